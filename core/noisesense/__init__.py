@@ -29,7 +29,7 @@ _NAMES = {
     "stats.compare": "Comparison compare",
     "stats.gate": "RunGate gate_run",
     "stats.interval": "Estimate Interval",
-    "stats.offenders": "Offender offenders",
+    "stats.offenders": "Offender Offenders offenders",
     "stats.power": "Power power",
     "stats.labels_mean": "PoweredMean prediction_powered prediction_powered_mean",
     "stats.sensitivity": "SensitivityBand sensitivity_band",

@@ -49,6 +49,7 @@ from noisesense.stats.labels_mean import PoweredMean as PoweredMean
 from noisesense.stats.labels_mean import prediction_powered as prediction_powered
 from noisesense.stats.labels_mean import prediction_powered_mean as prediction_powered_mean
 from noisesense.stats.offenders import Offender as Offender
+from noisesense.stats.offenders import Offenders as Offenders
 from noisesense.stats.offenders import offenders as offenders
 from noisesense.stats.power import Power as Power
 from noisesense.stats.power import power as power

@@ -10,12 +10,15 @@ from random import Random
 
 import pytest
 
-from noisesense import InputError, JudgeError, RecordedJudge, Result, Sample, score
+from noisesense import InputError, JudgeError, RecordedJudge, Result, Sample, Verdicts, score
 from noisesense.ablation import Ablation, ablation, plan
 from noisesense.judging.protocol import Entailment
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.toolbox.wording import ablation_sentences
-from support.ablation_world import Mind, repeating, run_of, verdicts
+from noisesense_adapters.toolbox.wording import ablation_sentences, ablation_tables
+from support.ablation_world import Mind, repeating, run_of, sentences, verdicts
+
+ALL = ("without", "without-other", "relevant-only", "plus-2", "plus-4")
+PAIR = ("without", "without-other")
 
 
 def measured(
@@ -28,73 +31,200 @@ def said(found: Ablation) -> list[str]:
     return [*ablation_sentences(found)]
 
 
+def old_responses(results: list[Result]) -> dict[str, str]:
+    return {each.sample.user_input: each.sample.response for each in results if each.sample}
+
+
+def lazily_judged(results: list[Result]) -> list[Result]:
+    """As a lazy plan leaves them: where all is correct, nobody asked what the chunks entail."""
+    found: list[Result] = []
+    for each in results:
+        assert each.sample
+        known = verdicts(each.sample)
+        if all(claim.correct for claim in known.response_claims):
+            known = Verdicts.from_matrices(
+                [True] * len(known.response_claims),
+                [[None] * 2] * len(known.response_claims),
+                [[None] * 2] * len(known.reference_claims),
+                response_claims=[claim.text for claim in known.response_claims],
+                reference_claims=[claim.text for claim in known.reference_claims],
+            ).beside(each.sample)
+        found.append(Result(each.id, score(known), sample=each.sample))
+    return found
+
+
 def test_a_system_that_repeats_its_chunks_is_caused_by_them() -> None:
-    found = measured(run_of([1] * 10), repeating)
-    assert found.claims == 10
-    assert found.effect.value == 1.0
-    assert found.effect.interval.high == 1.0
-    assert 0.5 < found.effect.interval.low < 1.0
-    # Half of each answer was noise, none of it without the wrong chunk; with two distractors
-    # three of four sentences are.
-    assert [each.value for each in found.perfect_reranker] == [0.5, 0.0, -0.5]
-    assert found.growth.value == pytest.approx(0.25)
-    noise = {name: each.value for name, each in found.noise.items()}
-    assert noise == {"": 0.5, "relevant-only": 0.0, "plus-2": 0.75}
-    first, second, third = said(found)
-    assert first.startswith(
-        "Of 10 claims that came from a chunk and are not in the reference, 10 were said again "
-        "with the same chunks and 0 without the chunks they came from: 100% ("
+    found = measured(run_of([1] * 10), repeating, variants=ALL)
+    first, sham, verdict, reranked, growth = said(found)
+    # 0.05^(1/10) is 0.741.
+    assert first == (
+        "10 of 10 claims that a chunk entails and the reference does not support were said again "
+        "with the same chunks; of those 10, none without the chunks that entail them: "
+        "100% (74% to 100%) go with these chunks."
     )
-    assert second.startswith(
-        "With relevant chunks alone, noise sensitivity falls from 0.50 to 0.00 (difference -0."
+    chance = "0% (0% to 26%) go with others."
+    assert sham == f"With as many other chunks away instead, 10 of 10 were said: {chance}"
+    assert verdict.startswith("So these chunks matter: the difference is +100 (")
+    # Half of each answer was unsupported, nothing of it without the wrong chunk.
+    assert reranked.startswith(
+        "With relevant chunks alone 0% of a response's claims, on average, are not supported by "
+        "the reference, with the same chunks as before 50% (10 samples): -50 ("
     )
-    assert third.startswith("Each 2 distractors more add 0.25 (")
-    assert {cause.document for cause in found.causes} == {f"bad-{i}" for i in range(10)}
-    assert all((cause.low, cause.high) == (1, 1) for cause in found.causes)
+    # With two distractors three of four sentences are unsupported, with four five of six.
+    assert "more of a response's claims" in growth
+    assert [(each.fewer, each.more) for each in found.growth] == [(0, 2), (2, 4)]
+    assert [each.change.value for each in found.growth] == pytest.approx([1 / 4, 1 / 12])
+    shares = {name: change.after.value for name, change in found.changes.items()}
+    alone = {"without": 0.0, "without-other": 1.0, "relevant-only": 0.0}
+    assert shares == {**alone, "plus-2": 0.75, "plus-4": pytest.approx(5 / 6)}
+    assert {change.before.value for change in found.changes.values()} == {0.5}
+    counts = {(each.claims, each.again, each.gone) for each in found.causes}
+    assert counts == {(1, (1.0, 1.0), (1.0, 1.0))}
+    assert {each.document for each in found.causes} == {f"bad-{i}" for i in range(10)}
 
 
-def test_a_system_that_says_the_same_whatever_it_gets_is_not() -> None:
-    results = run_of([1] * 10)
-    said = {r.sample.user_input: r.sample.response for r in results if r.sample}
-    found = measured(results, lambda question, _: said[question])
-    assert found.effect.value == 0.0
-    assert found.effect.interval.low < 0 < found.effect.interval.high
+def test_of_a_system_that_never_changes_every_sentence_says_no_effect() -> None:
+    """Noise sensitivity would fall from 0.25 to 0 here: a chunk that is away entails nothing."""
+    results = run_of([1] * 10 + [0] * 10)
+    old = old_responses(results)
+    found = measured(results, lambda question, _: old[question], variants=ALL)
+    first, sham, verdict, reranked = said(found)
+    assert "10 of 10 claims" in first
+    assert first.endswith("of those 10, 10 without the chunks that entail them: 0% (0% to 26%) "
+                          "go with these chunks.")  # fmt: skip
+    assert sham.endswith("10 of 10 were said: 0% (0% to 26%) go with others.")
+    assert verdict.startswith("No effect of these chunks is shown: the difference is +0 (")
+    assert "(20 samples): no effect is shown, +0 (" in reranked
+    assert {change.change.value for change in found.changes.values()} == {0.0}
+    assert found.trend is None
 
 
-def test_without_the_control_no_effect_is_claimed() -> None:
-    found = measured(run_of([1] * 4), repeating, variants=("without",))
-    assert found.effect is None
-    assert found.without.value == 0.0
-    assert said(found)[1].startswith("This is no effect")
-    assert found.causes == ()
-
-
-def test_a_system_that_answers_at_random_is_covered_with_the_control_and_not_without() -> None:
-    random = Random(3)
-    results = run_of([1] * 40)
-    said = {r.sample.user_input: r.sample.response for r in results if r.sample}
-
-    def answer(question: str, _: list[str]) -> str:
-        return said[question] if random.random() < 0.6 else "right"
-
-    found = measured(results, answer, variants=("again", "without"))
-    assert found.without.interval.high < 0.8  # alone, "at least 20% are gone"
-    assert found.effect.interval.low < 0 < found.effect.interval.high
-
-
-def test_again_and_without_cost_one_call_a_sample_each_and_none_for_the_old_answer() -> None:
-    results, mind, asked = run_of([3] * 5), Mind(), []
+def test_a_sham_as_guilty_as_the_culprit_gives_no_effect() -> None:
+    """The wrong claims need all chunks: they go with any."""
+    results = run_of([1] * 20)
+    old = old_responses(results)
 
     def answer(question: str, contexts: list[str]) -> str:
-        asked.append(question)
+        return old[question] if len(contexts) == 2 else "right"
+
+    found = measured(results, answer, variants=PAIR)
+    first, sham, verdict = said(found)
+    assert "none without the chunks that entail them: 100% (" in first
+    assert "none of 20 were said: 100% (" in sham
+    assert verdict.startswith("No effect of these chunks is shown: the difference is +0 (")
+
+
+def test_what_is_said_by_chance_is_no_effect() -> None:
+    random = Random(3)
+    results = run_of([1] * 40)
+    old = old_responses(results)
+
+    def answer(question: str, _: list[str]) -> str:
+        return old[question] if random.random() < 0.6 else "right"
+
+    found = measured(results, answer, variants=PAIR)
+    low, high = found.without.gone.interval[:2]
+    assert low < 0.4 < high  # 40% of what was said again goes by itself
+    assert said(found)[2].startswith("No effect of these chunks is shown: ")
+
+
+def test_claims_that_are_seldom_said_go_all_the_same() -> None:
+    """Said with a chance of 30%, and never without the chunk: all that were said again go."""
+    random = Random(1)
+    results = run_of([1] * 60)
+
+    def answer(_: str, contexts: list[str]) -> str:
+        wrong = [text for text in contexts if "wrong" in text]
+        return wrong[0] if wrong and random.random() < 0.3 else "nothing is known"
+
+    found = measured(results, answer, variants=PAIR)
+    assert 10 <= found.without.again.low <= 30
+    assert found.without.gone.value == 1.0
+    assert found.without.gone.interval.low > 0.7
+
+
+def test_without_the_sham_no_effect_is_claimed() -> None:
+    found = measured(run_of([1] * 10), repeating, variants=("without",))
+    assert said(found)[1].startswith("No effect of these chunks is shown: how many go with other")
+
+
+def test_nothing_said_again_says_nothing() -> None:
+    found = measured(run_of([1] * 10), lambda *_: "right", variants=PAIR)
+    assert found.without.gone is None
+    assert said(found)[0].startswith("none of 10 claims ")
+    assert said(found)[0].endswith("with the same chunks: what the chunks do cannot be told.")
+
+
+def test_samples_whose_every_chunk_is_guilty_are_counted_apart() -> None:
+    """Of the one with two chunks, both entail the claim; no other chunk is left."""
+    sample = Sample(
+        user_input="apart",
+        response="wrong. right",
+        reference="right",
+        retrieved_contexts=["wrong", "wrong. too"],
+    )
+    results = [*run_of([1] * 6), Result("apart", score(verdicts(sample)), sample=sample)]
+    variants = [row["variant"] for row in plan(results, PAIR) if row["id"] == "apart"]
+    assert variants == ["again", "no-context"]
+    found = measured(results, repeating, variants=PAIR)
+    assert (found.without.claims, found.no_context.claims, found.without_other.claims) == (6, 1, 6)
+    assert said(found)[3] == (
+        "Counted apart, where those are all the chunks there are: 1 of 1 claims were said again "
+        "with the same chunks; of those 1, none without any."
+    )
+
+
+def test_fewer_than_six_samples_show_no_effect() -> None:
+    found = measured(run_of([1] * 5), repeating, variants=PAIR)
+    assert found.effect.interval.low > 0
+    assert said(found)[2].startswith(
+        "No effect of these chunks is shown: the difference is +100 ("
+    )
+    more = measured(run_of([1] * 6), repeating, variants=PAIR)
+    assert said(more)[2].startswith("So these chunks matter: the difference is +100 (")
+
+
+def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -> None:
+    """Two of three chunks are guilty, one of them perhaps: the judge left it open."""
+    sample = Sample(
+        user_input="?",
+        response="wrong",
+        reference="right",
+        retrieved_contexts=["wrong", "perhaps wrong", "right"],
+    )
+    known = Verdicts.from_matrices(
+        [False],
+        [[True, None, False]],
+        [[False, False, True]],
+        response_claims=["wrong"],
+        reference_claims=["right"],
+    )
+    results = [*run_of([1] * 6), Result("few", score(known.beside(sample)), sample=sample)]
+    rows = [row for row in plan(results, PAIR) if row["id"] == "few"]
+    assert [(row["variant"], row["retrieved_contexts"]) for row in rows] == [
+        ("again", ["wrong", "perhaps wrong", "right"]),
+        ("without", ["right"]),
+    ]
+    found = measured(results, repeating, variants=PAIR)
+    assert (found.without.claims, found.without_other.claims, found.effect.size) == (7, 6, 6)
+    assert found.left_out == {"samples with too few other chunks to take away as many": 1}
+
+
+def test_what_each_answer_costs() -> None:
+    """Its claims and their check are one judging, and what it says again one call; of a sample
+    without noisy claims nothing is said again, and the words of the old response cost nothing."""
+    results, mind, asked = run_of([3] * 5 + [0] * 5), Mind(), []
+
+    def answer(question: str, contexts: list[str]) -> str:
+        asked.append(len(contexts))
         return "wrong 0 1" if len(contexts) == 1 else repeating(question, contexts)
 
-    found = asyncio.run(ablate(results, answer, mind, variants=("again", "without")))
-    assert len(asked) == 10
-    assert [text for text, _ in mind.checked] == ["wrong 0 1"] * 5  # again: the very same words
-    assert mind.judged == []
-    assert (found.again.value, found.again.size) == (1.0, 15)
-    assert found.without.value == pytest.approx(1 / 15)
+    asyncio.run(ablate(results, answer, mind, variants=("without", "without-other", "plus-2")))
+    assert len(asked) == 10 + 5 + 5 + 10
+    # `without` and `without-other` were answered alike, which is judged once; so are the five and
+    # five answers with distractors, and `again` is the old response.
+    assert [text for text, _ in mind.checked] == ["wrong 0 1"] * 5
+    assert [sample.retrieved_contexts for sample in mind.judged] == [()] * (5 + 10)
 
 
 def test_a_deterministic_system_is_not_asked_again() -> None:
@@ -104,52 +234,58 @@ def test_a_deterministic_system_is_not_asked_again() -> None:
         asked.append(contexts)
         return repeating(question, contexts)
 
-    found = measured(run_of([1] * 3), answer, variants=("again", "without"), deterministic=True)
+    found = measured(run_of([1] * 3), answer, variants=("without",), deterministic=True)
     assert len(asked) == 3
-    assert found.again.value == 1.0
-
-
-def test_what_nobody_left_open_is_a_number() -> None:
-    """Two of three claims are 2/3, of which 1 - 1/3 differs in the last bit."""
-    found = measured(run_of([2] * 3), repeating, variants=("plus-2",))
-    assert found.noise[""].value == 2 / 3
-    assert said(found)[-1].startswith("Each 2 distractors more add 0.")
-    assert " to " not in said(found)[-1].partition("(")[0].removesuffix("to noise ")
+    assert found.without.again == (3.0, 3.0)
 
 
 def test_open_verdicts_widen() -> None:
     results = run_of([1] * 10)
-    rows = plan(results, ("again", "without"))
+    rows = plan(results, PAIR)
     for row in rows:
         told = ". ".join(each["text"] for each in row["retrieved_contexts"])
         row["response"] = "unclear" if row["id"] == "s0" else told
     found = ablation(results, rows, Mind(open_texts="unclear"))
-    assert (found.again.low, found.again.high) == (0.9, 1.0)
-    assert (found.without.low, found.without.high) == (0.0, 0.1)
-    assert (found.effect.low, found.effect.high) == (pytest.approx(0.8), 1.0)
-    assert found.effect.value is None
-    assert found.effect.interval.low < 0.8
-    assert "9 to 10 were said again" in said(found)[0]
-    assert ": between 80% and 100% (" in said(found)[0]
+    assert found.without.again == (9.0, 10.0)
+    # The open one may be gone or not, and gone with the other chunk or not.
+    assert found.without.gone[:2] == (0.9, 1.0)
+    assert found.effect[:2] == (pytest.approx(0.8), 1.0)
+    low, high = found.without.gone.interval[:2]
+    assert (low, high) == (pytest.approx(0.597, abs=0.001), 1.0)  # of 9 of 10
+    assert "9 to 10 of 10 claims" in said(found)[0]
+    assert ": between 90% and 100% (" in said(found)[0]
 
 
 def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_error() -> None:
     results = run_of([1] * 3)
     rows = plan(results, ("without",))
     for row in rows:
-        row["response"] = "another answer"
+        row["response"] = "wrong 0 0" if row["variant"] == "without" else repeating("", ["right"])
     with pytest.raises(JudgeError, match="no key"):
         ablation(results, rows, Mind(broken=True))
 
     class Once(Mind):
         async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
-            self._broken = not self.checked
+            if not self.checked:
+                self.checked.append(("", ()))
+                raise JudgeError("no key")
             return await super().entailment(texts, claims)
 
     found = ablation(results, rows, Once())
-    assert found.without[:2] == (0.0, pytest.approx(1 / 3))
+    assert found.without.again == (0.0, 1.0)
     reason = "answers not judged, which count as open (the first: no key)"
     assert found.left_out == {reason: 1}
+
+
+def test_answers_that_claim_nothing_are_counted_and_not_compared() -> None:
+    results = run_of([1] * 4)
+    rows = plan(results, ("plus-2",))
+    for row in rows:
+        silent = row["id"] == "s0" and row["variant"] == "plus-2"
+        row["response"] = " . " if silent else "wrong 0 0"
+    found = ablation(results, rows, Mind())
+    assert found.changes["plus-2"].change.size == 3
+    assert found.left_out == {"answers to plus-2 that claim nothing": 1}
 
 
 def test_the_plan() -> None:
@@ -158,22 +294,59 @@ def test_the_plan() -> None:
     assert plan(results, seed=1) == rows
     assert plan(results, seed=2) != rows
     places = [f"{row['id']} {row['variant']}" for row in rows[:5]]
-    assert places == ["s0 again", "s0 without", "s0 relevant-only", "s0 plus-2", "s1 again"]
+    assert places == ["s0 again", "s0 without", "s0 without-other", "s0 plus-2", "s1 again"]
     texts = [{"text": "right 0", "id": "good-0"}, {"text": "wrong 0 0", "id": "bad-0"}]
     asked = {"user_input": "question 0", "retrieved_contexts": texts, "response": ""}
     assert rows[0] == {"id": "s0", "variant": "again", **asked}
-    assert rows[1]["retrieved_contexts"] == texts[:1] == rows[2]["retrieved_contexts"]
+    assert rows[1]["retrieved_contexts"] == texts[:1]
+    assert rows[2]["retrieved_contexts"] == texts[1:]
     more = [chunk for chunk in rows[3]["retrieved_contexts"] if chunk not in texts]
     assert len(more) == 2
     assert all(chunk["relevant"] is False and not chunk["id"].endswith("-0") for chunk in more)
     assert json.loads(json.dumps(rows)) == rows
+    other = plan(run_of([2], more=["a", "b", "c"]), ("without-other",))[1]
+    assert len(other["retrieved_contexts"]) == 4  # one for the one that entails both claims
+
+
+def test_all_samples_are_asked_and_those_that_erred_without_their_chunks() -> None:
+    rows = plan(run_of([1] * 3 + [0] * 3))
+    asked = {variant: [r["id"] for r in rows if r["variant"] == variant] for variant in
+             ("again", "without", "without-other", "plus-2")}  # fmt: skip
+    assert len(asked["again"]) == len(asked["plus-2"]) == 6
+    assert asked["without"] == asked["without-other"] == ["s0", "s1", "s2"]
+
+
+def test_relevance_that_a_lazy_plan_left_open_is_asked_for() -> None:
+    results = lazily_judged(run_of([1] * 3 + [0] * 3))
+    with pytest.raises(InputError, match=r"relevant-only: expected .* 3 samples .*--judge"):
+        plan(results, ("relevant-only",))
+    mind = Mind()
+    rows = plan(results, ("relevant-only",), judge=mind)
+    assert [row["id"] for row in rows if row["variant"] == "relevant-only"] == [
+        f"s{i}" for i in range(6)
+    ]
+    assert {row["retrieved_contexts"][0]["text"] for row in rows if row["id"] == "s5"} == {
+        "right 5"
+    }
+    # The chunks of samples that erred were judged already.
+    assert {text for text, _ in mind.checked} == {"right 3", "right 4", "right 5", ""}
+    for row in rows:
+        row["response"] = f"right {row['id'][1:]}"
+    assert ablation(results, rows, mind).changes["relevant-only"].change.size == 6
+    open_ones = plan(results, ("relevant-only",), judge=Mind(open_texts="right 4"))
+    assert len(open_ones) == 6 + 5  # what the judge left open is left out, and counted
+    for row in open_ones:
+        row["response"] = "right"
+    reason = "samples without a relevant chunk, or whose relevant chunks are not known"
+    assert ablation(results, open_ones, mind).left_out[reason] == 1
 
 
 def test_plus_4_holds_the_distractors_of_plus_2_and_too_few_say_how_many_there_are() -> None:
     with pytest.raises(InputError, match=r"s0, plus-9: expected 9 chunks .* got 4"):
         plan(run_of([1] * 3), ("plus-9",))
     rows = plan(run_of([1] * 6), ("plus-2", "plus-4"))
-    for two, four in zip(rows[::2], rows[1::2], strict=True):
+    grown = [row for row in rows if row["variant"] != "again"]
+    for two, four in zip(grown[::2], grown[1::2], strict=True):
         small, large = ({c["text"] for c in row["retrieved_contexts"]} for row in (two, four))
         assert small < large
 
@@ -194,6 +367,21 @@ def test_a_distractor_never_holds_the_reference() -> None:
         plan([*results[:1], *results[3:]], ("plus-1",))
 
 
+def test_a_trend_is_said_where_every_step_has_it() -> None:
+    """From 0 to 2 distractors one claim more, from 2 to 4 none."""
+    results = run_of([1] * 20)
+
+    def answer(question: str, contexts: list[str]) -> str:
+        told = f"right {question.split()[1]}"
+        return told if len(contexts) < 4 else f"{told}. wrong"
+
+    found = measured(results, answer, variants=("plus-2", "plus-4"))
+    assert [each.change.value for each in found.growth] == [0.5, 0.0]
+    assert not any("step of more distractors" in each for each in said(found))
+    one = measured(results, repeating, variants=("plus-2",))
+    assert not any("step of more distractors" in each for each in said(one))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -202,10 +390,19 @@ def test_a_distractor_never_holds_the_reference() -> None:
         ({"user_input": "?"}, r"s0, again: expected question and contexts .* others, for '\?'"),
         ({"retrieved_contexts": ["?"]}, "s0, again: expected question and contexts as in a plan"),
         ({"retrieved_contexts": "?"}, "answer 1"),
+        ({"variant": "without"}, "s0, without: expected question and contexts as in a plan"),
+        ({"variant": "without-other"}, "s0, without-other: expected question and contexts"),
+        (
+            {"variant": "without-other", "retrieved_contexts": ["right 0"]},
+            "s0, without-other: expected question and contexts",
+        ),
+        ({"variant": "relevant-only"}, "s0, relevant-only: expected question and contexts"),
+        ({"id": "s1", "variant": "without", "user_input": "question 1",
+          "retrieved_contexts": ["right 1", ""]}, "s1, without: expected question and contexts"),
     ],
-)
+)  # fmt: skip
 def test_an_answer_to_something_else_is_an_error(change: dict[str, object], message: str) -> None:
-    results = run_of([1] * 2)
+    results = run_of([1, 0])
     row = plan(results, ("again",))[0] | {"response": "x"} | change
     with pytest.raises(InputError, match=message):
         ablation(results, [row], Mind())
@@ -216,12 +413,12 @@ def test_an_answer_to_something_else_is_an_error(change: dict[str, object], mess
 
 def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     results = run_of([1] * 4)
-    rows = plan(results, ("again", "without"))
+    rows = plan(results, ("without",))
     for row in rows[:-1]:
         row["response"] = "wrong 0 0"
     found = ablation(results, rows, Mind())
     assert found.left_out == {"rows without an answer": 1}
-    assert found.effect.size == 3
+    assert found.without.claims == 3
     assert said(found)[-1] == "Left out: 1 rows without an answer."
 
 
@@ -253,9 +450,12 @@ def test_a_judge_that_checks_no_given_claims_is_refused(tmp_path: Path) -> None:
         ablation(run_of([1] * 1), [], RecordedJudge(tmp_path / "r.jsonl"))
 
 
-def test_relevance_is_not_judged() -> None:
-    """The noise is the same whatever is relevant, so labels spare the judge the reference."""
-    mind = Mind()
-    asyncio.run(ablate(run_of([1] * 4), repeating, mind, variants=("plus-2",)))
-    labels = [chunk.relevant for sample in mind.judged for chunk in sample.retrieved_contexts]
-    assert labels == [False] * 16
+def test_the_tables_stand_each_variant_beside_its_control() -> None:
+    variants, documents = ablation_tables(measured(run_of([1] * 10), repeating, variants=PAIR))
+    again, without, _ = variants.rows
+    assert again[:3] == ("again", "10", "50% (38% to 62%)")
+    assert without[0] == "without"
+    assert without[3].startswith("0% (")
+    assert without[4].startswith("-50 (")
+    assert documents.rows[0] == ("bad-0", "1", "1", "1", "0")
+    assert sentences("a. b") == ["a", "b"]

@@ -1,7 +1,7 @@
 """A real generator, wrong chunks planted on purpose: what did they do?
 
-Thirty-two invented things, so that no model knows them: each has a right chunk and a wrong one
-that names another year. A real model answers from both;
+Sixty-four invented things, so that no model knows them: each has a right chunk, a wrong one that
+names another year, and one that names none. A real model answers from all three;
 `noisesense.ablation` then lets it answer again. The judge reads years, which are exact here: a
 response claims each year that it names, and a text entails a year that it names. So every figure
 is the generator's doing.
@@ -16,6 +16,7 @@ import asyncio
 import json
 import re
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
@@ -25,24 +26,28 @@ from noisesense import Chunk, Result, Sample, score
 from noisesense.ablation import Ablation
 from noisesense_adapters.datasets import ablate
 from noisesense_adapters.report import write_png
-from noisesense_adapters.toolbox.wording import ablation_sentences
+from noisesense_adapters.toolbox.wording import ablation_sentences, ablation_tables
 from support.ablation_world import Mind
 
 NAMES = [
     start + end
-    for start in ("Adr", "Orv", "Tess", "Malb", "Quenn", "Harr", "Vint", "Ost")
+    for start in (
+        *("Adr", "Orv", "Tess", "Malb", "Quenn", "Harr", "Vint", "Ost"),
+        *("Bram", "Cald", "Dunn", "Elv", "Farl", "Garr", "Jorm", "Kest"),
+    )
     for end in ("el", "ane", "ick", "ourne")
 ]
 THINGS = ("bridge", "lighthouse", "museum", "observatory", "railway", "harbor", "library", "mill")
+VARIANTS = ("without", "without-other", "relevant-only", "plus-2", "plus-4")
 PROMPT = (
-    "Answer the question in one short sentence, from the context alone.\n\n"
+    "Answer the question from the context alone, with the year only.\n\n"
     "Context:\n{contexts}\n\nQuestion: {question}\nAnswer:"
 )
 
 
 def years(text: str) -> list[str]:
-    """The claims of a text. One that names no year claims something that no text here says."""
-    return list(dict.fromkeys(re.findall(r"\b1[89]\d\d\b", text))) or ["no year"]
+    """The claims of a text, each once. One that names no year claims nothing."""
+    return list(dict.fromkeys(re.findall(r"\b[12]\d\d\d\b", text)))
 
 
 def samples(seed: int) -> list[tuple[str, str, str, list[Chunk]]]:
@@ -51,9 +56,14 @@ def samples(seed: int) -> list[tuple[str, str, str, list[Chunk]]]:
     for i, name in enumerate(NAMES):
         thing = THINGS[i % len(THINGS)]
         right, wrong = random.sample(range(1820, 1990), 2)
-        true = f"The {name} {thing} was opened to the public in {right}."
+        true = f"The {name} {thing} was opened in {right}."
         false = f"According to the travel guide, the {name} {thing} opened in {wrong}."
-        chunks = [Chunk(text=true, id=f"{name}-register"), Chunk(text=false, id="travel-guide")]
+        plain = f"The {name} {thing} is built of granite."
+        chunks = [
+            Chunk(text=true, id=f"{name}-register"),
+            Chunk(text=false, id="travel-guide"),
+            Chunk(text=plain, id="list-of-monuments"),
+        ]
         random.shuffle(chunks)
         question = f"In which year was the {name} {thing} opened?"
         rows.append((name, question, f"The {name} {thing} was opened in {right}.", chunks))
@@ -76,7 +86,7 @@ class Generator:
             "model": self._model,
             "messages": [{"role": "user", "content": prompt}],
             "temperature": self._temperature,
-            "max_tokens": 40,
+            "max_tokens": 12,
             # Another answer to the same question, and the same ones in another run.
             "seed": self.calls,
         }
@@ -88,22 +98,24 @@ class Generator:
 
 
 async def run(
-    generator: Generator, seed: int, answers: str | None
+    generator: Generator, seed: int, variants: Sequence[str], answers: str | None
 ) -> tuple[list[Result], Ablation]:
     judge, results = Mind(claims_of=years), []
     first = None if answers is None else Path(f"{answers}.first")
     kept = json.loads(first.read_text("utf-8")) if first and first.exists() else {}
+    generator.calls = len(kept)
+    if answers and Path(answers).exists():
+        generator.calls += Path(answers).read_text("utf-8").count('"variant"')
     for name, question, reference, chunks in samples(seed):
         if name not in kept:
             kept[name] = generator(question, [chunk.text for chunk in chunks])
+            if first:
+                first.write_text(json.dumps(kept), "utf-8")
         texts = {"user_input": question, "response": kept[name], "reference": reference}
         sample = Sample(**texts, retrieved_contexts=chunks)
         results.append(Result(name, score(await judge.judge(sample)), sample=sample))
-    if first:
-        first.write_text(json.dumps(kept), "utf-8")
-    variants = ("again", "without", "relevant-only", "plus-2", "plus-6")
     found = await ablate(
-        results, generator, judge, variants=variants, max_concurrency=1, answers=answers
+        results, generator, judge, variants=variants, max_concurrency=2, answers=answers
     )
     return results, found
 
@@ -114,25 +126,25 @@ def main() -> None:
     parser.add_argument("--model", default="local")
     parser.add_argument("--temperature", type=float, default=0.7)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--answers", help="keeps the answers: a run that was killed goes on")
     parser.add_argument("--png", help="writes the plot of noise against distractors")
     options = parser.parse_args()
     generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
-    results, found = asyncio.run(run(generator, options.seed, options.answers))
+    results, found = asyncio.run(
+        run(generator, options.seed, options.variants.split(","), options.answers)
+    )
     print(
         f"{len(results)} samples, {generator.calls} generations, temperature {options.temperature}"
     )
     print(*ablation_sentences(found), sep="\n")
+    for table in ablation_tables(found):
+        print(f"\n{table.caption}")
+        widths = [max(map(len, column)) for column in zip(table.titles, *table.rows, strict=True)]
+        for row in (table.titles, *table.rows):
+            print("  ".join(map(str.ljust, row, widths)).rstrip())
     if options.png:
-        write_png(found, options.png, title="Noise sensitivity by the number of distractors")
-    print("\nvariant        samples  noise")
-    for name, each in found.noise.items():
-        ends = each.interval
-        span = "" if ends is None else f"({ends.low:.2f} to {ends.high:.2f})"
-        print(f"{name or 'as it was':13} {each.size:8}  {each.low:.2f} {span}")
-    print("\nclaims  caused  document")
-    for cause in found.causes[:5]:
-        print(f"{cause.claims:6} {cause.low:7}  {cause.document}")
+        write_png(found, options.png, title=f"Ablation of {len(results)} answers")
 
 
 if __name__ == "__main__":

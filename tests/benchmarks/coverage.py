@@ -6,15 +6,17 @@
 Of each 95% interval it prints how often it holds the truth (wanted: at least 92%) and how often
 the truth lies below its low end and above its high end (wanted: at most 4% each): means and shares
 of claims of 2 to 300 samples with 0, 1, 5 and 20% of the verdicts missing, clusters, error rates
-over few samples of many cells, means corrected by labels, effects of chunks (with the control,
-and without it). Of the paired comparison it prints how
-often it says "worse" or "better" where nothing changed (wanted: at most 3.5% each, and 6% at any
-sign), over pairs, and "worse" over clusters of equal and of unequal size (at most 3.3%), with its
-power beside that of Student's plain t (at most 3 points less); of gates one after another, how
-often at least one fails, against the last run and against a pinned one; of a gate whose limit is
-the true mean, how often it fails and passes, plainly and with an interval. Exit status 1 if a
-figure is out of its range by more than twice its own standard error. The same seeds on every
-machine.
+over few samples of many cells, means corrected by labels. Of an ablation it prints how often the
+intervals hold the share of claims that go with their chunks, the difference to other chunks and
+that of unsupported claims (wanted: at least 93%, of one claim a sample at most 97.5%), and how
+often an effect is claimed (wanted: at most 5% where there is none). Of the paired comparison it
+prints how often it says "worse" or "better" where nothing changed (wanted: at most 3.5% each, and
+6% at any sign), over pairs, and "worse" over clusters of equal and of unequal size (at most 3.3%),
+with its power beside that of Student's plain t (at most 3 points less); of gates one after
+another, how often at least one fails, against the last run and against a pinned one; of a gate
+whose limit is the true mean, how often it fails and passes, plainly and with an interval. Exit
+status 1 if a figure is out of its range by more than twice its own standard error. The same seeds
+on every machine.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -34,13 +36,13 @@ from typing import NamedTuple
 import ground  # noqa: F401
 
 from noisesense import Result, compare, gate, prediction_powered_mean, summarize
-from noisesense.ablation import ablation, plan
+from noisesense.ablation import ablation, direction, plan
 from noisesense.stats.interval import (
     Interval,
     Resampling,
     decides_nothing,
     difference_interval,
-    effective,
+    effective_units,
     mean_interval,
 )
 from noisesense.stats.resampling import t_quantile
@@ -229,7 +231,11 @@ def by_clusters(
 def is_worse(units: Counter[tuple[float, ...]], margin: float = 0.0) -> bool:
     """As `compare` decides."""
     found = difference_interval(units, how)
-    return bool(found) and found.low > margin and not decides_nothing(effective(units), how.tail)
+    return (
+        bool(found)
+        and found.low > margin
+        and not decides_nothing(effective_units(units), how.tail)
+    )
 
 
 def plainly_worse(values: list[float]) -> bool:
@@ -283,31 +289,75 @@ def gated(p: Population, size: int, rng: random.Random) -> tuple[float, ...]:
     return float(plain == "fail"), float(plain == "pass"), float(sure == "fail")
 
 
-def ablated(caused: float, chance: float, size: int, rng: random.Random) -> tuple[float, ...]:
-    """A wrong claim that is caused goes when its chunk goes, another stays; each is said with a
-    chance of its own. Last: what one would have claimed without the control."""
-    results = run_of([rng.choice((1, 1, 2, 3)) for _ in range(size)])
-    wrong = [
-        (result.id, claim.text)
-        for result in results
-        for claim in (result.score.claims if result.score else ())
-        if claim.text.startswith("wrong")
-    ]
-    goes = {each: rng.random() < caused for each in wrong}
-    rows = plan(results, ("again", "without"))
-    for row in rows:
-        kept = [
-            claim
-            for name, claim in wrong
-            if name == row["id"] and not (goes[name, claim] and row["variant"] == "without")
+class World(NamedTuple):
+    """Wrong claims of which it is known what they depend on.
+
+    Attributes:
+        culprit: the share of samples whose wrong claims go without the chunk that entails them.
+        sham: the share of samples whose wrong claims go without the other chunk.
+        chance: with which a wrong claim is said where nothing that it needs is away.
+        counts: of wrong claims in a sample, each as likely.
+    """
+
+    culprit: float
+    sham: float
+    chance: float
+    counts: tuple[int, ...] = (1,)
+
+    def gone(self, goes: float) -> float:
+        """The share of claims said again that is not said when chunks are taken away."""
+        return goes + (1 - goes) * (1 - self.chance)
+
+    def unsupported(self, goes: float) -> float:
+        """The mean of ``said / (1 + said)``: beside them the response says what is right."""
+        shares = [
+            math.comb(count, said)
+            * self.chance**said
+            * (1 - self.chance) ** (count - said)
+            * said
+            / (1 + said)
+            for count in self.counts
+            for said in range(count + 1)
         ]
-        said = [claim for claim in kept if rng.random() < chance]
-        row["response"] = ". ".join(["answer", *said])
+        return (1 - goes) * math.fsum(shares) / len(self.counts)
+
+
+def ablated(world: World, size: int, rng: random.Random) -> tuple[float, ...]:
+    """Does the interval hold the share that goes, the difference to the sham, and that of
+    unsupported claims; and is an effect claimed?"""
+    results = run_of([rng.choice(world.counts) for _ in range(size)])
+    goes = {
+        result.id: {
+            "without": rng.random() < world.culprit,
+            "without-other": rng.random() < world.sham,
+        }
+        for result in results
+    }
+    wrong = {
+        result.id: [claim.text for claim in result.score.claims if claim.from_a_chunk]
+        for result in results
+        if result.score
+    }
+    rows = plan(results, ("without", "without-other"))
+    for row in rows:
+        name = row["id"]
+        gone = goes[name].get(row["variant"], False)
+        said = [each for each in wrong[name] if not gone and rng.random() < world.chance]
+        row["response"] = ". ".join([f"right {name[1:]}", *said])
     found = ablation(results, rows, Mind())
-    assert found.effect
     assert found.without
-    truth = caused * chance
-    return *ends(found.effect.interval, truth), ends(found.without.interval, 1 - truth)[0]
+    assert found.without.gone
+    assert found.effect
+    held = ends(found.without.gone.interval, world.gone(world.culprit))[0]
+    difference = world.gone(world.culprit) - world.gone(world.sham)
+    change = world.unsupported(world.culprit) - world.unsupported(0.0)
+    return (
+        held,
+        held,
+        ends(found.effect.interval, difference)[0],
+        ends(found.changes["without"].change.interval, change)[0],
+        float(direction(found.effect) is not None),
+    )
 
 
 _HELD = ("held", "below", "above")
@@ -380,14 +430,29 @@ def tables() -> Iterator[Table]:
     rows = [Task(p.name, n, partial(gated, p, n)) for p in POPULATIONS[:1] for n in (50, 200)]
     columns = ("fails", "passes", "sure")
     yield Table("A gate whose limit is the true mean", columns, (-20.0, -20.0, 5.0), rows)
-    rows = [
-        Task(f"{caused:.0%} caused, {chance:.0%} said", n, partial(ablated, caused, chance, n))
-        for caused in (0.0, 0.5, 1.0)
-        for chance in (1.0, 0.6)
-        for n in (10, 30)
-    ]
-    columns, limits = (*_HELD, "raw"), (*_HOLDS, None)
-    yield Table("Effect of chunks by ablation", columns, limits, rows)
+    yield from ablations()
+
+
+def ablations() -> Iterator[Table]:
+    """What an ablation says of systems of which it is known what their claims depend on."""
+    columns = ("gone", "at most", "effect", "change", "claimed")
+    mixed = [World(0.3, 0.0, 0.9), World(0.5, 0.1, 0.6), World(0.7, 0.2, 0.9)]
+    limits: tuple[float | None, ...] = (-93.0, 97.5, -93.0, -93.0, None)
+    yield Table("Ablation, one wrong claim a sample", columns, limits, _tasks(mixed, (40, 80)))
+    several = [world._replace(counts=(1, 1, 2, 3)) for world in mixed]
+    limits = (-93.0, None, -93.0, -93.0, None)
+    yield Table("Ablation, 1 to 3 wrong claims a sample", columns, limits, _tasks(several, (40,)))
+    none = [World(0.0, 0.0, 1.0), World(1.0, 1.0, 1.0), World(0.5, 0.5, 0.9), World(0.0, 0.0, 0.6)]
+    limits = (-93.0, None, -93.0, -93.0, 5.0)
+    yield Table("Ablation, a sham as guilty as the culprit", columns, limits, _tasks(none, (40,)))
+
+
+def _tasks(worlds: Sequence[World], sizes: Sequence[int]) -> list[Task]:
+    tasks: list[Task] = []
+    for world in worlds:
+        name = f"{world.culprit:.0%} go, {world.sham:.0%} sham, {world.chance:.0%} said"
+        tasks += [Task(name, size, partial(ablated, world, size)) for size in sizes]
+    return tasks
 
 
 def figures(task: Task, datasets: int) -> tuple[float, ...]:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import read_results, write_results
+from noisesense import Result, Sample, Verdicts, read_results, score, write_results
 from noisesense.ablation import plan
-from support.ablation_world import run_of
+from support.ablation_world import run_of, sentences
 from support.command import run
 from support.command_here import run_here
 from support.datasets import write_jsonl
+from support.mind import Mind
 from support.server import ScriptedServer
 
 Capsys = pytest.CaptureFixture[str]
@@ -27,20 +28,24 @@ def answer(user_input, contexts):
         file.write("x")
     if log.stat().st_size >= int(os.environ.get("KILL_AT", 1000)):
         os.kill(os.getpid(), signal.SIGKILL)
-    return ". ".join(contexts)
+    return ". ".join(contexts if len(contexts) > 1 else [*contexts, "no more is known"])
 """
 
 
-class SaysNo:
-    def answer(self, prompt: str) -> str:
-        assert "wrong" in prompt
-        return '{"1": "no"}'
+class Reads(Mind):
+    """The sentences of a text are its claims, and it entails those."""
+
+    def claims(self, text: str, question: str = "") -> list[str]:
+        return sentences(text)
+
+    def verdicts(self, premise: str, claims: dict[int, str]) -> dict[int, bool]:
+        return {number: claim in sentences(premise) for number, claim in claims.items()}
 
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    with ScriptedServer(SaysNo()) as running:
+    with ScriptedServer(Reads(())) as running:
         yield running
 
 
@@ -68,20 +73,25 @@ def test_a_plan_is_answered_and_reported(
     again = run_here(capsys, *planned)
     assert (again.status, "--force" in again.err) == (2, True)
     for row in rows:
-        row["response"] = ". ".join(each["text"] for each in row["retrieved_contexts"])
+        texts = [each["text"] for each in row["retrieved_contexts"]]
+        row["response"] = ". ".join(texts if len(texts) > 1 else [*texts, "no more is known"])
     write_jsonl(answered, rows)
     report = ("ablation", "report", results, answered, *judge)
     done = run_here(capsys, *report)
     assert done.status == 0, done.err
     said = " ".join(done.out.split())
-    assert "8 were said again with the same chunks and 0 without the chunks" in said
-    assert server.log.calls == 8  # `again` said the very same
+    assert "8 of 8 claims that a chunk entails" in said
+    assert "of those 8, none without the chunks that entail them: 100% (69% to 100%)" in said
+    assert "without 8 50% (" in said
+    # `again` said the very same; of the other answers: claims, their check, what is said again.
+    assert server.log.calls == 8 * 3
+    assert "judged with 24 calls" in said
     page = results.with_name("report.html")
     for _ in range(2):  # the second time, over the first
         done = run_here(capsys, *report, "--json", "--report", page)
         assert (done.status, done.err) == (0, f"wrote {page}\n")
-        assert "8 were said again with the same chunks" in page.read_text("utf-8")
-    assert json.loads(done.out)["effect"]["low"] == 1.0
+        assert "of those 8, none without the chunks" in page.read_text("utf-8")
+    assert json.loads(done.out)["without"]["gone"]["low"] == 1.0
 
 
 def test_a_run_that_was_killed_goes_on(
@@ -96,13 +106,36 @@ def test_a_run_that_was_killed_goes_on(
     done = run(*arguments, cwd=folder, env=env)
     assert (done.returncode, "16 of 16 answers" in done.stderr) == (0, True), done.stderr
     found = json.loads(done.stdout)
-    assert (found["effect"]["low"], found["effect"]["high"]) == (1.0, 1.0)
+    assert (found["without"]["gone"]["low"], found["without"]["claims"]) == (1.0, 8)
     # What was being answered when it was killed, four at once, is all that is asked again.
     assert 16 < (folder / "asked.txt").stat().st_size <= 16 + 4
     calls = server.log.calls
-    assert calls == 8
+    assert calls == 8 * 3
     again = run(*arguments, cwd=folder, env=env)
     assert (json.loads(again.stdout), server.log.calls) == (found, calls)
+
+
+def test_relevance_that_nobody_knows_needs_a_judge_in_the_plan(
+    tmp_path: Path, server: ScriptedServer, judge: list[str], capsys: Capsys
+) -> None:
+    """Of a sample without errors a lazy plan asks nothing about the chunks."""
+    open_cells = Verdicts.from_matrices(
+        [True], [[None]], [[None]], response_claims=["right"], reference_claims=["right"]
+    )
+    sample = Sample(
+        user_input="?", response="right", reference="right", retrieved_contexts=["right"]
+    )
+    result = Result("s0", score(open_cells.beside(sample)), sample=sample)
+    write_results(tmp_path / "lazy.jsonl", [result])
+    planned = ("ablation", "plan", tmp_path / "lazy.jsonl", "--out", tmp_path / "todo.jsonl")
+    done = run_here(capsys, *planned, "--variants", "relevant-only")
+    assert (done.status, "relevant-only: expected chunks of known relevance" in done.err) == (
+        2,
+        True,
+    )
+    done = run_here(capsys, *planned, "--variants", "relevant-only", *judge)
+    assert (done.status, server.log.calls) == (0, 1), done.err
+    assert done.out.startswith("wrote 2 rows")
 
 
 def test_what_is_wrong_with_answers_and_systems_is_named(

@@ -52,20 +52,44 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 0
     assert done.out.splitlines() == [
         "3 to 4 of 5 claims are not supported by the reference and come from a retrieved chunk.",
-        "Look first at guide.md: 3 of them.",
+        "Of 4 claims that the reference or a relevant chunk supports, 3 are in no reference. If "
+        'the references leave out what is true, correct documents stand first: "noisesense '
+        'ablation" shows which ones cause anything.',
         "",
-        "claims  open  only  samples         rate  interval  document",
-        "     3     1     3   2 of 3  67% or more            guide.md",
+        "claims  open  only  samples        rate  interval     document",
+        "     3     1     3   2 of 3  59% to 81%  15% to 100%  guide.md",
         "",
         "guide.md:",
         '  "Claim 0.0" (q0)',
         '  "Claim 0.1" (q0)',
     ]
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
-    (expected,) = offenders(results)
-    known = run_here(capsys, "offenders", written(tmp_path, *results[:2]))
-    assert "     3     0     3   2 of 2  100%  34% to 100%  guide.md" in known.out
-    assert found == [json.loads(json.dumps(expected.to_dict()))]
+    (expected,) = offenders(results).documents
+    assert found["documents"] == [json.loads(json.dumps(expected.to_dict()))]
+    assert (found["true_looking"], found["unmentioned"], len(found["sentences"])) == (4, 3, 1)
+
+
+def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
+    """The document with which claims go stands first, though another one is surer to mislead."""
+    results = [answer(i, "guide.md", i > 5, True) for i in range(8)]
+    results += [answer(i, "faq.md", i > 10, True) for i in range(10, 18)]
+    path, counts = written(tmp_path, *results), tmp_path / "ablation.json"
+    plain = run_here(capsys, "offenders", path, "--examples", "0").out.splitlines()
+    assert [row.split()[-1] for row in plain[-2:]] == ["guide.md", "faq.md"]
+    ends = {"value": 1.0, "low": 1.0, "high": 1.0}
+    cause = {"document": "faq.md", "claims": 1, "again": ends, "gone": ends}
+    counts.write_text(json.dumps({"causes": [cause]}))
+    done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
+    lines = done.out.splitlines()
+    assert lines[1] == (
+        "By the ablation most claims go with faq.md: 1 of 1 that were said again with the same "
+        "chunks were not said without it."
+    )
+    assert [row.split()[-1] for row in lines[-2:]] == ["faq.md", "guide.md"]
+    assert "1 of 1  faq.md" in lines[-2]
+    counts.write_text("{}")
+    wrong = run_here(capsys, "offenders", path, "--ablation", counts)
+    assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)
 
 
 def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:

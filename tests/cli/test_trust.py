@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,7 @@ def read(sheet: Path, judged: list[Result]) -> list[Result]:
     errors: list[InputError] = []
     labeled = read_labels(sheet, judged, errors.append)
     assert errors == []
-    return labeled
+    return labeled.results
 
 
 def exported(folder: Path, capsys: Capsys, *results: Result) -> tuple[Path, Path, Done]:
@@ -172,6 +173,7 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     ]
     assert rows[5] == {
         **{"sample": "a", "kind": "response", "claim": "1", "chunk": "1"},
+        **{"weight": "1", "seed": "0"},
         **{"question": "Question a?", "statement": "claim 2", "source": "Second chunk."},
         "entailed": "",
     }
@@ -283,6 +285,85 @@ def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> No
 
     assert drawn(3) == drawn(3) != drawn(4)
     assert (len(drawn(3)), len(drawn(3, samples=99))) == (8, 40)
+    # Also where none are left out the first ones are a random choice: not those of the results.
+    assert sorted(drawn(3, samples=40)) == sorted(each.id for each in judged)
+    assert drawn(3, samples=40) not in ([each.id for each in judged], drawn(4, samples=40))
+    assert drawn(3, samples=40)[:8] == drawn(3)
+    row, *_ = rows_of(tmp_path / "3.csv")
+    assert (row["seed"], row["weight"]) == ("3", "5")
+
+
+def weights_of(path: Path) -> dict[str, str]:
+    """In the order of the sheet."""
+    return {row["sample"]: row["weight"] for row in rows_of(path)}
+
+
+def test_by_score_half_of_the_samples_are_noisy(tmp_path: Path, capsys: Capsys) -> None:
+    """Of 40 samples 6 are noisy by the judge; 8 are drawn: 4 of the 6 and 4 of the 34."""
+    judged = [result(f"s{i}", wrong=i % 7 == 3) for i in range(40)]
+    path, sheet = tmp_path / "judged.jsonl", tmp_path / "labels.csv"
+    write_results(path, judged)
+    arguments = ("trust", "export-labels", path, sheet, "--by-score")
+    assert "expected a number of samples as well" in run_here(capsys, *arguments).err
+    assert run_here(capsys, *arguments, "--samples", "8").status == 0
+    drawn = weights_of(sheet)
+    noisy = {f"s{i}" for i in range(3, 40, 7)}
+    assert drawn == {name: "1.5" if name in noisy else "8.5" for name in drawn}
+    # By turns, so that a part of the sheet has both.
+    assert [name in noisy for name in drawn] == [True, False] * 4
+    write_labels(judged, sheet, samples=30, by_score=True)
+    drawn = weights_of(sheet)
+    assert Counter(drawn.values()) == {"1": 6, "1.41667": 24}
+
+
+def test_weights_of_a_part_of_the_sheet(tmp_path: Path, capsys: Capsys) -> None:
+    """Filled in as far as the first four: each weight stands for its whole group."""
+    judged = [result(f"s{i}", wrong=i % 7 == 3) for i in range(40)]
+    path, sheet = tmp_path / "judged.jsonl", tmp_path / "labels.csv"
+    write_results(path, judged)
+    write_labels(judged, sheet, samples=8, by_score=True)
+    first = [*weights_of(sheet)][:4]
+    fill(sheet, lambda row: "yes" if row["sample"] in first else "")
+    found = read_labels(sheet, judged, pytest.fail)
+    assert [each.id for each in found.results] == first
+    assert found.weights == {name: (3.0, 17.0)[i % 2] for i, name in enumerate(first)}
+    printed = run_here(capsys, "trust", "--on", sheet, "--for", path, "--json").out
+    (one,) = json.loads(printed)["judges"]
+    expected = trust_results(judged, found.results, weights=found.weights, judge=one["judge"])
+    assert one["means"] == json.loads(json.dumps(expected.to_dict()))["means"]
+    rows = rows_of(sheet)
+    rows[0]["weight"] = "a few"
+    rows[1]["weight"] = "1,5"  # as some spreadsheets save it
+    save(sheet, rows)
+    errors: list[InputError] = []
+    read_labels(sheet, judged, errors.append)
+    (error,) = errors
+    assert "line 2, weight: expected a number of 1 or more, as in the sheet" in str(error)
+
+
+def test_a_sheet_filled_in_as_far_as_people_come_is_a_random_choice(tmp_path: Path) -> None:
+    """The noisy samples stand first in the results: a sheet in that order gave 0.284 for 0.198."""
+    judged = [result(f"s{i}", wrong=i < 40) for i in range(200)]
+    sheet, held = tmp_path / "labels.csv", 0
+    for seed in range(5):
+        write_labels(judged, sheet, seed=seed)
+        first = [*weights_of(sheet)][:30]
+        noisy = {f"s{i}" for i in range(40)}
+
+        def answer(row: Row, first: list[str] = first, noisy: set[str] = noisy) -> str:
+            if row["sample"] not in first:
+                return ""
+            if row["kind"] == "correct" and row["claim"] == "1":
+                return "no" if row["sample"] in noisy else "yes"
+            return "yes" if row["claim"] == (row["chunk"] or "0") else "no"
+
+        fill(sheet, answer)
+        found = read_labels(sheet, judged, pytest.fail)
+        trusted = trust_results(judged, found.results, weights=found.weights)
+        interval = trusted.means["irrelevant"].interval
+        held += interval.low <= 40 / 200 / 2 <= interval.high
+        assert not any("stand together" in each for each in trusted.warnings)
+    assert held == 5
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:

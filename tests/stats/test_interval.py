@@ -23,9 +23,10 @@ from noisesense.stats.interval import (
     covering,
     decides_nothing,
     difference_interval,
-    effective,
+    effective_units,
     estimate,
     few_units_interval,
+    interval_text,
     least_seen,
     mean_error,
     mean_interval,
@@ -290,7 +291,7 @@ def test_more_difference_never_says_less(drawn: list[tuple[int, int, int]]) -> N
         ((value + more) / 8, float(size)) for value, more, size in drawn
     )
     ours, theirs = (difference_interval(units, HOW) for units in (before, after))
-    if not decides_nothing(effective(before), HOW.tail):
+    if not decides_nothing(effective_units(before), HOW.tail):
         for margin in (0.0, 0.1, 0.3):
             assert theirs.low > margin - 1e-9 or ours.low <= margin + 1e-9
 
@@ -400,3 +401,31 @@ def test_an_estimate_is_a_mean_with_its_interval_and_size() -> None:
     one = estimate([("a", Range(0.5, 0.5))])
     assert one.value == 0.5
     assert estimate([]) is None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text", "percent"),
+    [
+        (0.0077, 0.8136, "0.01 to 0.81", "1% to 81%"),
+        (0.1234, 0.1834, "0.123 to 0.183", "12.3% to 18.3%"),
+        (0.0012, 0.0075, "0.0012 to 0.0075", "0.12% to 0.75%"),
+        (0.25, 0.25, "0.2500", "25.00%"),
+    ],
+)
+def test_an_interval_of_random_draws_has_two_digits_of_its_width(
+    low: float, high: float, text: str, percent: str
+) -> None:
+    found = Interval(low, high, 0.95, "dirichlet", 5)
+    assert (interval_text(found), interval_text(found, percent=True)) == (text, percent)
+    # Student's t has no draws.
+    exact = interval_text(found._replace(method="t"))
+    assert exact == (f"{low:.4f} to {high:.4f}" if low < high else "0.2500")
+
+
+def test_other_draws_change_the_last_digit_at_most() -> None:
+    """Ten samples with 0 to 1: the ends of 20 seeds, in the digits that are printed."""
+    units: Counter[Unit] = Counter({(i / 9, 1.0): 1 for i in range(10)})
+    found = [few_units_interval(units, Resampling(seed=i), (0.0, 1.0)) for i in range(20)]
+    for end in ("low", "high"):
+        printed = {round(getattr(each, end), 2) for each in found}
+        assert max(printed) - min(printed) < 0.021

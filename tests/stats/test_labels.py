@@ -137,7 +137,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     for mode, mean in found.means.items():
         assert mean == prediction_powered(judged, labels, mode=mode)
         assert {f"{mode}: {each}" for each in mean.warnings} <= {*found.warnings}
-    alike = trust_results(judged, judged[:20])
+    alike = trust_results(judged, judged[::3])
     assert [each[:35] for each in alike.warnings] == [
         "relevant: The judge agrees with eve",
         "irrelevant: The judge agrees with e",
@@ -160,7 +160,7 @@ def test_what_cannot_be_measured() -> None:
         trust_results(judged, labels, definition="ragas2")  # type: ignore[arg-type]
     few = trust_results(judged, labels[:1])
     assert not few.means
-    assert few.warnings[0].startswith("relevant: no mean corrected by the labels: judge_labelled:")
+    assert few.warnings[0].startswith("relevant: no mean corrected by the labels: human_labelled:")
 
 
 def test_thresholds_of_a_judge_with_probabilities() -> None:

@@ -30,7 +30,7 @@ from noisesense.stats.interval import (
     Resampling,
     decides_nothing,
     difference_interval,
-    effective,
+    effective_units,
 )
 from noisesense.stats.summarize import ModeSummary
 from noisesense_adapters.ragchecker import ragchecker_aggregates
@@ -199,7 +199,7 @@ def is_worse(
         sums.setdefault(unit, []).append(values[half + i] - values[i])
     units = Counter((round(sum(each), 12), float(len(each))) for each in sums.values())
     found = difference_interval(units, Resampling(resamples=20))
-    return not decides_nothing(effective(units), 0.025) and found.low > margin
+    return not decides_nothing(effective_units(units), 0.025) and found.low > margin
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     # Where one side has no texts, the id says that it is the same sample.
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
     label = Result("2", score(WRONG))
-    assert labeled_pairs(judge, [label], None)[1:] == ([(judge[1], label)], [])
+    assert labeled_pairs(judge, [label], None)[1:] == ([(judge[1], label)], [1.0], [])
 
 
 def test_claims_are_matched_by_one_rule() -> None:

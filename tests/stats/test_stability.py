@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -32,12 +33,14 @@ def test_variance_by_hand() -> None:
     assert mode.means == pytest.approx((7 / 16, 9 / 16, 8 / 16))
     # Only q3 changes: 1/4, 3/4, 1/2 have the variance 1/16; a quarter of it is the mean of four.
     # The samples' means 0, 1/2, 1, 1/2 have the variance 1/6; less 1/64 / 3.
-    assert mode.judge_share == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
+    (judge,) = mode.shares.values()
+    assert judge.value == pytest.approx((1 / 64) / (1 / 64 + 1 / 6 - 1 / 192))
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
-    assert mode.judge_share_interval.low <= mode.judge_share <= mode.judge_share_interval.high
+    assert judge.interval.low <= judge.value <= judge.interval.high
     assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True),)
     irrelevant = found.irrelevant
-    assert (irrelevant.mean_error, irrelevant.judge_share, irrelevant.changed) == (0, None, ())
+    assert (irrelevant.mean_error, irrelevant.changed) == (0, ())
+    assert irrelevant.shares == {"judge": (None, None)}
     data = json.loads(json.dumps(found.to_dict()))
     assert data["relevant"]["changed"] == [
         {"id": "q3", "values": [0.25, 0.75, 0.5], "crosses": True}
@@ -50,7 +53,7 @@ def test_samples_without_a_value_are_counted() -> None:
     mode = stability([run(RUNS[0]), second]).relevant
     assert (mode.samples, mode.left_out) == (2, 2)
     failed = [Result("q0", error="no"), Result("q1", error="no")]
-    nothing = ModeStability("relevant", 0, 2, (), None, None, None, ())
+    nothing = ModeStability("relevant", 0, 2, (), {}, None, ())
     assert stability([failed, failed]).relevant == nothing
 
 
@@ -67,14 +70,67 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
     assert found.relevant.means == (1 / 8, 3 / 8)
 
 
+def answers(*rows: tuple[str, str, int]) -> list[Result]:
+    """By question and answer: noisy claims of four."""
+    found: list[Result] = []
+    for question, answer, noisy in rows:
+        sample = SAMPLE.model_copy(update={"user_input": question, "response": answer})
+        found.append(replace(result_of(sample.key, (noisy, 4)), sample=sample))
+    return found
+
+
+def test_question_generator_and_judge_by_hand() -> None:
+    """Two questions with two answers each, judged twice. Of the answers' variances 0, 1/32, 0, 0
+    the mean is 1/128: the judge's. Their means are 0, 3/8 and 3/4, 1: around those of the
+    questions, 3/16 and 7/8, their squares add up to 2 (3/16)² + 2 (1/8)² = 13/128; over 4 − 2 and
+    less 1/128 / 2 that is 12/256: the generator's. The questions' sums 3/8 and 7/4 give
+    (9/64 + 49/16) / 2 − (17/8)² / 4 = 121/256, less 13/256, over two answers each: 108/512."""
+    first = answers(("p", "a", 0), ("p", "b", 1), ("q", "a", 3), ("q", "b", 4))
+    again = answers(("q", "b", 4), ("q", "a", 3), ("p", "b", 2), ("p", "a", 0))
+    shares = stability([first, again]).relevant.shares
+    parts = {"question": 108 / 512, "generator": 12 / 256, "judge": 1 / 128}
+    whole = sum(parts.values())
+    assert {source: share.value for source, share in shares.items()} == {
+        source: pytest.approx(part / whole) for source, part in parts.items()
+    }
+
+
+def test_unequal_numbers_of_answers_in_simulation() -> None:
+    """Questions scatter by 0.2, answers by 0.1, the judge by 0.05: 76, 19 and 5%. Of 20 claims
+    some are noisy, which is round to a twentieth."""
+    rng = random.Random(3)
+    runs: list[list[Result]] = [[], []]
+    for question in range(150):
+        level = rng.gauss(0.5, 0.2)
+        for number in range(rng.randint(1, 4)):
+            answer = level + rng.gauss(0, 0.1)
+            sample = SAMPLE.model_copy(
+                update={"user_input": f"{question}", "response": f"{question}.{number}"}
+            )
+            for run in runs:
+                noisy = min(max(round(20 * (answer + rng.gauss(0, 0.05))), 0), 20)
+                run.append(replace(result_of(sample.key, (noisy, 20)), sample=sample))
+    shares = stability(runs).relevant.shares
+    for source, share in (("question", 0.76), ("generator", 0.19), ("judge", 0.05)):
+        assert shares[source].value == pytest.approx(share, abs=0.06)
+        assert shares[source].interval.low < shares[source].value < shares[source].interval.high
+
+
+def test_other_answers_are_no_judging_of_the_same() -> None:
+    first = answers(("p", "a", 0), ("q", "a", 3))
+    second = answers(("p", "b", 1), ("q", "a", 3))
+    with pytest.raises(PairingError, match=r"the same answers in at least 90% .* got 1 of 2"):
+        stability([first, second])
+
+
 def test_one_sample_and_two() -> None:
     """Of one, nothing is known of others: no share. Two have means 1/4 and 1, whose variance is
     9/32, less 1/8 / 2 / 2."""
     one = stability([run([0]), run([2])]).relevant
     assert stability([run([0] * 20), run([2] * 19)]).unpaired == 1
-    assert (one.mean_error, one.judge_share) == ((1 / 8) ** 0.5, None)
+    assert (one.mean_error, one.shares["judge"].value) == ((1 / 8) ** 0.5, None)
     two = stability([run([0, 4]), run([2, 4])]).relevant
-    assert two.judge_share == pytest.approx((1 / 16) / (1 / 16 + 9 / 32 - 1 / 32))
+    assert two.shares["judge"].value == pytest.approx((1 / 16) / (1 / 16 + 9 / 32 - 1 / 32))
 
 
 def test_a_mode_that_some_repeats_lack() -> None:
@@ -134,7 +190,7 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
         mean, difference = (one + two) / 8, (one - two) / 4
         units[difference**2 / 2, mean, mean**2, 1.0] += 1
     expected = bootstrap_interval(units, share, Resampling())
-    found = mode.judge_share_interval
+    found = mode.shares["judge"].interval
     assert (found is None) is (expected is None)
     if found and expected:
         assert found[:2] == pytest.approx(expected[:2])

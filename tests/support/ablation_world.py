@@ -50,13 +50,15 @@ class Mind:
         return verdicts(sample, self._claims_of)
 
     async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
-        (text,) = texts
-        self.checked.append((text, tuple(claims)))
+        self.checked += [(text, tuple(claims)) for text in texts]
         if self._broken:
             raise JudgeError("no key")
+        cells = [[self._entails(text, claim) for text in texts] for claim in claims]
+        return Entailment(cells, Usage(calls=len(texts)), 0)
+
+    def _entails(self, text: str, claim: str) -> bool | None:
         is_open = bool(self._open) and self._open in text
-        cells = [[None if is_open else claim in self._claims_of(text)] for claim in claims]
-        return Entailment(cells, Usage(calls=1), 0)
+        return None if is_open else claim in self._claims_of(text)
 
 
 def repeating(_: str, contexts: list[str]) -> str:
@@ -64,8 +66,9 @@ def repeating(_: str, contexts: list[str]) -> str:
     return ". ".join(contexts) or "nothing is known"
 
 
-def run_of(wrong: Sequence[int]) -> list[Result]:
-    """Samples of one right chunk and one with so many wrong claims; the answer repeats both."""
+def run_of(wrong: Sequence[int], more: Sequence[str] = ()) -> list[Result]:
+    """Samples of one right chunk and one with so many wrong claims; the answer repeats both.
+    ``more`` chunks are the same in all."""
     results: list[Result] = []
     for i, count in enumerate(wrong):
         lies = ". ".join(f"wrong {i} {k}" for k in range(count))
@@ -76,6 +79,7 @@ def run_of(wrong: Sequence[int]) -> list[Result]:
             retrieved_contexts=[
                 Chunk(text=f"right {i}", id=f"good-{i}"),
                 Chunk(text=lies, id=f"bad-{i}"),
+                *(Chunk(text=text) for text in more),
             ],
         )
         results.append(Result(f"s{i}", score(verdicts(sample)), sample=sample))

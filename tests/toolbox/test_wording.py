@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from noisesense import Result, Verdicts, offenders, score, summarize
-from noisesense_adapters.toolbox.wording import culprit, headline
+from noisesense import Range, Result, Verdicts, offenders, score, summarize
+from noisesense_adapters.toolbox.wording import (
+    Caused,
+    document_name,
+    headline,
+    offender_sentences,
+)
 
 KINDS: dict[str, dict[str, object]] = {
     "c": {"correct": True, "entailed_by": []},
@@ -47,22 +52,58 @@ def test_the_headline(claims: str, amount: str, come: str, rest: tuple[int, int,
     assert both.message.endswith("from a retrieved chunk; 1 of 2 answers claims nothing")
 
 
-def test_the_culprit_is_the_first_if_it_stands_out() -> None:
-    def result(*rows: tuple[str, bool | None, list[int]]) -> Result:
-        claims = [{"text": t, "correct": c, "entailed_by": found} for t, c, found in rows]
-        chunks = [{"text": name, "relevant": True} for name in ("good", "bad", "noise")]
-        return Result(
-            "q", score(Verdicts.model_validate({"response_claims": claims, "chunks": chunks}))
-        )
+def retrievals(document: str, misled: int, retrieved: int) -> list[Result]:
+    """Each with one claim, wrong in so many."""
+    chunks = [{"text": document, "id": document, "relevant": True}]
+    found: list[Result] = []
+    for i in range(retrieved):
+        claim = {"text": "c", "correct": i >= misled, "entailed_by": [0]}
+        known = Verdicts.model_validate({"response_claims": [claim], "chunks": chunks})
+        found.append(Result(f"{document}{i}", score(known)))
+    return found
 
-    both = ("x", False, [1, 2])
-    for rows, name in (
-        ([both, ("y", False, [1])], "bad"),
-        ([both, ("y", False, [1]), ("z", False, [2])], None),  # as many, and as many alone
-        ([both], None),
-        ([("x", None, [1])], None),
-        ([("x", False, [1]), *[(t, None, [2]) for t in "yz"]], None),  # two may be from the other
-    ):
-        found = culprit(offenders([result(*rows)]))
-        assert (found and found.document) == name
-    assert culprit(()) is None
+
+def others() -> list[Result]:
+    return [each for i in range(30) for each in retrievals(f"good{i}", 0, 8)]
+
+
+def test_one_document_is_named_where_it_is_sure() -> None:
+    found = offenders([*retrievals("bad.md", 9, 12), *others()])
+    (sentence,) = offender_sentences(found)
+    assert sentence == (
+        "Look first at bad.md: 9 of them. With a probability of over 99% it is among the tenth of "
+        "the retrieved documents that mislead most often."
+    )
+    unsure = offenders([each for i in range(30) for each in retrievals(f"{i}", i < 6, 4)])
+    (sentence,) = offender_sentences(unsure)
+    assert sentence.startswith("No document stands out: of none is it likely enough (90%)")
+    assert list(offender_sentences(offenders(others()))) == []
+
+
+def test_terse_references_are_noted() -> None:
+    found = offenders(retrievals("a", 5, 10))
+    *_, sentence = offender_sentences(found)
+    assert sentence.startswith(
+        "Of 10 claims that the reference or a relevant chunk supports, 5 are in no reference."
+    )
+
+
+def test_what_the_ablation_counted_comes_first() -> None:
+    found = offenders([*retrievals("bad.md", 9, 12), *others()])
+    caused = [
+        Caused("none.md", Range(4, 4), Range(0, 0)),
+        Caused("some.md", Range(3, 4), Range(2, 3)),
+    ]
+    first, second = offender_sentences(found, caused)
+    assert first == (
+        "By the ablation most claims go with some.md: 2 to 3 of 3 to 4 that were said again with "
+        "the same chunks were not said without it."
+    )
+    assert second.startswith("Look first at bad.md")
+    assert len([*offender_sentences(found, caused[:1])]) == 1
+
+
+def test_names_of_documents() -> None:
+    assert document_name("a\n b.") == "a b"
+    assert document_name("") == "(no id and no text)"
+    assert document_name("word " * 20, 12) == "word word w…"

@@ -6,24 +6,32 @@ import asyncio
 import sys
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.ablation import VARIANTS, Ablation, ablation, plan
 from noisesense.errors import InputError
 from noisesense.jsonl import parse_line, read_lines, to_json, write_whole
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
-from noisesense_adapters.cli.output import cut, say, show_json, show_table, shown, tell
+from noisesense_adapters.cli.output import say, show_json, show_table, tell
+from noisesense_adapters.cli.progress import spent
 from noisesense_adapters.datasets.answering import Answer, ablate
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.toolbox.wording import ablation_sentences
+from noisesense_adapters.toolbox.wording import ablation_sentences, ablation_tables
+
+if TYPE_CHECKING:
+    from noisesense.judging.plan import PlannedJudge
 
 
 class Variants(Options):
     """What is asked."""
 
-    variants: str = option("Of these.", "NAMES", default=",".join(VARIANTS))
-    seed: int = option("Of the distractors and their places.", default=0)
+    variants: str = option(
+        "Of again, without, without-other, relevant-only and plus-K.",
+        "NAMES",
+        default=",".join(VARIANTS),
+    )
+    seed: int = option("Of the chunks that come or go by chance.", default=0)
 
 
 class Judged(Options):
@@ -35,28 +43,19 @@ class Judged(Options):
     png: Path | None = options.PNG
     as_json: bool = options.JSON
 
-    def show(self, found: Ablation, results: Path) -> None:
+    def show(self, found: Ablation, results: Path, judge: PlannedJudge) -> None:
         options.write_page(self.png, found, results.name, "write_png")
         options.write_page(self.report, results_of(results), results.name, ablation=found)
         said = [*ablation_sentences(found)]
         if self.as_json:
             show_json(found.to_dict() | {"sentences": said})
             return
-        say(*said, "")
-        show_table(
-            ["variant", ">samples", ">noise", "interval"],
-            [
-                [name or "as it was", size, (low, high), interval]
-                for name, (low, high, interval, size) in found.noise.items()
-            ],
-        )
-        causes = [
-            [claims, shown((low, high), ".0f"), cut(document, 60)]
-            for document, claims, low, high in found.causes[:10]
-        ]
-        if causes:
-            say("")
-            show_table([">claims", ">caused", "document"], causes)
+        say(*said)
+        for table in ablation_tables(found):
+            say("", f"{table.caption}:")
+            show_table([table.titles[0], *(f">{title}" for title in table.titles[1:])], table.rows)
+        if cost := spent(judge.usage):
+            say("", f"judged with {cost}")
 
 
 class Plan(Command):
@@ -65,12 +64,20 @@ class Plan(Command):
     results: Path = options.RESULTS
     out: Path = option("The rows: .jsonl.", "FILE", required=True)
     asked: Variants
+    judge: str | None = option(
+        "For relevant-only: says which chunks are relevant, where nobody did.", "PROVIDER:MODEL"
+    )
+    asking: options.Asking
     force: bool = options.FORCE
 
     def run(self) -> int:
         options.check_new(self.out, force=self.force)
         asked, reading = self.asked, options.Reading()
-        rows = plan(reading.results(self.results), asked.variants.split(","), asked.seed)
+        judge = None
+        if self.judge is not None:
+            judge = self.asking.make_judge(self.judge, **self.asking.of_model)
+        variants = asked.variants.split(",")
+        rows = plan(reading.results(self.results), variants, asked.seed, judge)
         write_whole(self.out, map(to_json, rows))
         say(f"wrote {len(rows):,} rows to {self.out}: fill in `response`, then `ablation report`")
         return reading.status
@@ -88,7 +95,7 @@ class Report(Command):
         options.check_pictures(judged.report, judged.png)
         rows = [row for _, row in read_lines(self.answered, parse_line)]
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
-        judged.show(ablation(reading.results(self.results), rows, judge), self.results)
+        judged.show(ablation(reading.results(self.results), rows, judge), self.results, judge)
         return reading.status
 
 
@@ -118,7 +125,7 @@ class Run(Command):
             kept = f"the same command goes on from {self.answers}"
             tell(f"interrupted: {kept if self.answers else 'nothing is kept without --answers'}")
             raise
-        judged.show(found, self.results)
+        judged.show(found, self.results, judge)
         return reading.status
 
 

@@ -12,9 +12,10 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from noisesense import Result
+from noisesense import Interval, Result
 from noisesense.scoring.definitions import MODES, Category, Mode
 from noisesense.scoring.outcomes import extent
+from noisesense.stats.interval import interval_text
 from noisesense_adapters.cli.terminal import visible
 
 _WIDE = 100_000  # so wide that nothing is cut or wrapped: a pipe has no width
@@ -80,13 +81,18 @@ def show_modes(modes: Mapping[str, Mapping[str, object]]) -> None:
 
 
 def shown(value: Any, form: str = ".4f") -> str:
-    """A figure as text: ``-`` where there is none, one number where both ends of a range meet."""
+    """A figure as text: ``-`` where there is none, one number where both ends of a range meet.
+
+    An interval has its own number of digits, see `interval_text`.
+    """
     if value is None:
         return "-"
     if isinstance(value, str):
         return value
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, Interval):
+        return interval_text(value, percent=form.endswith("%"))
     return f"{value:{form}}" if isinstance(value, float) else extent((value[0], value[1]), form)
 
 

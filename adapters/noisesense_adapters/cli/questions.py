@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from noisesense import offenders, sensitivity_band, stability
+from noisesense import Offender, Range, offenders, sensitivity_band, stability
+from noisesense.errors import InputError
+from noisesense.stats.interval import interval_text
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.stability import ModeStability
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import COUNT, Command, argument, option
-from noisesense_adapters.cli.output import cut, modes_of, one_line, percent, shown
-from noisesense_adapters.toolbox.wording import culprit, headline
+from noisesense_adapters.cli.output import modes_of, one_line, percent, shown
+from noisesense_adapters.toolbox.wording import (
+    Caused,
+    document_name,
+    headline,
+    offender_sentences,
+)
 
-_WIDTH, _NARROW = 60, 30
+_NARROW = 30
 
 
 class Offenders(Command):
     """Rank the documents that mislead.
 
-    By how many claims come from each that the reference does not support. "open" counts those of
-    which the judge left open whether they do, "only" those that no other retrieved chunk entails;
-    "rate" is how often a document misleads when it is retrieved, with its interval.
+    By the low end of the rate's interval. "rate" is how often a document misleads when it is
+    retrieved, drawn towards the rates of all documents, the more the less often it was retrieved.
+    "claims" come from it and are not supported by the reference; "open" counts those of which the
+    judge left open whether they do, "only" those that no other retrieved chunk entails. With
+    --ablation, the documents with which most claims go stand first.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -30,46 +41,73 @@ class Offenders(Command):
     results: Path = options.RESULTS
     top: int = option("How many documents to show.", type=COUNT, default=10)
     examples: int = option("How many claims of each to show.", type=COUNT, default=3)
+    ablation: Path | None = option('What "ablation report --json" printed of them.', "FILE")
     as_json: bool = options.JSON
 
     def run(self) -> int:
         reading = options.Reading()
+        caused = {} if self.ablation is None else _caused(self.ablation)
         found = offenders(reading.tallied(self.results))
-        first, ranking = culprit(found), found[: max(self.top, 1)]
+        by_cause = sorted(found.documents, key=lambda each: -_gone(caused.get(each.document)))
+        ranking = by_cause[: max(self.top, 1)]
+        sentences = [*offender_sentences(found, caused.values())]
         if self.as_json:
-            output.show_json([offender.to_dict() for offender in ranking])
+            documents = [offender.to_dict() for offender in ranking]
+            terse = {"true_looking": found.true_looking, "unmentioned": found.unmentioned}
+            output.show_json({"sentences": sentences, **terse, "documents": documents})
             return reading.status
         summary = reading.tally.summary()
         output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
         if not ranking:
             return reading.status
-        if first is not None:
-            output.say(f"Look first at {_name(first.document)}: {first.claims:,} of them.")
-        elif ranking[0].claims:
-            output.say("No document stands out: another has as many of them, or may have.")
-        output.say("")
-        output.show_table(
-            [">claims", ">open", ">only", ">samples", ">rate", "interval", "document"],
-            [
-                [
-                    *(each.claims, each.undetermined, each.alone),
-                    f"{each.samples:,} of {each.retrieved:,}",
-                    f"{each.rate:.0%}{' or more' * bool(each.undetermined)}",
-                    "" if each.undetermined else shown(each.interval, ".0%"),
-                    _name(each.document, _NARROW),
-                ]
-                for each in ranking
-            ],
-        )
+        output.say(*sentences, "")
+        extra = [">gone"] if caused else []
+        titles = [">claims", ">open", ">only", ">samples", ">rate", "interval", *extra, "document"]
+        output.show_table(titles, [_row(each, caused) for each in ranking])
         for each in ranking:
             told = each.offences[: self.examples]
             said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in told]
-            output.section(f"{_name(each.document)}:", said)
+            output.section(f"{document_name(each.document)}:", said)
         return reading.status
 
 
-def _name(document: str, width: int = _WIDTH) -> str:
-    return cut(document, width).rstrip(".") or "(no id and no text)"
+def _row(each: Offender, caused: Mapping[str, Caused]) -> list[object]:
+    row: list[object] = [
+        each.claims,
+        each.undetermined,
+        each.alone,
+        f"{each.samples:,} of {each.retrieved:,}",
+        shown(each.rate, ".0%"),
+        shown(each.interval, ".0%"),
+    ]
+    if caused:
+        cause = caused.get(each.document)
+        row.append(
+            "" if cause is None else f"{shown(cause.gone, '.0f')} of {shown(cause.again, '.0f')}"
+        )
+    return [*row, document_name(each.document, _NARROW)]
+
+
+def _gone(cause: Caused | None) -> float:
+    return 0.0 if cause is None else cause.gone.low
+
+
+def _caused(path: Path) -> dict[str, Caused]:
+    """By document. Raises `InputError`."""
+    found: dict[str, Caused] = {}
+    try:
+        for cause in json.loads(path.read_text(encoding="utf-8"))["causes"]:
+            name: str = cause["document"]
+            found[name] = Caused(name, _range(cause["again"]), _range(cause["gone"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = 'write it with "noisesense ablation report … --json > FILE"'
+        got = f"{type(error).__name__}: {error}"
+        raise InputError("an ablation as JSON", got, where=str(path), hint=hint) from error
+    return found
+
+
+def _range(ends: dict[str, float]) -> Range:
+    return Range(float(ends["low"]), float(ends["high"]))
 
 
 class Sensitivity(Command):
@@ -108,7 +146,7 @@ class Sensitivity(Command):
                 each.mode: {
                     "mean": each.mean,
                     "moves to": each.moved,
-                    "  95% of the simulations": each.band,
+                    "  95% of the simulations": each.band and interval_text(each.band),
                 }
                 for each in modes_of(band)
             }
@@ -119,9 +157,10 @@ class Sensitivity(Command):
 class Stability(Command):
     """Show how far a judge agrees with itself.
 
-    Of several judgings of the same samples: how much of a value is the judge's own variance, and
-    which samples change (with --limit: change sides). Judge into another --out each time: a store
-    gives the first answers again.
+    Of several judgings of the same answers: how much of a value is the judge's own variance, and
+    which samples change (with --limit: change sides). Where each run holds several answers to a
+    question, also how much is the generator's, and how much the question's. Judge into another
+    --out each time: a store gives the first verdicts again.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
     are in all runs.
@@ -147,6 +186,12 @@ class Stability(Command):
             output.say(f"{counted(found.unpaired, 'more sample')} not in every run: in no figure")
         output.say("")
         output.show_modes({each.mode: _stable(each, self.limit) for each in modes_of(found)})
+        if not any("generator" in mode.shares for mode in modes_of(found)):
+            output.say(
+                "",
+                "No question has several answers: the question's share and the generator's cannot "
+                "be told apart.",
+            )
         for mode in modes_of(found):
             moved = [each for each in mode.changed if each.crosses or self.limit is None]
             changed = [
@@ -160,13 +205,17 @@ class Stability(Command):
 
 def _stable(mode: ModeStability, limit: float | None) -> dict[str, object]:
     crossing = sum(each.crosses for each in mode.changed)
+    shares: dict[str, object] = {}
+    for source, (share, interval) in mode.shares.items():
+        shares[f"{source}'s share of the variance"] = percent(share)
+        # Not the same label twice: it would be one row.
+        shares[f"  interval of the {source}'s"] = shown(interval, ".0%")
     return {
         "samples": mode.samples,
         "left out": mode.left_out,
         "lowest mean": min(mode.means, default=None),
         "highest mean": max(mode.means, default=None),
-        "judge's share of the variance": percent(mode.judge_share),
-        "  its interval": percent(mode.judge_share_interval),
+        **shares,
         "scatter of the mean": mode.mean_error,
         **({} if limit is None else {f"samples on both sides of {limit:g}": crossing}),
     }

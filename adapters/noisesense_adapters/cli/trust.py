@@ -66,11 +66,17 @@ class Trust(Command):
         if (sheet := is_label_sheet(on)) and results is None:
             hint = "the sheet has no texts: they are in the results it was written from"
             raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
-        people = read_labels(on, judged, reading.tell) if sheet else [*reading.results(on)]
+        people: list[Result]
+        weights: dict[str, float] | None = None
+        if sheet:
+            people, weights = read_labels(on, judged, reading.tell)
+        else:
+            people = [*reading.results(on)]
         if results is not None:
             names = dict.fromkeys(each.judge for each in judged if each.judge is not None)
             how: Any = {"judge": " and ".join(names) or "the judge", "confidence": level}
-            found.append(trust_results(judged, people, definition=definition, **how))
+            how |= {"definition": definition, "weights": weights}
+            found.append(trust_results(judged, people, **how))
         if self.judges:
             labeled = [each for each in people if each.score is not None]
             if not labeled:
@@ -158,8 +164,10 @@ class ExportLabels(Command):
 
     Each row asks whether a source (the reference or a chunk) says what a statement (a claim)
     says.
-    Write yes or no in the last column, in as many rows as you like, and give the sheet to
-    "noisesense trust --for RESULTS --on SHEET".
+    Write yes or no in the last column, from the top as far as you like, and give the sheet to
+    "noisesense trust --for RESULTS --on SHEET". The samples are in random order: the first ones
+    are a random choice. With --by-score few labels tell more where noise is rare; each row holds
+    the weight that makes up for it.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -167,20 +175,24 @@ class ExportLabels(Command):
     results: Path = options.RESULTS
     sheet: Path = argument("A new file: .csv or .tsv.")
     samples: int | None = option("Draw so many at random; by default all.", "N")
-    seed: int = option("The seed of the draw.", default=0)
+    seed: int = option("The seed of the draw and the order.", default=0)
+    by_score: bool = option("Draw half from where the judge finds noise, half from the rest.")
     force: bool = options.FORCE
 
     def run(self) -> int:
         options.check_new(self.sheet, force=self.force)
         reading = options.Reading()
         results = reading.results(self.results)
-        written = write_labels(results, self.sheet, samples=self.samples, seed=self.seed)
+        how: Any = {"samples": self.samples, "seed": self.seed, "by_score": self.by_score}
+        written = write_labels(results, self.sheet, **how)
         if written.left_out:
             tell(f"note: {counted(written.left_out, 'sample')} left out: without texts or claims")
         rows, chosen = counted(written.rows, "question"), counted(written.samples, "sample")
         say(
             f"wrote {rows} on {chosen} to {self.sheet}",
-            f"write yes or no into the column {LABEL!r}; what is left empty stays undetermined",
+            f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "
+            "order, so that the first ones are a random choice. What is left empty stays "
+            "undetermined",
         )
         return reading.status
 

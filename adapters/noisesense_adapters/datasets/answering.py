@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from noisesense import Judge, Result
-from noisesense.ablation import VARIANTS, Ablation, plan
+from noisesense.ablation import VARIANTS, Ablation
 from noisesense.ablation.effect import ablation_async
-from noisesense.ablation.planning import Row, cases_of, matched
+from noisesense.ablation.planning import Row, cases_of, matched, plan_async
 from noisesense.errors import InputError, check_whole, describe
 from noisesense.jsonl import as_path, read_lines
 from noisesense.judging.calls import gather_all
@@ -42,11 +42,12 @@ async def ablate(
         results: as `plan` takes them.
         answer: from a question and the texts of chunks to a response; a function or a coroutine
             function. A function runs in a thread.
-        judge: as `ablation` takes it; with a store, its calls are not paid for twice.
+        judge: as `ablation` takes it; with a store, its calls are not paid for twice. For
+            ``relevant-only`` it also says which chunks are relevant where nobody did.
         variants: as `plan` takes them.
         seed: likewise.
         deterministic: the same question and chunks always give the same response: ``again`` is
-            not asked, and says 100%.
+            not asked, and repeats the old response.
         max_concurrency: answers at once.
         answers: a JSON lines file that keeps each answer as soon as it is there. The same command
             then asks only for those that are missing.
@@ -60,7 +61,8 @@ async def ablate(
     check_whole(max_concurrency, 1, "max_concurrency")
     results = list(results)
     cases = cases_of(results, Counter())
-    rows = [Row.model_validate(each) for each in plan(results, variants, seed)]
+    planned = await plan_async(results, variants, seed, judge)
+    rows = [Row.model_validate(each) for each in planned]
     path = as_path(answers or os.devnull)
     known = _kept(path)
     done = [known[row.place] for row in rows if row.place in known]

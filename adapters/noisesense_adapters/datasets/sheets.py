@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -22,6 +22,7 @@ from noisesense_adapters.toolbox.given import as_object
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
 _TEXTS = ("question", "statement", "source")
 LABEL = "entailed"
+_WEIGHT = "weight"
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _WORDS: dict[str, Cell] = {
     **dict.fromkeys(("yes", "y", "true", "1"), True),
@@ -46,45 +47,87 @@ class Sheet(NamedTuple):
     left_out: int
 
 
+class _Drawn(NamedTuple):
+    """A sample of the sheet, and how many samples of the results it stands for."""
+
+    name: str
+    weight: float
+
+
 def write_labels(
-    results: Iterable[Result], path: str | Path, *, samples: int | None = None, seed: int = 0
+    results: Iterable[Result],
+    path: str | Path,
+    *,
+    samples: int | None = None,
+    seed: int = 0,
+    by_score: bool = False,
 ) -> Sheet:
     """Write a CSV file in which people answer each question the judge could be asked.
 
     A row asks whether ``source`` (the reference, or a chunk) says what ``statement`` (a claim)
     says; people write ``yes`` or ``no`` into ``entailed``, or leave it empty. Claims and chunks
-    are numbered from 0. What the judge said is not in it: people tend to agree with it.
+    are numbered from 0. What the judge said is not in it: people tend to agree with it. The
+    samples stand in random order, so that the first ones, as far as people come, are a random
+    choice. Each row holds the ``seed``, and its sample's ``weight``: how many samples of the
+    results it stands for.
 
     Args:
         results: the judge's; those with an error are left out.
         path: a new file, ``.csv`` or ``.tsv``.
         samples: draw so many samples at random: rates among the labels are then the run's.
-        seed: of the draw.
+        seed: of the draw and the order.
+        by_score: draw half of the samples from those in which the judge finds noise, or may, and
+            half from the others, by turns: few labels then tell more where noise is rare. The
+            weights tell the two apart: hide that column from those who label.
 
     Raises:
-        InputError: an id twice, no sample with texts and claims, or a file of another kind.
+        InputError: an id twice, no sample with texts and claims, a file of another kind, or
+            ``by_score`` without ``samples``.
     """
     path = Path(path)
     if path.suffix.lower() not in _DELIMITERS:
         raise InputError("a name ending in .csv or .tsv", repr(path.name), where="sheet")
-    known, left_out = _by_id(results)
     if samples is not None:
         check_whole(samples, 1, "samples")
-    count = len(known) if samples is None else min(samples, len(known))
-    drawn = {*random.Random(seed).sample([*known], count)}
-    rows = [
-        (name, *key, _parts(result)[0].user_input, *question, "")
-        for name, result in known.items()
-        if name in drawn
-        for key, question in _questions(result).items()
-    ]
+    elif by_score:
+        raise InputError("a number of samples as well", "only by_score", where="samples")
+    known, left_out = _by_id(results)
+    drawn = _draw(known, min(samples or len(known), len(known)), seed, by_score=by_score)
+    rows: list[tuple[str, ...]] = []
+    for name, weight in drawn:
+        question_of_user = _parts(known[name])[0].user_input
+        for key, question in _questions(known[name]).items():
+            rows.append((name, *key, f"{weight:.6g}", str(seed), question_of_user, *question, ""))
     sheet = io.StringIO()
     sheet.write("\ufeff")  # tells spreadsheets that it is UTF-8
     writer = csv.writer(sheet, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
-    writer.writerow((*_KEYS, *_TEXTS, LABEL))
+    writer.writerow((*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL))
     writer.writerows(map(_as_text, row) for row in rows)
     write_whole(path, [sheet.getvalue().removesuffix("\n")])
     return Sheet(len(drawn), len(rows), left_out)
+
+
+def _draw(known: dict[str, Result], count: int, seed: int, *, by_score: bool) -> list[_Drawn]:
+    """In random order; by score, the first so many of it are as many of each group as of all."""
+    names = [*known]
+    random.Random(seed).shuffle(names)
+    if not by_score:
+        return [_Drawn(name, len(names) / count) for name in names[:count]]
+    groups: dict[bool, list[str]] = {True: [], False: []}
+    for name in names:
+        groups[_may_be_noisy(known[name])].append(name)
+    half = (count + 1) // 2
+    noisy = min(len(groups[True]), max(half, count - len(groups[False])))
+    placed: list[tuple[float, _Drawn]] = []
+    for group, drawn in ((groups[True], noisy), (groups[False], count - noisy)):
+        for i, name in enumerate(group[:drawn]):
+            placed.append(((i + 0.5) / drawn, _Drawn(name, len(group) / drawn)))
+    placed.sort(key=lambda each: each[0])
+    return [drawn for _, drawn in placed]
+
+
+def _may_be_noisy(result: Result) -> bool:
+    return _parts(result)[1].from_chunks.bounds.high > 0
 
 
 def _as_text(text: str) -> str:
@@ -145,13 +188,29 @@ def is_label_sheet(path: Path) -> bool:
     return first is not None and {*_KEYS, LABEL} <= as_object(first.data).keys()
 
 
+class SheetLabels(NamedTuple):
+    """What people said in a sheet.
+
+    Attributes:
+        results: their verdicts on the samples that have any; what is empty is undetermined.
+        weights: by id, how many samples of the judge's results each of them stands for.
+    """
+
+    results: list[Result]
+    weights: dict[str, float]
+
+
 def read_labels(
     path: str | Path, judged: Iterable[Result], on_error: Callable[[InputError], None]
-) -> list[Result]:
-    """People's verdicts on the samples of a sheet that have any; what is empty is undetermined.
+) -> SheetLabels:
+    """People's verdicts on the samples of a sheet.
+
+    Where only a part of the sheet is filled in, a label stands for more samples: those of its
+    weight that are labeled stand for all of that weight.
 
     Args:
-        path: a sheet that `write_labels` wrote and people filled in, as far as they came.
+        path: a sheet that `write_labels` wrote and people filled in from the top, as far as they
+            came.
         judged: the results that it was written from.
         on_error: called with the error of each row that cannot be used, which names its line. Two
             different labels of one question leave it open.
@@ -161,6 +220,7 @@ def read_labels(
     """
     known = {_as_text(name).strip(): result for name, result in _by_id(judged)[0].items()}
     given: defaultdict[str, dict[Key, Cell]] = defaultdict(dict)
+    weights: dict[str, float] = {}
 
     @cache
     def questions(name: str) -> dict[Key, Question]:
@@ -171,20 +231,38 @@ def read_labels(
 
     for raw in csv_rows(Path(path)):
         try:
-            name, key, label = _answer(raw, questions)
-            if label is not None and given[name].setdefault(key, label) is not label:
-                given[name][key] = None
+            row = _answer(raw, questions)
+            weights[row.sample] = row.weight
+            cells = given[row.sample]
+            if row.label is not None and cells.setdefault(row.key, row.label) is not row.label:
+                cells[row.key] = None
                 raise InputError("one label for each question", "yes and no", where=LABEL)
         except InputError as error:
             on_error(error.within(raw.place))
-    labeled = [_labeled(known[name], cells) for name, cells in given.items() if cells]
+    labeled = [name for name, cells in given.items() if cells]
     if not labeled:
         hint = f"write yes or no into the column {LABEL!r}"
         raise InputError("at least one label", "none", where=str(path), hint=hint)
-    return labeled
+    of_weight = Counter(weights.values())
+    labeled_of_weight = Counter(weights[name] for name in labeled)
+    stands_for: dict[str, float] = {}
+    for name in labeled:
+        weight = weights[name]
+        more = of_weight[weight] / labeled_of_weight[weight]
+        stands_for[known[name].id] = weight * more
+    return SheetLabels([_labeled(known[name], given[name]) for name in labeled], stands_for)
 
 
-def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> tuple[str, Key, Cell]:
+class _Row(NamedTuple):
+    """A row of a sheet, checked."""
+
+    sample: str
+    key: Key
+    label: Cell
+    weight: float
+
+
+def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> _Row:
     """Raises `InputError` for a row that is no question on these results."""
     if isinstance(raw.data, InputError):
         raise raw.data
@@ -204,7 +282,19 @@ def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> tuple[
         raise InputError("the judge's claim", "another", where="statement", hint=hint)
     if not source.startswith(_words(row.get("source", source))):  # spreadsheets cut long cells
         raise InputError("the text that was judged", "another", where="source", hint=hint)
-    return row["sample"], key, _WORDS[row[LABEL].lower()]
+    label = _WORDS[row[LABEL].lower()]
+    return _Row(row["sample"], key, label, _weight(row.get(_WEIGHT, "1")))
+
+
+def _weight(text: str) -> float:
+    # Some spreadsheets write a comma.
+    try:
+        weight = float(text.replace(",", "."))
+    except ValueError:
+        weight = 0.0
+    if not 1 <= weight < float("inf"):
+        raise InputError("a number of 1 or more, as in the sheet", repr(text), where=_WEIGHT)
+    return weight
 
 
 def _words(text: str) -> str:

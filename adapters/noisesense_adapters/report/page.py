@@ -18,13 +18,16 @@ from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
+from noisesense.stats.interval import interval_text
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import Samples
 from noisesense_adapters.toolbox.judges import judge_warnings
 from noisesense_adapters.toolbox.wording import (
+    Caused,
     ablation_sentences,
-    culprit,
+    ablation_tables,
     headline,
+    offender_sentences,
     trust_sentence,
 )
 
@@ -53,6 +56,7 @@ _ALWAYS: dict[str, Any] = {
     "policy": f"default-src 'none'; style-src {_allowed(plots.STYLE)}; "
     f"script-src {_allowed(_SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'",
     "extent": extent,
+    "interval_text": interval_text,
     "kind_name": plots.kind_name,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
@@ -108,11 +112,14 @@ def write_report(
     warnings = list(summary.warnings)
     if not trust:
         warnings += judge_warnings(judges)
+    causes = ablation.causes if ablation else ()
+    caused = [Caused(each.document, each.again, each.gone) for each in causes]
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
         trust=map(trust_sentence, trust),
         ablation=ablation,
+        ablation_tables=ablation_tables(ablation) if ablation else (),
         caused=ablation_sentences(ablation) if ablation else (),
         growth=map(plots.image, plots.growth_plots(ablation) if ablation else ()),
         summary=summary,
@@ -120,9 +127,9 @@ def write_report(
         definition=summary.definition and DEFINITIONS[summary.definition],
         headline=headline(summary),
         partition=map(plots.image, plots.partition_plots(summary.partition)),
-        spread=list(map(plots.image, plots.spread_plots(summary))),
-        offenders=ranked[:_DOCUMENTS],
-        culprit=culprit(ranked),
+        spread=[plots.image(each) for each in plots.spread_plots(summary)],
+        offenders=ranked.documents[:_DOCUMENTS],
+        suspicion=offender_sentences(ranked, caused),
         judges=judges,
         warnings=warnings,
         data=Markup(_DATA),

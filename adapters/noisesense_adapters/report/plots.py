@@ -108,9 +108,9 @@ def partition_plots(partition: Partition) -> list[Plot]:
 
 
 def growth_plots(found: Ablation) -> list[Plot]:
-    """The mean noise by the number of distractors; none if no ``plus-K`` was answered."""
-    caption = "Noise by the number of distractors, with its interval"
-    grows = any(name.startswith("plus-") for name in found.noise)
+    """Unsupported claims by the number of distractors; none if no ``plus-K`` was answered."""
+    caption = "Unsupported claims by number of distractors"
+    grows = any(name.startswith("plus-") for name in found.changes)
     return [Plot(caption, partial(_growth, found=found))] if grows else []
 
 
@@ -248,22 +248,24 @@ def _bar(ax: Axes, partition: Partition) -> str:
 
 
 def _growth(ax: Axes, found: Ablation) -> str:
-    curve = {
-        int(name.removeprefix("plus-") or 0): each
-        for name, each in found.noise.items()
-        if name != "relevant-only"
-    }
+    curve = {} if found.again is None else {0: found.again}
+    for name, change in found.changes.items():
+        if name.startswith("plus-"):
+            curve[int(name.removeprefix("plus-"))] = change.after
+    counts = list(curve)
     means = list(curve.values())
+    color = _COLORS["irrelevant"]
     for ends in (means, [each.interval or each for each in means]):
-        lows, highs = [each[0] for each in ends], [each[1] for each in ends]
-        color = _COLORS["irrelevant"]
-        ax.fill_between(list(curve), lows, highs, color=color, alpha=0.18, linewidth=0)
-    ax.plot(list(curve), [(each.low + each.high) / 2 for each in means], "o-", color=color)
-    ax.set(ylim=(0, None), xlabel="distractors added", ylabel="noise sensitivity")
-    ax.set_xticks(list(curve))
+        lows = [each[0] for each in ends]
+        highs = [each[1] for each in ends]
+        ax.fill_between(counts, lows, highs, color=color, alpha=0.18, linewidth=0)
+    ax.plot(counts, [(each.low + each.high) / 2 for each in means], "o-", color=color)
+    ax.set(ylim=(0, None), xlabel="distractors added", ylabel="share of claims")
+    ax.set_xticks(counts)
     ax.grid(axis="y")
-    values = (f"with {count} {extent(each[:2], '.2f')}" for count, each in curve.items())
-    return f"Mean noise by the number of distractors: {', '.join(values)}."
+    values = [f"with {count} {extent(each[:2], '.2f')}" for count, each in curve.items()]
+    listed = ", ".join(values)
+    return f"Mean share of unsupported claims by the number of distractors: {listed}."
 
 
 def kind_name(kind: str) -> str:

@@ -18,6 +18,7 @@ from noisesense.scoring.definitions import DefinitionName, Mode, check_definitio
 from noisesense.scoring.outcomes import extent
 from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
+from noisesense.stats.interval import interval_text
 from noisesense_adapters.toolbox.given import Column, Places, Usual
 from noisesense_adapters.toolbox.judges import given_judge, judge_over, unasked
 
@@ -267,8 +268,7 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
         value, text = figures.mean.value, extent(figures.mean, ".4g")
         status = "undetermined" if value is None else "determined"
     if figures.interval is not None:
-        ends = figures.interval.low, figures.interval.high
-        text += f" ({summary.confidence:.0%} interval {extent(ends, '.4g')})"
+        text += f" ({summary.confidence:.0%} interval {interval_text(figures.interval)})"
     known = f"{figures.determined} of {summary.samples} samples have a value"
     if figures.undetermined:
         known += f", {figures.undetermined} undetermined"

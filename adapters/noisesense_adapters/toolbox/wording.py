@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from noisesense import Estimate, Offender, Summary, Trust
-from noisesense.ablation import Ablation
+from noisesense import Estimate, Offenders, Range, Summary, Trust
+from noisesense.ablation import Ablation, Cause, Fate, direction
 from noisesense.scoring.outcomes import extent
+from noisesense.stats.interval import interval_text
 from noisesense.stats.labels_cells import CellKind, Rate
 from noisesense.stats.summarize import counted
 
@@ -48,22 +49,68 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
-def culprit(ranking: Sequence[Offender]) -> Offender | None:
-    """The first of a ranking, if it explains more claims than the second, or more alone, whatever
-    is open of the others."""
-    first, *others = ranking or (None,)
-    if first is None or not first.claims:
-        return None
-    tied = (first.claims, first.alone) in [(each.claims, each.alone) for each in others[:1]]
-    more = any(each.claims + each.undetermined > first.claims for each in others)
-    return None if tied or more else first
+class Caused(NamedTuple):
+    """What an ablation counted of one document.
+
+    Attributes:
+        document: its name.
+        again: how many of its claims were said again with the same chunks.
+        gone: how many of those were not said without it.
+    """
+
+    document: str
+    again: Range
+    gone: Range
+
+
+def document_name(document: str, width: int = 60) -> str:
+    """A document in one line of at most so many characters."""
+    name = " ".join(document.split())
+    if len(name) > width:
+        name = f"{name[: width - 1].rstrip()}…"
+    return name.rstrip(".") or "(no id and no text)"
+
+
+def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Iterator[str]:
+    """Where to look first, and what may be wrong with that."""
+    guilty = [each for each in caused if each.gone.low > 0]
+    if guilty:
+        most = max(guilty, key=lambda each: each.gone.low)
+        yield (
+            f"By the ablation most claims go with {document_name(most.document)}: "
+            f"{extent(most.gone, '.0f')} of {extent(most.again, '.0f')} that were said again with "
+            "the same chunks were not said without it."
+        )
+    first = found.first
+    if first is not None:
+        yield (
+            f"Look first at {document_name(first.document)}: {first.claims:,} of them. With a "
+            f"probability of {_at_most_99(first.top_tenth)} it is among the tenth of the "
+            "retrieved documents that mislead most often."
+        )
+    elif sum(each.claims > 0 for each in found.documents) > 1:
+        yield (
+            "No document stands out: of none is it likely enough (90%) that it is among the tenth "
+            "of the retrieved documents that mislead most often."
+        )
+    if found.terse:
+        yield (
+            f"Of {counted(found.true_looking, 'claim')} that the reference or a relevant chunk "
+            f"supports, {found.unmentioned:,} are in no reference. If the references leave out "
+            'what is true, correct documents stand first: "noisesense ablation" shows which ones '
+            "cause anything."
+        )
+
+
+def _at_most_99(share: float) -> str:
+    return "over 99%" if share > 0.99 else f"{share:.0%}"
 
 
 def trust_sentence(found: Trust) -> str:
     """The means, if there are any, and the errors in each kind of cell, in words."""
     means = [
-        f"people would find a mean ({mode} mode) of {mean.interval.low:.4f} to "
-        f"{mean.interval.high:.4f} where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
+        f"people would find a mean ({mode} mode) of {interval_text(mean.interval)} in these "
+        f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
         for mode, mean in found.means.items()
     ]
     errors = [
@@ -85,50 +132,157 @@ _WHERE: dict[CellKind, str] = {
 def _rate(rate: Rate) -> str:
     if rate.value is None:
         return "an unknown share of"
-    between = f" ({extent(rate.interval[:2], '.1%')})" if rate.interval else ""
+    between = f" ({interval_text(rate.interval, percent=True)})" if rate.interval else ""
     return f"{rate.value:.1%}{between}"
-
-
-def _span(estimate: Estimate, form: str) -> str:
-    found = estimate.interval
-    return extent(found[:2], form) if found else "too few samples for an interval"
-
-
-def _between(ends: Estimate, form: str) -> str:
-    text = extent(ends[:2], form)
-    return text if ends.value is not None else f"between {text.replace(' to ', ' and ')}"
-
-
-def _number(share: Estimate) -> str:
-    return extent((share.low * share.size, share.high * share.size), ".0f")
 
 
 def ablation_sentences(found: Ablation) -> Iterator[str]:
     """What an ablation found."""
-    again, without, effect = found.again, found.without, found.effect
-    of = "claims that came from a chunk and are not in the reference"
     if not found.claims:
-        yield "No claim came from a chunk and is not in the reference: there is nothing to ablate."
-    elif again and without and effect:
+        yield "No chunk entails a claim that the reference does not support: none was taken away."
+    if found.without is not None:
+        yield from _guilty_chunks(found, found.without)
+    if found.no_context is not None:
+        counts = _said_again(found.no_context, "claims", "without any")
+        yield f"Counted apart, where those are all the chunks there are: {counts}."
+    if reranked := found.changes.get("relevant-only"):
         yield (
-            f"Of {effect.size} {of}, {_number(again)} were said again with the same chunks and "
-            f"{_number(without)} without the chunks they came from: {_between(effect, '.0%')} "
-            f"({_span(effect, '.0%')}) of them go when the chunk goes."
+            f"With relevant chunks alone {_percent(reranked.after)} of a response's claims, on "
+            "average, are not supported by the reference, with the same chunks as before "
+            f"{_percent(reranked.before)} ({counted(reranked.change.size, 'sample')}): "
+            f"{_difference(reranked.change)}."
         )
-    elif said := without or again:
-        how = "without the chunks they came from" if without else "with the same chunks"
-        yield f"Of {said.size} {of}, {_number(said)} were said again {how}."
-        yield "This is no effect: what goes by chance is known only from both, again and without."
-    if found.perfect_reranker:
-        before, after, change = found.perfect_reranker
-        way = "falls" if change.high < 0 else "rises" if change.low > 0 else "goes"
+    if found.trend is not None:
+        steps = [f"{step.fewer} to {step.more} {_points(step.change)}" for step in found.growth]
         yield (
-            f"With relevant chunks alone, noise sensitivity {way} from {_between(before, '.2f')} "
-            f"to {_between(after, '.2f')} (difference {_span(change, '+.2f')})."
-        )
-    if found.growth:
-        yield (
-            f"Each {found.step} distractors more add {_between(found.growth, '.2f')} "
-            f"({_span(found.growth, '.2f')}) to noise sensitivity."
+            f"At each step of more distractors {found.trend} of a response's claims are not "
+            f"supported by the reference, in percentage points: {', '.join(steps)}."
         )
     yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())
+
+
+def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
+    """What goes with the chunks that noisy claims come from, and what goes with others."""
+    which = "claims that a chunk entails and the reference does not support"
+    counts = _said_again(fate, which, "without the chunks that entail them")
+    if fate.gone is None:
+        yield f"{counts}: what the chunks do cannot be told."
+        return
+    yield f"{counts}: {_percent(fate.gone)} ({_span(fate.gone)}) go with these chunks."
+    sham = found.without_other
+    if sham is None or sham.gone is None or found.effect is None:
+        yield (
+            "No effect of these chunks is shown: how many go with other chunks (without-other) "
+            "is not known."
+        )
+        return
+    kept = f"{_still_said(sham.gone)} of {_number(sham.again)} were said"
+    gone = f"{_percent(sham.gone)} ({_span(sham.gone)})"
+    yield f"With as many other chunks away instead, {kept}: {gone} go with others."
+    sign = direction(found.effect)
+    verdict = "No effect of these chunks is shown" if sign is None else "So these chunks matter"
+    if sign == "less":
+        verdict = "The other chunks matter more"
+    yield f"{verdict}: the difference is {_points(found.effect)} percentage points."
+
+
+def _said_again(fate: Fate, which: str, how: str) -> str:
+    """How many were said again, and how many of those under the variant."""
+    again = _number(fate.again)
+    said = f"{again} of {fate.claims} {which} were said again with the same chunks"
+    if fate.gone is None:
+        return said
+    return f"{said}; of those {again}, {_still_said(fate.gone)} {how}"
+
+
+def _still_said(gone: Estimate) -> str:
+    kept = Range(gone.size * (1 - gone.high), gone.size * (1 - gone.low))
+    return _number(kept)
+
+
+def _number(counts: Range) -> str:
+    text = extent(counts, ".0f")
+    return "none" if text == "0" else text
+
+
+def _percent(share: Estimate) -> str:
+    ends = extent(share[:2], ".0%")
+    return ends if share.value is not None else f"between {ends.replace(' to ', ' and ')}"
+
+
+def _span(share: Estimate) -> str:
+    found = share.interval
+    return extent(found[:2], ".0%") if found else "too few samples for an interval"
+
+
+def _difference(change: Estimate) -> str:
+    shown = f"{_points(change)} percentage points"
+    return shown if direction(change) else f"no effect is shown, {shown}"
+
+
+def _points(change: Estimate) -> str:
+    """A difference of shares, with its interval."""
+    value = _signed(change[:2])
+    interval = _signed(change.interval[:2]) if change.interval else "too few samples"
+    return f"{value} ({interval})"
+
+
+def _signed(ends: tuple[float, float]) -> str:
+    low, high = (f"{round(100 * end):+d}" for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+class Listing(NamedTuple):
+    """A table: what it shows, its titles, and rows of as many cells."""
+
+    caption: str
+    titles: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+_DOCUMENTS = 10
+
+
+def ablation_tables(found: Ablation) -> list[Listing]:
+    """The variants beside their control, and the documents; each where there is something."""
+    tables: list[Listing] = []
+    if found.again is not None:
+        caption = "Share of a response's claims that the reference does not support, on average"
+        titles = ("variant", "samples", "same chunks", "these chunks", "difference in points")
+        tables.append(Listing(caption, titles, _variants(found, found.again)))
+    if found.causes:
+        caption = "Claims that a document entails and the reference does not support"
+        titles = (
+            "document",
+            "claims",
+            "said again",
+            "gone without their chunks",
+            "gone without others",
+        )
+        rows = [_document(cause) for cause in found.causes[:_DOCUMENTS]]
+        tables.append(Listing(caption, titles, rows))
+    return tables
+
+
+def _variants(found: Ablation, control: Estimate) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    rows.append(("again", f"{control.size:,}", _with_span(control), "", ""))
+    for name, (before, after, change) in found.changes.items():
+        shares = (_with_span(before), _with_span(after))
+        rows.append((name, f"{change.size:,}", *shares, _points(change)))
+    return rows
+
+
+def _with_span(share: Estimate) -> str:
+    return f"{_percent(share)} ({_span(share)})"
+
+
+def _document(cause: Cause) -> tuple[str, ...]:
+    others = cause.gone_with_others
+    return (
+        document_name(cause.document),
+        f"{cause.claims:,}",
+        extent(cause.again, ".0f"),
+        extent(cause.gone, ".0f"),
+        "" if others is None else extent(others, ".0f"),
+    )

@@ -8,14 +8,36 @@ says what to ask the system, `ablation` reads the answers. In one process,
 |---|---|---|
 | ``again`` | the same | how often does the system say it again by itself? The control |
 | ``without`` | minus those that the noisy claims come from | does the claim go with them? |
+| ``without-other`` | minus as many others | the sham: is it these chunks, or any? |
 | ``relevant-only`` | the relevant ones | what would a perfect reranker give? |
-| ``plus-K`` | and K of other samples, at random places | how does noise grow with noise? |
+| ``plus-K`` | and K of other samples, at random places | how do errors grow with noise? |
 
-*Noise* here is the share of a response's claims that are not supported by the reference and are
-entailed by a chunk, relevant or not: both modes of the default definition together.
+A sample of which ``without`` leaves no chunk is asked as ``no-context``, and counted apart.
+
+What is measured must not change with the chunks: a claim that no chunk entails, as its chunk was
+taken away, is no improvement. So variants are compared by the share of a response's claims that
+the reference does not support, each with a fresh ``again`` of the same samples.
 """
 
-from noisesense.ablation.effect import Ablation, Cause, Change, ablation
+from noisesense.ablation.effect import (
+    Ablation,
+    Cause,
+    Change,
+    Fate,
+    Step,
+    ablation,
+    direction,
+)
 from noisesense.ablation.planning import VARIANTS, plan
 
-__all__ = ["VARIANTS", "Ablation", "Cause", "Change", "ablation", "plan"]
+__all__ = [
+    "VARIANTS",
+    "Ablation",
+    "Cause",
+    "Change",
+    "Fate",
+    "Step",
+    "ablation",
+    "direction",
+    "plan",
+]

@@ -3,42 +3,112 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
-from noisesense.ablation.planning import CLAIMS, Case, Row, cases_of, matched
-from noisesense.errors import InputError, JudgeError
+from noisesense.ablation.planning import (
+    OF_CLAIMS,
+    Answer,
+    Case,
+    cases_of,
+    checking,
+    contexts_of,
+    distractors,
+    matched,
+)
+from noisesense.errors import JudgeError
 from noisesense.judging.calls import gather_all, run_blocking
-from noisesense.judging.protocol import EntailmentJudge, Judge
-from noisesense.scoring.outcomes import Range, Record
+from noisesense.judging.protocol import Judge
+from noisesense.scoring.definitions import Truth
+from noisesense.scoring.outcomes import Counts, Range, Record
 from noisesense.scoring.results import Result
-from noisesense.scoring.scoring import score
-from noisesense.stats.interval import Estimate, estimate
+from noisesense.stats.binomial import binomial_interval
+from noisesense.stats.interval import (
+    MIN_PAIRS,
+    Estimate,
+    Interval,
+    Resampling,
+    covering,
+    difference_interval,
+    ends_of,
+    estimate,
+    mean_range,
+)
+from noisesense.stats.resampling import Units
+from noisesense.verdicts.form import VerdictsForm
+
+SAID = Range(1.0, 1.0)
+OPEN = Range(0.0, 1.0)
 
 
 class Change(NamedTuple):
-    """Noise before and after, over the same samples; ``change`` is ``after - before``."""
+    """The mean share of unsupported claims, over the samples that make claims under both.
+
+    Attributes:
+        before: under the one variant.
+        after: under the other.
+        change: ``after - before``, paired by sample.
+    """
 
     before: Estimate
     after: Estimate
     change: Estimate
 
 
+class Fate(NamedTuple):
+    """What became of noisy claims when chunks were taken away.
+
+    Attributes:
+        claims: those that have both answers, with the same chunks and without some.
+        again: how many of them were said again with the same chunks.
+        gone: of those, the share not said without; None if none was said again.
+    """
+
+    claims: int
+    again: Range
+    gone: Estimate | None
+
+
+class Step(NamedTuple):
+    """From so many distractors to more."""
+
+    fewer: int
+    more: int
+    change: Estimate
+
+
 class Cause(NamedTuple):
-    """What a document causes.
+    """What became of the noisy claims that a document entails, where their chunks were taken.
 
     Attributes:
         document: its id, or its text where it has none.
-        claims: noisy claims that it entails and that have both answers.
-        low: at least so many of them go when it goes, net of those that go by chance.
-        high: at most so many; the same unless the judge left verdicts open.
+        claims: those that have both answers.
+        again: how many of them were said again with the same chunks.
+        gone: of those, how many not without the chunks that entail them.
+        gone_with_others: how many not without as many others; None where that was not answered.
     """
 
     document: str
     claims: int
-    low: int
-    high: int
+    again: Range
+    gone: Range
+    gone_with_others: Range | None
+
+
+Direction = Literal["more", "less"]
+
+
+def direction(change: Estimate) -> Direction | None:
+    """Is a difference surely above 0, or below? None: it is not decided, as of few samples."""
+    found = change.interval
+    if found is None or found.units < MIN_PAIRS:
+        return None
+    if found.low > 0:
+        return "more"
+    return "less" if found.high < 0 else None
 
 
 @dataclass(frozen=True)
@@ -47,88 +117,183 @@ class Ablation(Record):
 
     Attributes:
         claims: noisy claims of the results: not supported by the reference, entailed by a chunk.
-        again: the share said again with the same chunks; None if nothing was answered.
-        without: the share said again without the chunks they come from.
-        effect: ``again - without``, paired by claim; from -1 to 1. None without the control.
-        noise: by variant, ``""`` for the results themselves: the mean noise of a response.
-        perfect_reranker: from the results to ``relevant-only``, paired by sample. Where all
-            chunks are relevant nothing changes; samples with none are left out.
-        growth: how much noise ``step`` distractors more add, from none to the most.
-        step: the smallest number of distractors.
+        without: what became of them without their chunks, where others are left.
+        no_context: the same where none is left.
+        without_other: the same with as many other chunks away.
+        effect: of the claims said again, the share that goes without their chunks minus the share
+            that goes without others, over the claims that have both; from -1 to 1.
+        again: the mean share of a response's claims that the reference does not support, with the
+            same chunks.
+        changes: from that to each other variant, over the same samples.
+        growth: from each number of distractors to the next.
         causes: the documents, those that cause most first.
         left_out: what could not be used, by reason, with how often.
     """
 
     claims: int
-    again: Estimate | None
-    without: Estimate | None
+    without: Fate | None
+    no_context: Fate | None
+    without_other: Fate | None
     effect: Estimate | None
-    noise: dict[str, Estimate]
-    perfect_reranker: Change | None
-    growth: Estimate | None
-    step: int | None
+    again: Estimate | None
+    changes: dict[str, Change]
+    growth: tuple[Step, ...]
     causes: tuple[Cause, ...]
     left_out: dict[str, int]
 
-
-def _mean(cases: Iterable[Case], variant: str) -> Estimate | None:
-    return estimate((case.unit, each) for case in cases for each in case.found[variant])
-
-
-def _change(cases: Iterable[Case], before: str, after: str, steps: float = 1.0) -> Change | None:
-    """From one variant to another, over what has both; ``change`` is that of one step."""
-    pairs = [(c.unit, both) for c in cases for both in c.both(before, after)]
-    change = estimate(((unit, now.minus(was).over(steps)) for unit, (was, now) in pairs), -1)
-    was, now = (estimate((unit, both[end]) for unit, both in pairs) for end in (0, 1))
-    return Change(was, now, change) if was and now and change else None
+    @property
+    def trend(self) -> Direction | None:
+        """Do unsupported claims get more, or less, with every step of two or more?"""
+        directions: list[Direction | None] = [direction(step.change) for step in self.growth]
+        alike = len(directions) > 1 and len({*directions}) == 1
+        return directions[0] if alike else None
 
 
-def figures_of(cases: list[Case], left_out: Counter[str]) -> Ablation:
-    answered = {variant for case in cases for variant in case.found}
-    if "relevant-only" in answered:
-        for case in cases:
-            if all(case.score.chunk_relevance):
-                case.found["relevant-only"] = case.found[""]  # the very same chunks
-    effect = _change(cases, "without", "again")
-    counts = sorted(int(each[5:]) for each in answered if each.startswith("plus-"))
-    names = ["", "relevant-only", *(f"plus-{count}" for count in counts)]
-    growth = _change(cases, "", names[-1], counts[-1] / counts[0]) if counts else None
-    return Ablation(
-        claims=sum(len(case.noisy) for case in cases),
-        # Of the claims that have both answers, if some have.
-        again=effect.after if effect else _mean(cases, "again"),
-        without=effect.before if effect else _mean(cases, "without"),
-        effect=effect and effect.change,
-        noise={name: found for name in names if (found := _mean(cases, name))},
-        perfect_reranker=_change(cases, "", "relevant-only"),
-        growth=growth and growth.change,
-        step=counts[0] if counts else None,
-        causes=_causes(cases),
-        left_out=dict(left_out),
+Values = Sequence[tuple[Hashable, Range]]
+"""Each with the unit it belongs to."""
+
+
+def _estimate(values: Values, interval_of: Callable[[Units], Interval | None]) -> Estimate | None:
+    mean = mean_range([value for _, value in values])
+    if mean is None:
+        return None
+    interval = covering(*map(interval_of, ends_of(values)))
+    return Estimate(*mean, interval, len(values))
+
+
+_difference = partial(difference_interval, resampling=Resampling())
+
+
+def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
+    """From one variant to another, over the samples that make claims under both."""
+    first: list[tuple[str, Range]] = []
+    second: list[tuple[str, Range]] = []
+    for case in cases:
+        was = case.unsupported(before)
+        now = case.unsupported(after)
+        if was is not None and now is not None:
+            first.append((case.unit, was))
+            second.append((case.unit, now))
+    changes = [(unit, now.minus(was)) for (unit, was), (_, now) in zip(first, second, strict=True)]
+    means = (estimate(first), estimate(second))
+    change = _estimate(changes, _difference)
+    if means[0] is None or means[1] is None or change is None:
+        return None
+    return Change(means[0], means[1], change)
+
+
+def _gone(again: Range, now: Range) -> Range:
+    """Of a claim that may have been said again: is it gone? Open where it is open if it was."""
+    return Range(1 - now.high, 1 - now.low) if again == SAID else OPEN
+
+
+def _sum(ranges: Iterable[Range]) -> Range:
+    listed = list(ranges)
+    return Range(sum(each.low for each in listed), sum(each.high for each in listed))
+
+
+def _fate(cases: Iterable[Case], variant: str) -> Fate | None:
+    said: list[Range] = []
+    gone: list[tuple[str, Range]] = []
+    for case in cases:
+        for again, now in case.said_in("again", variant):
+            said.append(again)
+            if again.high:
+                gone.append((case.unit, _gone(again, now)))
+    if not said:
+        return None
+    return Fate(len(said), _sum(said), _estimate(gone, binomial_interval))
+
+
+def _effect(cases: Iterable[Case]) -> Estimate | None:
+    more: list[tuple[str, Range]] = []
+    for case in cases:
+        for again, without, other in case.said_in("again", "without", "without-other"):
+            if again.high:
+                sure = again == SAID
+                more.append((case.unit, other.minus(without) if sure else Range(-1.0, 1.0)))
+    return _estimate(more, _difference)
+
+
+def _by_document(cases: Iterable[Case], variant: str) -> dict[str, list[tuple[Range, Range]]]:
+    """Of each noisy claim that a document entails: was it said again, and is it gone then?"""
+    found = defaultdict[str, list[tuple[Range, Range]]](list)
+    for case in cases:
+        fates = case.said_in("again", variant)
+        for claim, (again, now) in zip(case.noisy, fates, strict=False):
+            gone = _gone(again, now) if again.high else Range(0.0, 0.0)
+            chunks = [case.sample.retrieved_contexts[position] for position in claim.entailed_by]
+            for document in {chunk.id or chunk.text for chunk in chunks}:
+                found[document].append((again, gone))
+    return found
+
+
+def _causes(cases: Sequence[Case]) -> tuple[Cause, ...]:
+    others = _by_document(cases, "without-other")
+    causes: list[Cause] = []
+    for document, fates in _by_document(cases, "without").items():
+        again = _sum(each for each, _ in fates)
+        gone = _sum(each for _, each in fates)
+        gone_with_others = None
+        if document in others:
+            gone_with_others = _sum(each for _, each in others[document])
+        causes.append(Cause(document, len(fates), again, gone, gone_with_others))
+    return tuple(
+        sorted(causes, key=lambda cause: (-sum(cause.gone), -cause.claims, cause.document))
     )
 
 
-def _causes(cases: Iterable[Case]) -> tuple[Cause, ...]:
-    sums = defaultdict[str, list[Range]](list)
+def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
+    """The figures of cases whose answers are judged."""
+    answered = {variant for case in cases for variant in case.answers}
+    by_size = sorted(filter(distractors, answered), key=distractors)
+    others = ("without", "no-context", "without-other", "relevant-only")
+    changes: dict[str, Change] = {}
+    for variant in (*others, *by_size):
+        if change := _change(cases, "again", variant):
+            changes[variant] = change
+    growth: list[Step] = []
+    for fewer, more in pairwise(["again", *by_size]):
+        if step := _change(cases, fewer, more):
+            growth.append(Step(distractors(fewer), distractors(more), step.change))
+    controls = [(case.unit, share) for case in cases if (share := case.unsupported("again"))]
+    return Ablation(
+        claims=sum(len(case.noisy) for case in cases),
+        without=_fate(cases, "without"),
+        no_context=_fate(cases, "no-context"),
+        without_other=_fate(cases, "without-other"),
+        effect=_effect(cases),
+        again=estimate(controls),
+        changes=changes,
+        growth=tuple(growth),
+        causes=_causes(cases),
+        left_out=dict(left_out + _not_asked(cases, answered)),
+    )
+
+
+def _not_asked(cases: Iterable[Case], answered: set[str]) -> Counter[str]:
+    """What no answer is about, by reason."""
+    reasons: Counter[str] = Counter()
     for case in cases:
-        for c, (again, without) in zip(case.noisy, case.both("again", "without"), strict=False):
-            chunks = [case.sample.retrieved_contexts[j] for j in c.entailed_by]
-            for document in {chunk.id or chunk.text for chunk in chunks}:
-                sums[document].append(again.minus(without))
-    causes = [
-        Cause(name, len(each), *(round(sum(ends)) for ends in zip(*each, strict=True)))
-        for name, each in sums.items()
-    ]
-    return tuple(sorted(causes, key=lambda c: (-c.low - c.high, -c.claims, c.document)))
+        for variant, answer in case.answers.items():
+            reasons[f"answers to {variant} that claim nothing"] += answer.unsupported is None
+        if "without-other" in answered and "without" in case.answers:
+            too_few = contexts_of(case, "without-other", (), 0) is None
+            reasons["samples with too few other chunks to take away as many"] += too_few
+        if "relevant-only" in answered and "relevant-only" not in case.answers:
+            reasons[
+                "samples without a relevant chunk, or whose relevant chunks are not known"
+            ] += 1
+    return reasons
 
 
 def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:
     """What the chunks did, from the system's answers to a plan.
 
-    A noisy claim is said again if the new response entails it: one call of the judge for each
-    answer of ``again`` and ``without``, and none if the response is the old one. The other
-    variants are judged as samples, with labels, which spare the judge the reference. What the
-    judge leaves open, or fails to judge, widens the figures.
+    Of each different answer of a sample the judge finds the claims and checks them against the
+    reference: two calls. Of answers with chunks away, and of their control, it also says which of
+    the sample's noisy claims they say again: one call more. An answer in the words of the old
+    response costs none. What the judge leaves open, or fails to judge, widens the figures.
 
     Args:
         results: those the plan was made from.
@@ -146,40 +311,64 @@ async def ablation_async(
     results: Iterable[Result], answered: Iterable[Any], judge: Judge
 ) -> Ablation:
     """As `ablation`, in a running event loop."""
-    if not isinstance(judge, EntailmentJudge):
-        raise InputError("a judge that checks given claims", type(judge).__name__, where="judge")
+    checking(judge)
     left_out: Counter[str] = Counter()
     cases = cases_of(results, left_out)
-    rows = list(matched(cases, answered))
-    work = [(case, row) for case, row in rows if (row.response or "").strip()]
-    failed = [error for error in await gather_all(_judge(*each, judge) for each in work) if error]
+    work: dict[tuple[str, str], list[str]] = {}
+    for case, row in matched(cases, answered):
+        response = row.response or ""
+        if response.strip():
+            work.setdefault((case.id, response), []).append(row.variant)
+        else:
+            left_out["rows without an answer"] += 1
+    judged = await gather_all(
+        _judged(cases[name], response, variants, judge)
+        for (name, response), variants in work.items()
+    )
+    failed = [error for error in judged if error]
     if failed and len(failed) == len(work):
         raise failed[0]
-    left_out["rows without an answer"] = len(rows) - len(work)
-    first = next(iter(failed), None)
-    left_out[f"answers not judged, which count as open (the first: {first})"] = len(failed)
-    left_out["answers without claims"] = sum(not case.found[row.variant] for case, row in work)
-    return figures_of(list(cases.values()), +left_out)
+    if failed:
+        left_out[f"answers not judged, which count as open (the first: {failed[0]})"] = len(failed)
+    return figures_of([*cases.values()], left_out)
 
 
-async def _judge(case: Case, row: Row, judge: Any) -> JudgeError | None:
-    """What became of the sample under the row's variant. A failure leaves it open."""
-    sample, response, of_claims = case.sample, row.response or "", row.variant in CLAIMS
-    case.found[row.variant] = [Range(0.0, 1.0)] * (len(case.noisy) if of_claims else 1)
+async def _judged(
+    case: Case, response: str, variants: Sequence[str], judge: Any
+) -> JudgeError | None:
+    """Judge the answer that some variants gave. A failure leaves open what it says."""
+    is_old = response == case.sample.response
+    claims = [claim.text for claim in case.noisy]
+    answer = Answer(OPEN, (OPEN,) * len(claims))
+    error = None
     try:
-        if of_claims and response == sample.response:
-            found = [Range(1.0, 1.0)] * len(case.noisy)
-        elif of_claims:
-            noisy = [claim.text for claim in case.noisy]
-            cells = (await judge.entailment([response], noisy)).cells
-            found = [Range(float(cell is True), float(cell is not False)) for (cell,) in cells]
+        if is_old:
+            answer = Answer(unsupported(case.score.verdicts), (SAID,) * len(claims))
         else:
-            # This noise is the same whatever is relevant: labels spare the judge the reference.
-            chunks = [c.model_copy(update={"relevant": False}) for c in row.retrieved_contexts]
-            changed = {"response": response, "retrieved_contexts": tuple(chunks)}
-            sample = sample.model_copy(update=changed)
-            found = Case.noise(score((await judge.judge(sample)).beside(sample)))
-    except JudgeError as error:
-        return error
-    case.found[row.variant] = found
-    return None
+            # Without chunks nothing is asked but the response's claims, and which are supported.
+            changed = {"response": response, "retrieved_contexts": ()}
+            verdicts = await judge.judge(case.sample.model_copy(update=changed))
+            said: tuple[Range, ...] = ()
+            if claims and OF_CLAIMS.intersection(variants):
+                cells = (await judge.entailment([response], claims)).cells
+                said = tuple(_said(cell) for (cell,) in cells)
+            answer = Answer(unsupported(verdicts), said)
+    except JudgeError as caught:
+        error = caught
+    for variant in variants:
+        case.answers[variant] = answer
+    return error
+
+
+def _said(cell: Truth) -> Range:
+    return OPEN if cell is None else Range(float(cell), float(cell))
+
+
+def unsupported(verdicts: VerdictsForm) -> Range | None:
+    """Between what the share of the claims lies that the reference does not support."""
+    claims = verdicts.response_claims
+    if not claims:
+        return None
+    correct = [claim.correct for claim in claims]
+    determined = len(correct) - correct.count(None)
+    return Counts(correct.count(False), determined, len(correct)).bounds

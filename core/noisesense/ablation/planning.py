@@ -1,25 +1,34 @@
-"""What the user's system is asked: the samples' noisy claims, and other chunks for them."""
+"""What the user's system is asked: the samples' questions, with other chunks."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import StrictStr
 
 from noisesense.errors import InputError, describe, located
+from noisesense.judging.calls import gather_all, run_blocking
+from noisesense.judging.protocol import EntailmentJudge, Judge
+from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
+from noisesense.stats.summarize import counted
+from noisesense.verdicts.form import ClaimForm
 from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
 
-VARIANTS = ("again", "without", "relevant-only", "plus-2")
-CLAIMS = {"again", "without"}
-"""Of these only whether the noisy claims are said again is asked."""
+VARIANTS = ("again", "without", "without-other", "plus-2")
+"""What is asked by default. ``relevant-only`` needs the relevance of every chunk, which a lazy
+plan asks only of samples that erred: a call of the judge for each chunk of the others."""
+
+OF_CLAIMS = {"again", "without", "no-context", "without-other"}
+"""Of the answers to these it is also asked whether the noisy claims are said again."""
 
 
 class Row(Model):
@@ -42,29 +51,59 @@ class Row(Model):
         return self.model_dump() | {"retrieved_contexts": texts}
 
 
+class Answer(NamedTuple):
+    """What became of a sample under a variant.
+
+    Attributes:
+        unsupported: the share of the response's claims that the reference does not support; None
+            where it makes no claims.
+        said: of each noisy claim of the results, from 0 to 1: does the response say it again?
+    """
+
+    unsupported: Range | None
+    said: tuple[Range, ...]
+
+
 @dataclass
 class Case:
-    """One sample of the results, and what became of it under each variant."""
+    """One sample of the results, and the answers to it by variant.
+
+    Attributes:
+        noisy: its claims that the reference does not support and a chunk entails.
+        sources: the texts of the chunks that they come from, or may come from.
+        relevance: of each chunk; None where nobody said.
+    """
 
     id: str
     unit: str
     sample: Sample
     score: Score
+    noisy: list[ClaimForm] = field(init=False)
+    sources: set[str] = field(init=False)
+    relevance: tuple[Truth, ...] = field(init=False)
+    answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
 
     def __post_init__(self) -> None:
         claims = zip(self.score.verdicts.response_claims, self.score.claims, strict=True)
         self.noisy = [claim for claim, outcome in claims if outcome.from_a_chunk]
-        # By variant. Of `CLAIMS`: was each noisy claim said again? Of others, and of "", the
-        # results themselves: the noise of the response, or nothing where it makes no claims.
-        self.found = defaultdict[str, list[Range]](list, {"": self.noise(self.score)})
+        self.relevance = self.score.chunk_relevance
+        self.sources = set()
+        for claim in self.noisy:
+            for position in (*claim.entailed_by, *claim.undetermined):
+                self.sources.add(self.sample.retrieved_contexts[position].text)
 
-    @staticmethod
-    def noise(scored: Score) -> list[Range]:
-        """Between what the share of noisy claims lies; nothing without claims."""
-        return [scored.from_chunks.bounds] if scored.claims else []
+    def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
+        return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
 
-    def both(self, one: str, other: str) -> Iterator[tuple[Range, Range]]:
-        return zip(self.found[one], self.found[other], strict=False)
+    def unsupported(self, variant: str) -> Range | None:
+        """The share of unsupported claims; None without an answer, or where it claims nothing."""
+        answer = self.answers.get(variant)
+        return None if answer is None else answer.unsupported
+
+    def said_in(self, *variants: str) -> Iterator[tuple[Range, ...]]:
+        """Of each noisy claim whether each variant said it; nothing if one was not answered."""
+        if all(variant in self.answers for variant in variants):
+            yield from zip(*(self.answers[variant].said for variant in variants), strict=True)
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
@@ -85,9 +124,53 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
 def distractors(variant: str) -> int:
     """K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
     plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
-    if plus is None and variant not in VARIANTS:
-        raise InputError("again, without, relevant-only, plus-K", repr(variant), where="variant")
+    if plus is None and variant not in {*OF_CLAIMS, "relevant-only"}:
+        expected = "again, without, without-other, relevant-only, plus-K"
+        raise InputError(expected, repr(variant), where="variant")
     return int(plus[1]) if plus else 0
+
+
+def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> list[Chunk] | None:
+    """The variant's chunks; None where it says nothing about the sample."""
+    if variant == "again":
+        return [*case.sample.retrieved_contexts]
+    if count := distractors(variant):
+        return _with_distractors(case, count, cases, seed)
+    if variant == "relevant-only":
+        return _relevant_chunks(case) or None
+    if not case.noisy:
+        return None
+    innocent = case.chunks_without(case.sources)
+    if variant == "without":
+        return innocent or None
+    if variant == "no-context":
+        return None if innocent else []
+    texts = sorted({chunk.text for chunk in innocent})
+    if len(texts) < len(case.sources):
+        return None
+    others = Random(f"{seed} {case.id}").sample(texts, len(case.sources))
+    return case.chunks_without({*others})
+
+
+def _relevant_chunks(case: Case) -> list[Chunk]:
+    """Those that are relevant; none where that is not known of each."""
+    if None in case.relevance:
+        return []
+    both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
+    return [chunk for chunk, relevant in both if relevant]
+
+
+def _with_distractors(case: Case, count: int, cases: Iterable[Case], seed: int) -> list[Chunk]:
+    pool = _pool(case, cases)
+    if len(pool) < count:
+        expected = f"{count} chunks of other samples (or fewer variants), without the reference"
+        raise InputError(expected, str(len(pool)), where=f"{case.id}, plus-{count}")
+    random = Random(f"{seed} {case.id}")  # plus-4 holds the distractors of plus-2
+    random.shuffle(pool)
+    chunks = [*case.sample.retrieved_contexts]
+    for chunk in pool[:count]:
+        chunks.insert(random.randint(0, len(chunks)), chunk)
+    return chunks
 
 
 def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
@@ -96,14 +179,15 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     A chunk that is, or may be, relevant to the same question or reference does; so does one that
     holds the reference, or one of its claims, word for word.
     """
-    own, pool = case.sample, dict[str, Chunk]()
+    own = case.sample
+    pool: dict[str, Chunk] = {}
     unfit = {chunk.text for chunk in own.retrieved_contexts}
     claims = [claim.text for claim in case.score.verdicts.reference_claims]
     wanted = [text for text in (own.reference, *claims) if text]
     for each in cases:
-        other, relevance = each.sample, each.score.chunk_relevance
+        other = each.sample
         same = other.user_input == own.user_input or other.reference == own.reference
-        for chunk, relevant in zip(other.retrieved_contexts, relevance, strict=True):
+        for chunk, relevant in zip(other.retrieved_contexts, each.relevance, strict=True):
             held = (same and relevant is not False) or any(text in chunk.text for text in wanted)
             if held or not chunk.text.strip():
                 unfit.add(chunk.text)
@@ -111,64 +195,105 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     return [pool[text].model_copy(update={"relevant": False}) for text in sorted({*pool} - unfit)]
 
 
-def kept_chunks(case: Case, variant: str) -> list[Chunk] | None:
-    """The sample's own chunks that stay; None where the variant says nothing about it."""
-    chunks, relevance = case.sample.retrieved_contexts, case.score.chunk_relevance
-    if variant in CLAIMS:
-        # What the judge left open may be a source too, and equal texts are one.
-        sources = {chunks[j].text for c in case.noisy for j in (*c.entailed_by, *c.undetermined)}
-        kept = [c for c in chunks if variant == "again" or c.text not in sources]
-        return kept if case.noisy else None
-    if distractors(variant):
-        return [*chunks] if case.found[""] else None
-    kept = [chunk for chunk, relevant in zip(chunks, relevance, strict=True) if relevant]
-    return kept if case.found[""] and {*relevance} == {True, False} else None
-
-
-def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> list[Chunk] | None:
-    """The variant's chunks; None where it says nothing about the sample."""
-    count, chunks = distractors(variant), kept_chunks(case, variant)
-    if not count or chunks is None:
-        return chunks
-    pool = _pool(case, cases)
-    if len(pool) < count:
-        expected = f"{count} chunks of other samples (or fewer variants), without the reference"
-        raise InputError(expected, str(len(pool)), where=f"{case.id}, {variant}")
-    random = Random(f"{seed} {case.id}")  # plus-4 holds the distractors of plus-2
-    random.shuffle(pool)
-    for chunk in pool[:count]:
-        chunks.insert(random.randint(0, len(chunks)), chunk)
-    return chunks
-
-
 def plan(
-    results: Iterable[Result], variants: Sequence[str] = VARIANTS, seed: int = 0
+    results: Iterable[Result],
+    variants: Sequence[str] = VARIANTS,
+    seed: int = 0,
+    judge: Judge | None = None,
 ) -> list[dict[str, Any]]:
     """What to ask the system: a row for each sample and variant, in the results' order.
 
-    ``again`` and ``without`` are asked of samples with noisy claims only; ``relevant-only`` where
-    some chunks are relevant and some are not (where all are, nothing would change).
+    All samples are asked. Only what takes chunks away for their noisy claims needs samples that
+    have some: ``without``, called ``no-context`` where no chunk would be left, and
+    ``without-other``, where there are as many other chunks. ``relevant-only`` is asked where some
+    chunk is relevant.
 
     Args:
         results: with verdicts and texts, as `noisesense.read_results` gives them.
-        variants: ``"again"``, ``"without"``, ``"relevant-only"``, ``"plus-K"``.
-        seed: of the distractors and their places.
+        variants: ``"without"``, ``"without-other"``, ``"relevant-only"``, ``"plus-K"``.
+            ``"again"``, beside which each stands, is always asked.
+        seed: of the distractors and their places, and of the other chunks that go.
+        judge: asks, for ``relevant-only``, which chunks are relevant where nobody said: one call
+            a chunk.
 
     Returns:
         JSON-ready rows with ``id``, ``variant``, ``user_input``, ``retrieved_contexts`` and an
         empty ``response`` to fill in. A distractor is an object with ``"relevant": false``.
 
     Raises:
-        InputError: nothing to plan from, an unknown variant, or too few chunks of other samples.
+        InputError: nothing to plan from, an unknown variant, too few chunks of other samples, or
+            ``relevant-only`` with chunks of unknown relevance and no judge.
+        JudgeError: the judge could not be asked.
     """
+    return run_blocking(plan_async(results, variants, seed, judge))
+
+
+async def plan_async(
+    results: Iterable[Result], variants: Sequence[str], seed: int, judge: Judge | None
+) -> list[dict[str, Any]]:
+    """As `plan`, in a running event loop."""
     cases = cases_of(results, Counter())
-    rows = [
-        Row(id=c.id, variant=v, user_input=c.sample.user_input, retrieved_contexts=tuple(chunks))
-        for c in cases.values()
-        for v in dict.fromkeys(variants)
-        if (chunks := contexts_of(c, v, cases.values(), seed)) is not None
-    ]
-    return [row.to_dict() for row in rows]
+    if "relevant-only" in variants:
+        await _learn_relevance(cases.values(), judge)
+    asked = dict.fromkeys(["again", *variants])
+    if "without" in asked:
+        asked["no-context"] = None
+    rows: list[dict[str, Any]] = []
+    for case in cases.values():
+        for variant in asked:
+            chunks = contexts_of(case, variant, cases.values(), seed)
+            if chunks is not None:
+                question = case.sample.user_input
+                row = Row(
+                    id=case.id,
+                    variant=variant,
+                    user_input=question,
+                    retrieved_contexts=tuple(chunks),
+                )
+                rows.append(row.to_dict())
+    return rows
+
+
+async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
+    """Ask for the relevance that the results do not know: of all samples, not of some."""
+    unknown = [case for case in cases if None in case.relevance]
+    if unknown and judge is None:
+        raise InputError(
+            "chunks of known relevance",
+            f"{counted(len(unknown), 'sample')} with others",
+            where="relevant-only",
+            hint="a judge (--judge) says which are relevant; or leave out the variant",
+        )
+    if unknown:
+        checker = checking(judge)
+        await gather_all(_learn(case, checker) for case in unknown)
+
+
+async def _learn(case: Case, judge: EntailmentJudge) -> None:
+    """A chunk is relevant if it entails a claim of the reference."""
+    claims = [claim.text for claim in case.score.verdicts.reference_claims]
+    if not claims:
+        return
+    both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
+    texts = list(dict.fromkeys(chunk.text for chunk, known in both if known is None))
+    table = (await judge.entailment(texts, claims)).cells
+    learned = dict(zip(texts, map(_entails_one, zip(*table, strict=True)), strict=True))
+    both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
+    case.relevance = tuple(learned.get(chunk.text, known) for chunk, known in both)
+
+
+def _entails_one(cells: Sequence[Truth]) -> Truth:
+    """Of a chunk's verdicts on claims: does it entail one?"""
+    if True in cells:
+        return True
+    return None if None in cells else False
+
+
+def checking(judge: object) -> EntailmentJudge:
+    """The judge. Raises `InputError` if it cannot check given claims."""
+    if not isinstance(judge, EntailmentJudge):
+        raise InputError("a judge that checks given claims", type(judge).__name__, where="judge")
+    return judge
 
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
@@ -177,17 +302,38 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
     for number, data in enumerate(answered, start=1):
         with located(f"answer {number}"):
             row = Row.model_validate(data)
-            count, case = distractors(row.variant), cases.get(row.id)
+            distractors(row.variant)
+            case = cases.get(row.id)
             if case is None:
                 raise InputError("an id of the results", describe(row.id))
         with located(row.place):
             if row.place in seen:
                 raise InputError("one answer", "another one")
             seen.add(row.place)
-            kept, given = kept_chunks(case, row.variant), row.retrieved_contexts
-            own, all_ = (Counter(chunk.text for chunk in each or ()) for each in (kept, given))
-            fits = kept is not None and own <= all_ and all_.total() == own.total() + count
-            if not fits or row.user_input != case.sample.user_input:
+            if row.user_input != case.sample.user_input or not _fits(case, row):
                 expected = "question and contexts as in a plan of these results"
                 raise InputError(expected, f"others, for {describe(row.user_input)}")
         yield case, row
+
+
+def _fits(case: Case, row: Row) -> bool:
+    """Are these contexts that a plan gives the sample, whatever its seed and its judge?"""
+    own = _texts(case.sample.retrieved_contexts)
+    given = _texts(row.retrieved_contexts)
+    if count := distractors(row.variant):
+        return own <= given and given.total() == own.total() + count
+    if row.variant == "relevant-only":
+        both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
+        known = all(relevant in (None, chunk.text in given) for chunk, relevant in both)
+        return bool(given) and given <= own and known
+    if row.variant == "without-other":
+        taken = {*own} - {*given}
+        as_many = len(taken) == len(case.sources) > 0
+        left = _texts(case.chunks_without(taken))
+        return as_many and given == left and not taken & case.sources
+    expected = contexts_of(case, row.variant, (), 0)
+    return expected is not None and given == _texts(expected)
+
+
+def _texts(chunks: Iterable[Chunk]) -> Counter[str]:
+    return Counter(chunk.text for chunk in chunks)

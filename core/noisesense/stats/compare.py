@@ -17,7 +17,7 @@ from noisesense.stats.interval import (
     covering,
     decides_nothing,
     difference_interval,
-    effective,
+    effective_units,
     ends_of,
     few_units_interval,
     least_seen,
@@ -384,7 +384,7 @@ class _Test:
         self._limit = limit
         self._lowest, self._highest = (difference_interval(end, resampling, limit) for end in ends)
         self.interval = covering(self._lowest, self._highest)
-        self.effective = effective(ends[0]) if ends[0] else 0.0
+        self.effective = effective_units(ends[0]) if ends[0] else 0.0
 
     @property
     def decision(self) -> Decision:

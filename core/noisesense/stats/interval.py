@@ -32,7 +32,7 @@ from random import Random
 from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, describe
-from noisesense.scoring.outcomes import Range
+from noisesense.scoring.outcomes import Range, extent
 from noisesense.stats.resampling import (
     NORMAL,
     Statistic,
@@ -55,7 +55,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
 
 _TIE = 1e-12
 
-Method = Literal["bca", "dirichlet", "t", "wilson"]
+Method = Literal["bca", "dirichlet", "t", "binomial", "posterior"]
 
 
 class Interval(NamedTuple):
@@ -66,8 +66,9 @@ class Interval(NamedTuple):
         high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"bca"``: the bootstrap; ``"dirichlet"``: random weights, of few units, or of
-            few that differ; ``"t"``: Student's t, of a paired comparison; ``"wilson"``: of a
-            share of independent cases.
+            few that differ; ``"t"``: Student's t, of a paired comparison; ``"binomial"``: of a
+            share of independent cases; ``"posterior"``: of one rate among many, see
+            `noisesense.stats.shrinkage`.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
@@ -76,6 +77,18 @@ class Interval(NamedTuple):
     confidence: float
     method: Method
     units: int
+
+
+def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
+    """The ends of an interval, in two digits of its width where it is made of random draws: other
+    draws would change the next one."""
+    width = interval.high - interval.low
+    drawn = not isinstance(interval, Interval) or interval.method != "t"
+    digits = 4
+    if drawn and width > 0:
+        digits = min(max(1 - math.floor(math.log10(width)), 2), 4)
+    form = f".{digits - 2}%" if percent else f".{digits}f"
+    return extent((interval.low, interval.high), form)
 
 
 @dataclass(frozen=True)
@@ -155,7 +168,7 @@ def _ratio_interval(
     units = dict(listed)
     if sum(units.values()) < 2 or ratio(total(units)) is None:
         return None
-    few = effective(units) < _FEW or _differing(units) < _FEW_DIFFER
+    few = effective_units(units) < _FEW or _differing(units) < _FEW_DIFFER
     found = None if few else bootstrap_interval(units, ratio, resampling)
     return found or few_units_interval(units, resampling, limits)
 
@@ -202,6 +215,12 @@ def covering(low: Interval | None, high: Interval | None) -> Interval | None:
 _FEW = 50
 
 
+def effective_units(units: Units) -> float:
+    """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
+    whole = math.fsum(size * times for (_, size), times in units.items())
+    return whole**2 / math.fsum(size**2 * times for (_, size), times in units.items())
+
+
 _FEW_DIFFER = 25
 
 
@@ -243,7 +262,7 @@ def few_units_interval(
     arXiv:1905.06208.
     """
     count, (part, whole) = sum(units.values()), total(units)
-    size = whole / effective(units)
+    size = whole / effective_units(units)
     weights, (tops, bottoms) = columns_of(units)
     random = Random(resampling.seed)
     gamma = random.gammavariate
@@ -264,12 +283,6 @@ def few_units_interval(
 
 MIN_PAIRS = 6
 """Fewer pairs decide nothing: of five, all worse, chance makes as many in one of 16 runs."""
-
-
-def effective(units: Units) -> float:
-    """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
-    whole = math.fsum(size * times for (_, size), times in units.items())
-    return whole**2 / math.fsum(size**2 * times for (_, size), times in units.items())
 
 
 def decides_nothing(units: float, tail: float) -> bool:
@@ -302,7 +315,7 @@ def errors_seen(size: float, tail: float, power: float = POWER) -> float:
 
 def least_seen(units: Units, resampling: Resampling) -> float:
     """The true difference that 80 of 100 comparisons of such units tell from none."""
-    return errors_seen(effective(units), resampling.tail) * mean_error(units)
+    return errors_seen(effective_units(units), resampling.tail) * mean_error(units)
 
 
 def difference_interval(
@@ -336,13 +349,13 @@ def difference_interval(
         return None
     part, whole = total(units)
     mean = part / whole
-    few = decides_nothing(effective(units), resampling.tail)
+    few = decides_nothing(effective_units(units), resampling.tail)
     if len({round(each / n, 12) for each, n in units}) == 1:
         wide = few_units_interval(units, resampling, (-limit, limit))
         if few or abs(mean) <= _TIE:
             return wide
         return wide._replace(low=mean) if mean > 0 else wide._replace(high=mean)
-    t = critical_t(effective(units), resampling.tail)
+    t = critical_t(effective_units(units), resampling.tail)
     if few:
         reach = t * mean_error(units)
         low, high = mean - reach, mean + reach

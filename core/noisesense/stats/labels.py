@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -50,8 +50,8 @@ class Trust(Record):
 
     Attributes:
         judge: its name.
-        means: by mode, the mean that people would find in your results, estimated from the judge's
-            and the labels; empty where the labels are on other samples.
+        means: by mode, the mean that people would find in your results had they labeled them all,
+            estimated from the judge's and the labels; empty where the labels are on other samples.
         samples: labeled samples that it judged.
         failed: labeled samples that it could not judge; they are in no figure.
         unmatched_claims: claims only one side has; their cells cannot be compared.
@@ -147,14 +147,16 @@ def trust_results(
     judge: str = "the judge",
     definition: DefinitionName = "ragas",
     pair_by: PairedBy | None = None,
+    weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
 ) -> Trust:
     """How far to trust your own results, by labels on some of their samples.
 
-    First of all the mean of each mode that people would find, see `noisesense.prediction_powered`:
-    it is right whatever the judge's errors are, if the labeled samples were chosen at random. Then
-    the judge's errors, as `trust` gives them. Samples are paired as in `noisesense.compare`, and
-    their texts must be the same: labels belong to one answer.
+    First of all the mean of each mode that people would find in them, see
+    `noisesense.prediction_powered`: right on average whatever the judge's errors are, if the
+    labeled samples were chosen at random. Then the judge's errors, as `trust` gives them. Samples
+    are paired as in `noisesense.compare`, and their texts must be the same: labels belong to one
+    answer.
 
     Args:
         results: of the judge, over all samples.
@@ -163,6 +165,7 @@ def trust_results(
         definition: under which both were scored.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
+        weights: by the id of a label, how many samples it stands for; by default all the same.
         confidence: of each interval.
 
     Raises:
@@ -170,7 +173,7 @@ def trust_results(
         InputError: as `trust`; also an id twice on one side.
     """
     check_definition(definition)
-    labeled = labeled_pairs(results, labels, pair_by)
+    labeled = labeled_pairs(results, labels, pair_by, weights)
     warnings = list(labeled.warnings)
     means: dict[Mode, PoweredMean] = {}
     for mode in modes_of(definition):

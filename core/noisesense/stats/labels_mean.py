@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import fsum, sqrt
 from numbers import Real
-from statistics import covariance, fmean, variance
+from operator import mul
+from statistics import fmean, pvariance
 from typing import NamedTuple
 
 from noisesense.errors import InputError, PairingError, describe
@@ -18,19 +19,17 @@ from noisesense.stats.interval import Interval, Resampling, few_units_interval
 from noisesense.stats.pairing import PairedBy, pair, same_texts
 from noisesense.stats.resampling import Unit
 
-_NAMES = ("judge_unlabelled", "judge_labelled", "human_labelled")
-
 
 @dataclass(frozen=True)
 class PoweredMean(Record):
-    """A mean estimated from a judge's scores and people's labels.
+    """What people would find as the mean of these samples, had they labeled all of them.
 
     Attributes:
-        mean: the estimate, or its range where people left labels open; may lie slightly outside 0
-            to 1.
-        interval: of the estimate, cut to 0 to 1; covers its range.
-        judge_mean: the naive one: the judge's over all samples, as biased as the judge is.
-        human_mean: over the labeled samples alone: unbiased, and as uncertain as they are few.
+        mean: the estimate, or its range where people left labels open.
+        interval: of the estimate, cut to what the labels leave possible; covers its range. With
+            all samples labeled it is the mean itself.
+        judge_mean: the naive one: the judge's over all samples, as wrong as the judge is.
+        human_mean: over the labeled samples alone: right on average, as uncertain as they are few.
         weight: of the judge's scores, 0 (they do not help) to 1.
         labelled: how many samples have labels.
         unlabelled: how many have only the judge's scores.
@@ -52,43 +51,62 @@ def prediction_powered_mean(
     judge_labelled: Sequence[float],
     human_labelled: Sequence[float],
     *,
+    weights: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> PoweredMean:
-    """Correct the judge's mean by its measured error.
+    """Correct the judge's mean over these samples by its measured error.
 
-    With judge scores ``f`` and human scores ``Y`` of ``n`` labeled samples and judge scores
-    ``f'`` of ``N`` others,
+    The estimand is the mean of people's scores over these very samples, ``n`` labeled and ``N``
+    others: ``(Σ Y + Σ' Y') / (n + N)``. With the judge's scores ``f`` and ``f'``, the unknown
+    scores ``Y'`` of the others have the mean
 
-    ``mean = λ · mean(f') + mean(Y − λ f)``, ``variance = λ² var(f') / N + var(Y − λ f) / n``,
+    ``û = mean(Y + λ (mean(f') − f))``, and the estimate is ``(Σ Y + N û) / (n + N)``.
 
-    which is unbiased whatever the judge does if the labeled samples were chosen at random.
-    ``λ`` is the one of least variance, ``cov(Y, f) / ((1 + n/N) var(f))`` within 0 to 1,
-    ``var(f)`` over all samples: a useless judge then costs nothing. For the interval the errors
-    ``Y − λ f`` get random Dirichlet weights and, for each end, half an error at that limit, ``−λ``
-    or 1 (see `noisesense.stats.interval`): where most samples are clean, the normal
-    approximation covers 83% instead of 95%.
+    ``λ = cov(Y, f) / var(f)`` over the labeled samples, within 0 to 1, for each of them without
+    itself: a useless judge then costs nothing, and for labels on a random choice of the samples
+    the estimate is right on average, whatever the judge does (but for a ``û`` that is cut to 0 or
+    1, which is rare).
+
+    For the interval the terms of ``û`` get random Dirichlet weights and, for each end, half a
+    sample whose error nobody saw (see `noisesense.stats.interval`). It is narrowed by
+    ``√(N / (n + N))``, as the labeled samples are part of what the mean is of.
 
     Args:
-        judge_unlabelled: ``[N]`` the judge's scores of samples without labels.
+        judge_unlabelled: ``[N]`` the judge's scores of samples without labels; may be empty.
         judge_labelled: ``[n]`` the judge's scores of the labeled samples.
         human_labelled: ``[n]`` people's scores of the same samples, in the same order.
+        weights: ``[n]`` how many of the ``n + N`` samples each labeled one stands for; by default
+            all the same.
         confidence: of the interval.
 
     Raises:
-        InputError: fewer than two scores in either set, sets of different length, or a number out
-            of range.
+        InputError: fewer than two labels, sets of different length, or a number out of range.
 
-    Sources: Angelopoulos et al. (2023), Prediction-powered inference, Science 382; Angelopoulos,
-    Duchi and Zrnic (2023), PPI++, arXiv:2311.01453.
+    Sources: Angelopoulos, Duchi and Zrnic (2023), PPI++, arXiv:2311.01453; Mickey (1959), Some
+    finite population unbiased ratio and regression estimators, JASA 54; Zrnic and Candès (2024),
+    Cross-prediction-powered inference, PNAS 121.
     """
-    if len(judge_labelled) != len(human_labelled):
-        expected, got = f"{len(human_labelled)} scores", str(len(judge_labelled))
-        raise InputError(expected, got, where="judge_labelled")
-    others, judged, labels = (
-        [Range(each, each) for each in scores]
-        for scores in (judge_unlabelled, judge_labelled, human_labelled)
+    count = len(human_labelled)
+    if weights is None:
+        weights = [1.0] * count
+    for name, given in (("judge_labelled", judge_labelled), ("weights", weights)):
+        if len(given) != count:
+            raise InputError(f"{count} numbers", str(len(given)), where=name)
+    return powered_mean(
+        _ranges("judge_unlabelled", judge_unlabelled),
+        _ranges("judge_labelled", judge_labelled),
+        _ranges("human_labelled", human_labelled),
+        weights,
+        Resampling(confidence),
     )
-    return _powered(others, judged, labels, Resampling(confidence))
+
+
+def _ranges(name: str, scores: Sequence[float]) -> list[Range]:
+    for i, value in enumerate(scores):
+        # What is undefined (None, NaN) has no place in a mean.
+        if not isinstance(value, Real) or not 0 <= value <= 1:
+            raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
+    return [Range(each, each) for each in scores]
 
 
 class Labeled(NamedTuple):
@@ -97,14 +115,20 @@ class Labeled(NamedTuple):
     judged: list[Result]
     pairs: list[tuple[Result, Result]]
     """The judge's and people's on the same texts, answer included."""
+    weights: list[float]
+    """How many samples each pair stands for."""
     warnings: list[str]
 
 
 def labeled_pairs(
-    judge: Iterable[Result], human: Iterable[Result], by: PairedBy | None
+    judge: Iterable[Result],
+    human: Iterable[Result],
+    by: PairedBy | None,
+    weights: Mapping[str, float] | None = None,
 ) -> Labeled:
     """The samples that both have; see `prediction_powered`. Raises as it does."""
-    judged, labels = ([*map(result_in, side)] for side in (judge, human))
+    judged = [*map(result_in, judge)]
+    labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
     paired = pair(judged, labels, by, runs=("judge", "human"), same_first=True)
     same = [(x, y) for x, y in paired.pairs if same_texts(x, y)]
@@ -124,7 +148,22 @@ def labeled_pairs(
         )
     if unknown := len(paired.only_b):
         warnings.append(f"{unknown} labels are on samples that the judge did not score.")
-    return Labeled(judged, same, warnings)
+    stands_for = [1.0 if weights is None else weights.get(y.id, 0.0) for _, y in same]
+    if _stand_together(judged, same, stands_for):
+        warnings.append(
+            "The labeled samples stand together in the results, more than a random choice would: "
+            "labels on the first ones tell nothing of the others. 'noisesense trust "
+            "export-labels' writes a sheet in random order, to be filled in from the top."
+        )
+    return Labeled(judged, same, stands_for, warnings)
+
+
+def _stand_together(
+    judged: Sequence[Result], pairs: Sequence[tuple[Result, Result]], weights: Sequence[float]
+) -> bool:
+    place = {id(each): float(i) for i, each in enumerate(judged)}
+    labeled = [place.pop(id(each)) for each, _ in pairs]
+    return _differ(labeled, [*place.values()], weights)
 
 
 def prediction_powered(
@@ -133,6 +172,7 @@ def prediction_powered(
     *,
     mode: Mode,
     pair_by: PairedBy | None = None,
+    weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
 ) -> PoweredMean:
     """As `prediction_powered_mean`, from results: those of the judge over all samples, those of
@@ -140,10 +180,12 @@ def prediction_powered(
 
     Samples are paired as in `noisesense.compare`, and their texts must be the same: a label
     belongs to one answer. What the judge left open is no sample left out, which would leave the
-    hard ones out: the judge's score is then the middle of its bounds, and since the correction
-    holds for whatever the judge's scores are, the estimate stays unbiased. Open labels make it a
-    range, which the interval covers. Failed samples and those with nothing to measure
-    are left out and counted.
+    hard ones out: the judge's score is then the middle of its bounds, as the correction holds for
+    whatever the judge's scores are. Open labels make the estimate a range, which the interval
+    covers. Failed samples and those with nothing to measure are left out and counted.
+
+    Warns where the labels are hardly on a random choice of the samples: where the judge's mean of
+    the labeled ones, or their place in the results, is three standard errors from the others'.
 
     Args:
         judge: the judge's results.
@@ -151,13 +193,14 @@ def prediction_powered(
         mode: ``"relevant"`` or ``"irrelevant"``.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
+        weights: by the id of a label, how many samples it stands for; by default all the same.
         confidence: of the interval.
 
     Raises:
         PairingError: no sample is in both.
         InputError: as there; also an id twice.
     """
-    labeled = labeled_pairs(judge, human, pair_by)
+    labeled = labeled_pairs(judge, human, pair_by, weights)
     powered = corrected_mean(labeled, mode, Resampling(confidence))
     return replace(powered, warnings=(*labeled.warnings, *powered.warnings))
 
@@ -165,12 +208,23 @@ def prediction_powered(
 def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PoweredMean:
     """Of one mode; see `prediction_powered`."""
     taken = {id(x) for x, _ in labeled.pairs}
-    bounds = (_bounds(each, mode) for each in labeled.judged if id(each) not in taken)
-    others = [each for each in bounds if each]
-    pairs = [(_bounds(x, mode), _bounds(y, mode)) for x, y in labeled.pairs]
-    known = [(x, y) for x, y in pairs if x and y]
-    powered = _powered(others, [x for x, _ in known], [y for _, y in known], resampling)
-    if left_out := len(labeled.judged) - len(others) - len(known):
+    others: list[Range] = []
+    for result in labeled.judged:
+        bounds = _bounds(result, mode)
+        if bounds is not None and id(result) not in taken:
+            others.append(bounds)
+    scores: list[Range] = []
+    labels: list[Range] = []
+    weights: list[float] = []
+    for (ours, people), weight in zip(labeled.pairs, labeled.weights, strict=True):
+        score = _bounds(ours, mode)
+        label = _bounds(people, mode)
+        if score is not None and label is not None:
+            scores.append(score)
+            labels.append(label)
+            weights.append(weight)
+    powered = powered_mean(others, scores, labels, weights, resampling)
+    if left_out := len(labeled.judged) - len(others) - len(labels):
         warning = f"{left_out} samples failed or have nothing to measure; they are in no figure."
         powered = replace(powered, warnings=(*powered.warnings, warning))
     return powered
@@ -180,58 +234,178 @@ def _bounds(result: Result, mode: Mode) -> Range | None:
     return None if result.score is None else result.score.bounds(mode)
 
 
-def _powered(
-    others: list[Range], judged: list[Range], labels: list[Range], resampling: Resampling
+def powered_mean(
+    others: list[Range],
+    judged: list[Range],
+    labels: list[Range],
+    weights: Sequence[float],
+    resampling: Resampling,
 ) -> PoweredMean:
-    """The estimate for the lowest and for the highest labels."""
-    for name, ranges in zip(_NAMES, (others, judged, labels), strict=True):
-        _check(name, ranges)
-    middles, scores, middle_labels = (
-        [low if low == high else (low + high) / 2 for low, high in ranges]
-        for ranges in (others, judged, labels)
-    )
-    share = _best_weight(middles, scores, middle_labels)
-    # The judge's mean of the many others scatters little, and nearly normally.
-    beside = share * fmean(middles), share * sqrt(variance(middles) / len(middles))
-    means: list[float] = []
-    intervals: list[Interval] = []
-    for end in (0, 1):
-        errors = [label[end] - share * f for label, f in zip(labels, scores, strict=True)]
-        units = Counter[Unit]((round(error, 12), 1.0) for error in errors)
-        means.append(beside[0] + fmean(errors))
-        intervals.append(few_units_interval(units, resampling, (-share, 1.0), beside))
-    below, above = (min(max(end, 0.0), 1.0) for end in (intervals[0].low, intervals[1].high))
-    agreement = (
-        "The judge agrees with every label: the interval cannot see errors that are rarer than "
-        "the labels show."
-    )
+    """As `prediction_powered_mean`, of ranges: for the lowest and for the highest labels."""
+    if len(labels) < 2:
+        raise InputError("at least two scores", str(len(labels)), where="human_labelled")
+    stands_for = _for_others(weights, len(others))
+    scores = _middles(judged)
+    rest = _middles(others)
+    slopes = _slopes(_middles(labels), scores)
+    error = _error_nobody_saw([*scores, *_middles(labels), *rest], len(labels))
+    ends = [
+        _Prediction.of([each[end] for each in labels], scores, rest, slopes, stands_for)
+        for end in (0, 1)
+    ]
+    mean = Range(ends[0].mean, ends[1].mean)
+    low = ends[0].interval(error, resampling)
+    high = low if mean.low == mean.high else ends[1].interval(error, resampling)
+    warnings: list[str] = []
+    if others and judged == labels and mean.low == mean.high:
+        warnings.append(
+            "The judge agrees with every label: the interval cannot see errors that are rarer "
+            "than the labels show."
+        )
+    if _differ(scores, rest, stands_for):
+        warnings.append(
+            f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
+            f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
+            "corrected mean and its interval hold for labels on a random choice only."
+        )
     return PoweredMean(
-        mean=Range(*means),
-        interval=intervals[0]._replace(low=below, high=above),
+        mean=mean,
+        interval=low._replace(high=high.high),
         judge_mean=Range(*map(fmean, zip(*others, *judged, strict=True))),
-        human_mean=Range(*map(fmean, zip(*labels, strict=True))),
-        weight=share,
+        human_mean=Range(*(_weighted_mean(end, weights) for end in zip(*labels, strict=True))),
+        weight=fmean(slopes),
         labelled=len(labels),
         unlabelled=len(others),
-        warnings=(agreement,) if judged == labels and means[0] == means[1] else (),
+        warnings=tuple(warnings),
     )
 
 
-def _check(name: str, scores: Sequence[Range]) -> None:
-    if len(scores) < 2:
-        raise InputError("at least two scores", str(len(scores)), where=name)
-    for i, (value, _) in enumerate(scores):
-        # What is undefined (None, NaN) has no place in a mean.
-        if not isinstance(value, Real) or not 0 <= value <= 1:
-            raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
+def _middles(ranges: Iterable[Range]) -> list[float]:
+    return [low if low == high else (low + high) / 2 for low, high in ranges]
 
 
-def _best_weight(
-    others: Sequence[float], judged: Sequence[float], labels: Sequence[float]
-) -> float:
-    spread = variance([*judged, *others])
-    if not spread:
-        return 0.0
-    count = len(labels)
-    shared = covariance(labels, judged) * (count - 1) / count
-    return min(max(shared / ((1 + count / len(others)) * spread), 0.0), 1.0)
+def _for_others(weights: Sequence[float], others: int) -> list[float]:
+    """How many unlabeled samples each labeled one stands for, beside itself; all alike if none."""
+    for i, weight in enumerate(weights):
+        if not isinstance(weight, Real) or not 0 < weight < float("inf"):
+            raise InputError("a number above 0", describe(weight), where=f"weights, number {i}")
+    scale = (len(weights) + others) / fsum(weights)
+    beside = [max(weight * scale - 1, 0.0) for weight in weights]
+    return beside if any(beside) else [1.0] * len(weights)
+
+
+def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
+    """For each labeled sample ``cov(Y, f) / var(f)`` of all the others, within 0 to 1; 0 where
+    the judge gives them all the same score."""
+    count = len(labels) - 1
+    sum_y = fsum(labels)
+    sum_f = fsum(scores)
+    sum_yf = fsum(y * f for y, f in zip(labels, scores, strict=True))
+    sum_ff = fsum(f * f for f in scores)
+    slopes: list[float] = []
+    for y, f in zip(labels, scores, strict=True):
+        spread = sum_ff - f * f - (sum_f - f) ** 2 / count
+        shared = sum_yf - y * f - (sum_y - y) * (sum_f - f) / count
+        slope = shared / spread if spread > _TINY else 0.0
+        slopes.append(min(max(slope, 0.0), 1.0))
+    return slopes
+
+
+_TINY = 1e-9
+_AS_MANY = 10
+
+
+def _error_nobody_saw(scores: Sequence[float], labels: int) -> float:
+    """How large the error of a sample may be that nobody labeled: as a noisy sample's score is on
+    average, which few labels cannot say: as if ten more of them were wrong altogether."""
+    noisy = [each for each in scores if each > 0]
+    typical = fmean(noisy) if noisy else 1.0
+    return (typical * labels + _AS_MANY) / (labels + _AS_MANY)
+
+
+class _Prediction(NamedTuple):
+    """What the labels say of the samples without one.
+
+    Attributes:
+        terms: of each labeled sample, ``Y + λ (mean(f') − f)``.
+        stands_for: how many samples without a label each term stands for.
+        labels: the sum of the labels.
+        shift: the mean of ``λ mean(f')``.
+        slope: the mean of ``λ``.
+        others: how many samples have no label.
+    """
+
+    terms: list[float]
+    stands_for: list[float]
+    labels: float
+    shift: float
+    slope: float
+    others: int
+
+    @classmethod
+    def of(
+        cls,
+        labels: Sequence[float],
+        scores: Sequence[float],
+        others: Sequence[float],
+        slopes: Sequence[float],
+        stands_for: list[float],
+    ) -> _Prediction:
+        rest = fmean(others) if others else 0.0
+        terms = [
+            y + slope * (rest - f) for y, f, slope in zip(labels, scores, slopes, strict=True)
+        ]
+        slope = fmean(slopes)
+        return cls(terms, stands_for, fsum(labels), slope * rest, slope, len(others))
+
+    @property
+    def of_others(self) -> float:
+        """``û``, within 0 and 1."""
+        return min(max(_weighted_mean(self.terms, self.stands_for), 0.0), 1.0)
+
+    @property
+    def mean(self) -> float:
+        """Over all samples."""
+        count = len(self.terms) + self.others
+        return (self.labels + self.others * self.of_others) / count
+
+    def interval(self, error: float, resampling: Resampling) -> Interval:
+        """Of `mean`; ``error`` is that of a sample nobody saw."""
+        count = len(self.terms) + self.others
+        if not self.others:
+            return Interval(self.mean, self.mean, resampling.confidence, "dirichlet", count)
+        units = Counter[Unit](
+            (round(term * size, 12), round(size, 12))
+            for term, size in zip(self.terms, self.stands_for, strict=True)
+        )
+        limits = (self.shift - self.slope * error, self.shift + error)
+        endless = few_units_interval(units, resampling, limits)
+        # The others are so many and no more, and each is one draw.
+        effective = _effective(self.stands_for)
+        part = self.others / count * sqrt(1 + effective / self.others)
+        low = self.mean + part * (endless.low - self.of_others)
+        high = self.mean + part * (endless.high - self.of_others)
+        least = self.labels / count
+        most = (self.labels + self.others) / count
+        return endless._replace(low=max(low, least), high=min(high, most))
+
+
+def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return fsum(map(mul, values, weights)) / fsum(weights)
+
+
+def _effective(weights: Sequence[float]) -> float:
+    """How many equal weights say as much (Kish 1965)."""
+    return fsum(weights) ** 2 / fsum(each * each for each in weights)
+
+
+_ERRORS = 3
+
+
+def _differ(labeled: Sequence[float], others: Sequence[float], weights: Sequence[float]) -> bool:
+    """Are the means of both further apart than three standard errors of a random choice?"""
+    if not others:
+        return False
+    variance = pvariance([*labeled, *others]) * (1 / _effective(weights) + 1 / len(others))
+    apart = _weighted_mean(labeled, weights) - fmean(others)
+    return apart * apart > _ERRORS**2 * variance + _TINY

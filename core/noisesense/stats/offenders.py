@@ -1,17 +1,17 @@
-"""Which retrieved documents mislead: ranked by how many wrong claims come from each."""
+"""Which retrieved documents mislead: ranked by how often each does when it is retrieved."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from noisesense.scoring.outcomes import Record
+from noisesense.scoring.outcomes import ClaimOutcome, Range, Record
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval
-from noisesense.stats.resampling import NORMAL
+from noisesense.stats.shrinkage import Hits, shrunken
 
 
 class Offence(NamedTuple):
@@ -32,6 +32,10 @@ class Offence(NamedTuple):
     alone: bool | None
 
 
+_ANYTHING = Range(0.0, 1.0)
+_UNKNOWN = Interval(0.0, 1.0, 0.95, "posterior", 0)
+
+
 @dataclass
 class Offender(Record):
     """A document that misled, or of which the judge left open whether it did.
@@ -41,19 +45,30 @@ class Offender(Record):
         text: as retrieved.
         retrieved: in how many scored samples it was retrieved.
         samples: in how many it entails an incorrect claim for certain.
+        open_samples: in how many more open verdicts decide whether it does.
         undetermined: further claims of which open verdicts decide whether they are incorrect and
             it entails them: at most ``claims + undetermined`` are.
         offences: the incorrect claims it entails for certain, in the order of the results.
+        rate: how often it misleads when it is retrieved, estimated: ``samples / retrieved`` drawn
+            towards the rates of all documents, the more the less often it was retrieved. A range
+            where verdicts are open.
+        interval: of the rate, 95%, over the range; see `noisesense.stats.shrinkage`.
+        top_tenth: how likely it is among the tenth of all retrieved documents that mislead most
+            often.
     """
 
-    _derived = ("claims", "alone", "rate", "interval")
+    _derived = ("claims", "alone")
 
     document: str
     text: str
     retrieved: int = 0
     samples: int = 0
+    open_samples: int = 0
     undetermined: int = 0
     offences: list[Offence] = field(default_factory=list[Offence])
+    rate: Range = _ANYTHING
+    interval: Interval = _UNKNOWN
+    top_tenth: float = 0.0
 
     @property
     def claims(self) -> int:
@@ -65,29 +80,34 @@ class Offender(Record):
         """Of these, those that for certain no other retrieved chunk entails."""
         return sum(offence.alone is True for offence in self.offences)
 
-    @property
-    def rate(self) -> float:
-        """``samples / retrieved``."""
-        return self.samples / self.retrieved
+
+@dataclass(frozen=True)
+class Offenders(Record):
+    """The documents that mislead.
+
+    Attributes:
+        documents: those that entail incorrect claims, or may; the surest first.
+        first: the first of them, if it is among the tenth of all retrieved documents that mislead
+            most often with a probability of at least 90%; else None.
+        true_looking: claims that the reference or a relevant chunk supports.
+        unmentioned: of these, those that the reference does not support. A terse reference leaves
+            out what is true, and what is true then counts as incorrect.
+    """
+
+    documents: tuple[Offender, ...]
+    first: Offender | None
+    true_looking: int
+    unmentioned: int
 
     @property
-    def interval(self) -> Interval:
-        """Of the rate, 95%: all ``p`` with ``(rate − p)² ≤ z² p (1 − p) / retrieved``.
-
-        Source: Wilson (1927), Probable inference, JASA 22.
-        """
-        hits, count, square = self.samples, self.retrieved, NORMAL.inv_cdf(0.975) ** 2
-        middle = (hits + square / 2) / (count + square)
-        reach = math.sqrt(square * (hits * (count - hits) / count + square / 4)) / (count + square)
-        low, high = max(middle - reach, 0.0), min(middle + reach, 1.0)
-        return Interval(low, high, 0.95, "wilson", count)
+    def terse(self) -> bool:
+        """Do the references leave out at least half of what looks true?"""
+        return 0 < self.true_looking <= 2 * self.unmentioned
 
 
-def offenders(results: Iterable[Result]) -> tuple[Offender, ...]:
-    """The documents that entail incorrect claims, those that explain most of them first.
-
-    Equal numbers are ranked by the claims that no other document explains, then by the rate: how
-    often a document does so when it is retrieved.
+def offenders(results: Iterable[Result]) -> Offenders:
+    """The documents that entail incorrect claims, the surest first: by the low end of the
+    interval of their rate, how often a document misleads when it is retrieved.
 
     A claim counts for every retrieved document that entails it; ``alone`` counts those for which
     there is no other. A document is what has the same id, or the same text where there is none; it
@@ -102,41 +122,99 @@ def offenders(results: Iterable[Result]) -> tuple[Offender, ...]:
         InputError: no results, or some that were not scored alike.
     """
     found: dict[str, Offender] = {}
-    first: Result | None = None
+    first_scored: Result | None = None
+    true_looking = unmentioned = 0
     for result in results:
         scored = result_in(result).score
         if scored is None:
             continue
-        first = first or result
-        check_scored_alike((first, result), "results")
+        first_scored = first_scored or result
+        check_scored_alike((first_scored, result), "results")
         _add(found, result.id, scored)
+        for claim in scored.claims:
+            from_relevant = claim.correct is False and bool(claim.relevant_chunks)
+            unmentioned += from_relevant
+            true_looking += from_relevant or claim.correct is True
+    _estimate(found.values())
     ranked = [each for each in found.values() if each.claims or each.undetermined]
-    ranked.sort(key=lambda o: (-o.claims, -o.alone, -o.rate, -o.undetermined, o.document))
-    return tuple(ranked)
+    ranked.sort(key=_order)
+    first = ranked[0] if ranked and ranked[0].top_tenth >= _SURE else None
+    return Offenders(tuple(ranked), first, true_looking, unmentioned)
+
+
+_SURE = 0.9
+
+
+def _order(each: Offender) -> tuple[object, ...]:
+    # Rounded: the same counts are one.
+    low = round(each.interval.low, 12)
+    return not each.claims, -low, -each.claims, -each.alone, -each.undetermined, each.document
+
+
+def _estimate(documents: Iterable[Offender]) -> None:
+    """The rates, once with the fewest samples that each can have misled and once with the most."""
+    listed = list(documents)
+    fewest = {each.document: Hits(each.samples, each.retrieved) for each in listed}
+    most = {
+        each.document: Hits(each.samples + each.open_samples, each.retrieved) for each in listed
+    }
+    lows = shrunken(Counter(fewest.values()))
+    highs = lows if fewest == most else shrunken(Counter(most.values()))
+    for each in listed:
+        low = lows[fewest[each.document]]
+        high = highs[most[each.document]]
+        each.rate = Range(low.mean, max(low.mean, high.mean))
+        each.interval = _UNKNOWN._replace(low=low.low, high=high.high, units=each.retrieved)
+        each.top_tenth = low.top_tenth
+
+
+class _Sources(NamedTuple):
+    """The documents that entail a claim, with a position of each, and those that may as well."""
+
+    sure: dict[str, int]
+    perhaps: set[str]
+
+
+def _sources(claim: ClaimOutcome, names: Sequence[str]) -> _Sources:
+    entailing = {*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabelled_chunks}
+    sure = {names[j]: j for j in sorted(entailing, reverse=True)}
+    perhaps = {names[j] for j in claim.undetermined_chunks}
+    return _Sources(sure, perhaps - sure.keys())
 
 
 def _add(found: dict[str, Offender], sample: str, score: Score) -> None:
-    chunks = score.verdicts.chunks
-    names = [chunk.id or chunk.text for chunk in chunks or ()]
+    names = _retrieved(found, score)
+    guilty = set[str]()
+    suspect = set[str]()
+    for claim in score.claims:
+        if claim.correct:
+            continue
+        sure, perhaps = _sources(claim, names)
+        if claim.correct is False:
+            only = len(sure) == 1
+            alone = None if only and perhaps else only
+            for name, j in sure.items():
+                relevant = score.chunk_relevance[j]
+                offence = Offence(sample, claim.text, claim.index, relevant, alone)
+                found[name].offences.append(offence)
+            guilty |= sure.keys()
+        else:
+            perhaps |= sure.keys()
+        for name in perhaps:
+            found[name].undetermined += 1
+        suspect |= perhaps
+    for name in guilty:
+        found[name].samples += 1
+    for name in suspect - guilty:
+        found[name].open_samples += 1
+
+
+def _retrieved(found: dict[str, Offender], score: Score) -> list[str]:
+    """The documents by position; each is counted as retrieved."""
+    chunks = score.verdicts.chunks or ()
+    names = [chunk.id or chunk.text for chunk in chunks]
     names = names or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
         text = chunks[names.index(name)].text if chunks else ""
         found.setdefault(name, Offender(name, text)).retrieved += 1
-    guilty, relevance = set[str](), score.chunk_relevance
-    for claim in score.claims:
-        if claim.correct:
-            continue
-        entailing = {*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabelled_chunks}
-        sure = {names[j]: j for j in sorted(entailing, reverse=True)}
-        perhaps = {names[j] for j in claim.undetermined_chunks} | sure.keys()
-        if claim.correct is False:
-            alone = None if len(sure) == 1 < len(perhaps) else len(sure) == 1
-            for name, j in sure.items():
-                offence = Offence(sample, claim.text, claim.index, relevance[j], alone)
-                found[name].offences.append(offence)
-            guilty |= sure.keys()
-            perhaps -= sure.keys()
-        for name in perhaps:
-            found[name].undetermined += 1
-    for name in guilty:
-        found[name].samples += 1
+    return names

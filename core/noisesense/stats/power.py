@@ -15,7 +15,7 @@ from noisesense.stats.interval import (
     POWER,
     Resampling,
     decides_nothing,
-    effective,
+    effective_units,
     ends_of,
     errors_seen,
     mean_error,
@@ -147,7 +147,7 @@ def _figure(
     if not paired:
         error *= math.sqrt(2)
     samples = len(values)
-    size = effective(ends[0])
+    size = effective_units(ends[0])
     scatter = error * math.sqrt(samples)
     if not error:
         return FigurePower(figure, samples, 0.0, None, None)

@@ -1,22 +1,23 @@
-"""How much of a score is the judge's own variance: the same samples judged several times."""
+"""How much of a score is the judge's own variance, how much the generator's, and how much is the
+question's: the same answers judged several times, and several answers to a question."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import fsum, sqrt
 from statistics import fmean
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, PairingError
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
-from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair
-from noisesense.stats.resampling import Statistic, Unit, total
+from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair, same_texts
+from noisesense.stats.resampling import Statistic, Unit, Units, total
 
 
 class SampleStability(NamedTuple):
@@ -33,6 +34,23 @@ class SampleStability(NamedTuple):
     crosses: bool
 
 
+Source = Literal["question", "generator", "judge"]
+"""Where the variance of a value comes from: values differ between questions, between the answers
+to one question, and between the judgings of one answer."""
+
+
+class Share(NamedTuple):
+    """A part of the variance of a single value.
+
+    Attributes:
+        value: from 0 to 1; None where nothing varies.
+        interval: of it, over questions; None where it cannot be said.
+    """
+
+    value: float | None
+    interval: Interval | None
+
+
 @dataclass(frozen=True)
 class ModeStability(Record):
     """One mode, over the samples that have a value in every repeat.
@@ -42,11 +60,12 @@ class ModeStability(Record):
         samples: how many there are.
         left_out: samples without a value in some repeat: failed, undetermined or undefined.
         means: of each repeat.
-        judge_share: ``within / (within + between)``: how much of the variance of a single value
-            is the judge's own, where ``within`` is the mean over samples of ``Σ (value − sample's
-            mean)² / (K − 1)`` and ``between`` the variance of the samples' means, less
-            ``within / K``, 0 at least. None where nothing varies.
-        judge_share_interval: of it, over samples; None where it cannot be said.
+        shares: of the variance of a single value, by its source. With ``K`` judgings of each of
+            ``n`` answers to ``Q`` questions: the judge's variance is the mean over answers of
+            ``Σ (value − answer's mean)² / (K − 1)``; the generator's
+            ``Σ (answer's mean − question's mean)² / (n − Q)`` less the judge's over ``K``; the
+            question's what is left, 0 at least. Where no question has several answers, only
+            the judge's is known: question and generator cannot be told apart.
         mean_error: ``√(within / samples)``: how far the judge alone scatters the mean of a run.
         changed: the samples with several values, those that cross the limit and scatter most
             first.
@@ -56,8 +75,7 @@ class ModeStability(Record):
     samples: int
     left_out: int
     means: tuple[float, ...]
-    judge_share: float | None
-    judge_share_interval: Interval | None
+    shares: dict[Source, Share]
     mean_error: float | None
     changed: tuple[SampleStability, ...]
 
@@ -87,21 +105,22 @@ def stability(
     limit: float | None = None,
     pair_by: PairedBy | None = None,
 ) -> Stability:
-    """How far a judge agrees with itself: variance within and between samples.
+    """How far a judge agrees with itself: its own variance beside the generator's, if each run
+    holds several answers to a question, and that between questions.
 
     Args:
-        runs: two or more judgings of the same samples, each asked anew: a store would give the
-            first one's answers again.
+        runs: two or more judgings of the same answers, each asked anew: a store would give the
+            first one's verdicts again.
         limit: a sample's value above it counts as noisy; which samples change sides?
         pair_by: as in `noisesense.compare`.
 
     Raises:
         InputError: fewer than two runs, an empty one, a limit out of range, or results that were
             not scored alike.
-        PairingError: too few samples of the first are in another.
+        PairingError: too few samples are in all of them, with the same answers.
 
-    Source: the variance components of a one-way random effects model, e.g. Searle, Casella and
-    McCulloch (1992), Variance Components, section 3.6.
+    Source: the variance components of one-way and nested random effects models, e.g. Searle,
+    Casella and McCulloch (1992), Variance Components, sections 3.6 and 5.
     """
     if limit is not None:
         check_limit(limit)
@@ -113,9 +132,18 @@ def stability(
     # By object: a dataset may hold a sample twice, and then its id as well.
     repeats_of = {id(each): [each] for each in first}
     for other in others:
-        for ours, theirs in pair(first, other, pair_by, min_paired=MIN_PAIRED).pairs:
-            repeats_of[id(ours)].append(theirs)
+        paired = pair(first, other, pair_by, min_paired=MIN_PAIRED, same_first=True)
+        for ours, theirs in paired.pairs:
+            if same_texts(ours, theirs):
+                repeats_of[id(ours)].append(theirs)
     samples = [each for each in repeats_of.values() if len(each) == len(judgings)]
+    fewest = min(map(len, judgings))
+    if len(samples) < MIN_PAIRED * fewest:
+        raise PairingError(
+            f"the same answers in at least {MIN_PAIRED:.0%} of the samples of every run",
+            f"{len(samples)} of {fewest}",
+            hint="several answers to a question belong into one dataset, which is judged twice",
+        )
     unpaired = max(map(len, judgings)) - len(samples)
     modes = (_mode(mode, samples, len(judgings), limit) for mode in MODES)
     return Stability(len(judgings), len(samples), unpaired, *modes)
@@ -128,30 +156,34 @@ def _mode(
     if scores and all(score.counts(mode) is None for score in scores):
         return None  # the definition has no such mode
     found: list[SampleStability] = []
+    questions = defaultdict[Hashable, list[SampleStability]](list)
     for results in samples:
         bounds = [each.score.bounds(mode) for each in results if each.score]
         known = tuple(each.low for each in bounds if each and each.value is not None)
         if len(known) == repeats:
             sides = () if limit is None else {value > limit for value in known}
-            found.append(SampleStability(results[0].id, known, len(sides) > 1))
-    units = Counter[Unit]()
-    for each in found:
-        mean = fmean(each.values)
-        units[_variance(each.values), mean, mean * mean, 1.0] += 1
-    sums, share = total(units) if units else [0.0] * 4, _share(repeats)
+            sample = SampleStability(results[0].id, known, len(sides) > 1)
+            found.append(sample)
+            questions[_question(results[0])].append(sample)
+    units = Counter(_sums(answers) for answers in questions.values())
     changed = [each for each in found if len({*each.values}) > 1]
     # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
     changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
+    within = fsum(_variance(each.values) for each in found)
     return ModeStability(
         mode=mode,
         samples=len(found),
         left_out=len(samples) - len(found),
         means=tuple(fmean(run) for run in zip(*(each.values for each in found), strict=True)),
-        judge_share=share(sums),
-        judge_share_interval=bootstrap_interval(units, share, Resampling()),
-        mean_error=sqrt(sums[0]) / len(found) if found else None,
+        shares=_shares(units, repeats) if found else {},
+        mean_error=sqrt(within) / len(found) if found else None,
         changed=tuple(changed),
     )
+
+
+def _question(result: Result) -> Hashable:
+    sample = result.sample
+    return result.id if sample is None else (sample.user_input, sample.reference)
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -159,16 +191,82 @@ def _variance(values: Sequence[float]) -> float:
     return fsum((each - mean) ** 2 for each in values) / (len(values) - 1)
 
 
-def _share(repeats: int) -> Statistic:
-    """The judge's share, of the sums over samples of: variance, mean, mean squared, 1."""
+class _Sums(NamedTuple):
+    """What a question adds to the sums that the variances are made of.
+
+    Attributes:
+        within: the variances of its answers' values.
+        means: its answers' means.
+        squares: the square of `means` over the number of answers.
+        answers: how many.
+        inside: the squares of the answers' means around the question's.
+        sizes: the square of the number of answers.
+        questions: 1.
+    """
+
+    within: float
+    means: float
+    squares: float
+    answers: float
+    inside: float
+    sizes: float
+    questions: float
+
+
+def _sums(answers: Sequence[SampleStability]) -> Unit:
+    count = len(answers)
+    means = [fmean(each.values) for each in answers]
+    mean = fmean(means)
+    return _Sums(
+        within=fsum(_variance(each.values) for each in answers),
+        means=fsum(means),
+        squares=fsum(means) ** 2 / count,
+        answers=float(count),
+        inside=fsum((each - mean) ** 2 for each in means),
+        sizes=float(count * count),
+        questions=1.0,
+    )
+
+
+def _variances(sums: _Sums, repeats: int) -> dict[Source, float] | None:
+    """By source; without the generator's where each question has one answer."""
+    if sums.questions < 2:
+        return None
+    judge = sums.within / sums.answers
+    spread = max(sums.squares - sums.means**2 / sums.answers, 0.0) / (sums.questions - 1)
+    if sums.answers == sums.questions:
+        return {"question": max(spread - judge / repeats, 0.0), "judge": judge}
+    inside = sums.inside / (sums.answers - sums.questions)
+    # How many answers a question has: the mean, less what unequal numbers take from it.
+    size = (sums.answers - sums.sizes / sums.answers) / (sums.questions - 1)
+    return {
+        "question": max((spread - inside) / size, 0.0),
+        "generator": max(inside - judge / repeats, 0.0),
+        "judge": judge,
+    }
+
+
+def _shares(units: Units, repeats: int) -> dict[Source, Share]:
+    several = any(unit[3] > 1 for unit in units)
+    sources: tuple[Source, ...] = ("question", "generator", "judge") if several else ("judge",)
+    found: dict[Source, Share] = {}
+    for source in sources:
+        share = _share(source, repeats)
+        found[source] = Share(share(total(units)), bootstrap_interval(units, share, Resampling()))
+    return found
+
+
+def _share(source: Source, repeats: int) -> Statistic:
+    """Of the variance of a single value."""
 
     def share(sums: Sequence[float]) -> float | None:
-        variances, means, squares, count = sums
-        if count < 2:
+        variances = _variances(_Sums(*sums), repeats)
+        if variances is None or source not in variances:
             return None
-        within = variances / count
-        spread = max(squares - means * means / count, 0.0) / (count - 1)
-        whole = within + max(spread - within / repeats, 0.0)
-        return within / whole if whole > 1e-12 else None
+        whole = fsum(variances.values())
+        return variances[source] / whole if whole > _TINY else None
 
     return share
+
+
+_TINY = 1e-12
