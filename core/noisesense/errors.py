@@ -108,6 +108,10 @@ class UnfitJudgeError(JudgeError):
     """The model was tested on statements of known answer, and cannot judge: no sample is asked."""
 
 
+class PromptTooLongError(JudgeError):
+    """The prompt is longer than the model's context: refused, or cut by its server."""
+
+
 class ReplyError(JudgeError):
     """The model replied, but with nothing usable: malformed, truncated, empty or refused.
 
