@@ -25,6 +25,7 @@ from noisesense.judging.prompts import (
     Claims,
     Prompts,
     answers_form,
+    claims_form,
 )
 from noisesense.judging.protocol import StructuredLLM, WordLLM
 from noisesense.judging.sharing import Once
@@ -150,7 +151,7 @@ class LLMJudge(PlannedJudge):
         believed, attempt, most = not any(map(str.isalnum, text)), 0, len(self._attempts)
         while attempt < most:
             prompts = [self._prompts.decomposition(text, question, attempt=n) for n in range(most)]
-            call = ModelCall(prompts, Claims, partial(_claims, text))
+            call = ModelCall(prompts, claims_form(text), partial(_claims, text))
             claims, attempt = await self._calls.ask(run, call, attempt)
             if claims or (claims is not None and believed):
                 return claims

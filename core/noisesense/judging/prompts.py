@@ -144,6 +144,29 @@ class Claims(_Form):
     claims: list[Annotated[StrictStr, BeforeValidator(_as_text)]]
 
 
+class SomeClaims(Claims):
+    max_tokens: ClassVar[int] = 1536
+
+
+class FewClaims(Claims):
+    max_tokens: ClassVar[int] = 512
+
+
+_CLAIMS_FORMS: tuple[type[Claims], ...] = (FewClaims, SomeClaims, Claims)
+"""One form, for texts of three lengths."""
+for _each in _CLAIMS_FORMS:
+    _each.__name__ = "Claims"  # to models and stores; pickle goes by the qualified name
+
+
+def claims_form(text: str) -> type[Claims]:
+    """The form of the claims of a text: for 256 tokens, and four for each of its characters."""
+    needed = 256 + 4 * len(text)
+    for form in _CLAIMS_FORMS:
+        if form.max_tokens >= needed:
+            return form
+    return Claims
+
+
 class Answer(_Form):
     max_tokens: ClassVar[int] = 64
 
