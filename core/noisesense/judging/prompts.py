@@ -245,6 +245,11 @@ class Budget:
     overlap_chars: int = 1_000
     claims: int = 50
 
+    @classmethod
+    def of(cls, text_chars: int) -> Budget:
+        """So many characters, of which a quarter overlaps, but at most 1,000."""
+        return cls(text_chars, min(cls.overlap_chars, text_chars // 4))
+
     def __post_init__(self) -> None:
         check_whole(self.text_chars, 1, "text_chars")
         check_whole(self.overlap_chars, 0, "overlap_chars")
