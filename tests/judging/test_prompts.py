@@ -77,10 +77,10 @@ def test_asking_again_says_so_and_never_in_the_same_words() -> None:
 
 @pytest.mark.parametrize(
     ("characters", "tokens"),
-    [(0, 512), (37, 512), (64, 512), (65, 1_536), (320, 1_536), (321, 4_096), (16_000, 4_096)],
+    [(0, 512), (37, 512), (85, 512), (86, 1_024), (256, 1_024), (597, 2_048), (598, 4_096)],
 )
 def test_a_list_of_claims_may_be_as_long_as_its_text_needs(characters: int, tokens: int) -> None:
-    """256 tokens, and four for each character: 512 = 256 + 4 * 64, 1,536 = 256 + 4 * 320."""
+    """256 tokens, and three for each character: 511 = 256 + 3 * 85, 2,047 = 256 + 3 * 597."""
     form = claims_form("x" * characters)
     assert (form.max_tokens, form.__name__) == (tokens, "Claims")
     assert form.model_json_schema() == Claims.model_json_schema()

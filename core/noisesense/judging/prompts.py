@@ -144,23 +144,27 @@ class Claims(_Form):
     claims: list[Annotated[StrictStr, BeforeValidator(_as_text)]]
 
 
+class ManyClaims(Claims):
+    max_tokens: ClassVar[int] = 2048
+
+
 class SomeClaims(Claims):
-    max_tokens: ClassVar[int] = 1536
+    max_tokens: ClassVar[int] = 1024
 
 
 class FewClaims(Claims):
     max_tokens: ClassVar[int] = 512
 
 
-_CLAIMS_FORMS: tuple[type[Claims], ...] = (FewClaims, SomeClaims, Claims)
-"""One form, for texts of three lengths."""
+_CLAIMS_FORMS: tuple[type[Claims], ...] = (FewClaims, SomeClaims, ManyClaims, Claims)
+"""One form, for texts of four lengths."""
 for _each in _CLAIMS_FORMS:
     _each.__name__ = "Claims"  # to models and stores; pickle goes by the qualified name
 
 
 def claims_form(text: str) -> type[Claims]:
-    """The form of the claims of a text: for 256 tokens, and four for each of its characters."""
-    needed = 256 + 4 * len(text)
+    """The form of the claims of a text: for 256 tokens, and three for each of its characters."""
+    needed = 256 + 3 * len(text)
     for form in _CLAIMS_FORMS:
         if form.max_tokens >= needed:
             return form
