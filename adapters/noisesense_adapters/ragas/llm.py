@@ -56,7 +56,7 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
 
 
 def _is_plain(llm: Any) -> bool:
-    """Is it OpenAI's client and nothing else: no system prompt, no cache, no class of the user's?"""
+    """Is it OpenAI's client and no more: no system prompt, no cache, no class of the user's?"""
     client = getattr(getattr(llm, "client", None), "client", None)
     extras = (getattr(llm, "cache", None), getattr(llm, "system_prompt", None))
     return (
