@@ -15,7 +15,6 @@ from typing import Any, cast
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
-from openai import AsyncOpenAI, OpenAI
 from pydantic import BaseModel
 from ragas.llms.base import (
     BaseRagasLLM,
@@ -57,13 +56,13 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
 
 def _is_plain(llm: Any) -> bool:
     """Is it OpenAI's client and no more: no system prompt, no cache, no class of the user's?"""
-    client = getattr(getattr(llm, "client", None), "client", None)
-    extras = (getattr(llm, "cache", None), getattr(llm, "system_prompt", None))
-    return (
-        type(llm) is FactoryLLM
-        and isinstance(client, (AsyncOpenAI, OpenAI))
-        and extras == (None, None)
-    )
+    if type(llm) is not FactoryLLM:
+        return False
+    model: Any = llm
+    if model.cache is not None or model.system_prompt is not None:
+        return False
+    client = getattr(model.client, "client", None)
+    return type(client).__module__.partition(".")[0] == "openai"
 
 
 def _over_openai(llm: Any) -> OpenAILLM:
