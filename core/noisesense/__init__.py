@@ -17,8 +17,8 @@ __version__ = "0.2.0"
 # process that scores given verdicts never loads pydantic, which costs more than all the rest.
 _NAMES = {
     "errors": "InputError JudgeError MissingExtraError NoiseSenseError PairingError "
-    "RecordingError ReplyError SampleNotRecordedError StoreError UndefinedScoreError "
-    "UnfitJudgeError",
+    "PromptTooLongError RecordingError ReplyError SampleNotRecordedError StoreError "
+    "UndefinedScoreError UnfitJudgeError",
     "judging.llm": "LLMJudge",
     "judging.protocol": "Judge Judgement StructuredLLM Usage",
     "judging.store": "VerdictStore",

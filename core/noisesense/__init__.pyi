@@ -5,6 +5,7 @@ from noisesense.errors import JudgeError as JudgeError
 from noisesense.errors import MissingExtraError as MissingExtraError
 from noisesense.errors import NoiseSenseError as NoiseSenseError
 from noisesense.errors import PairingError as PairingError
+from noisesense.errors import PromptTooLongError as PromptTooLongError
 from noisesense.errors import RecordingError as RecordingError
 from noisesense.errors import ReplyError as ReplyError
 from noisesense.errors import SampleNotRecordedError as SampleNotRecordedError

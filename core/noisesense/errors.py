@@ -111,6 +111,10 @@ class UnfitJudgeError(JudgeError):
     """The model failed the test on texts whose answers are known; nothing was judged."""
 
 
+class PromptTooLongError(JudgeError):
+    """The prompt is longer than the model's context: refused, or cut by its server."""
+
+
 class ReplyError(JudgeError):
     """The model's reply is unusable (malformed, truncated, empty or a refusal).
 

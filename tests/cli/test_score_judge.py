@@ -18,10 +18,11 @@ import pytest
 from noisesense import read_results
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import results_of
+from support import windows
 from support.command import environment
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl
-from support.mind import Mind
+from support.mind import Mind, data_of
 from support.misbehavior import says, when
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
@@ -100,6 +101,19 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert "plan=full check=list" in (result.judge or "")
     # Results may be written anew: what was paid for is beside them.
     assert (judged(*arguments).status, server.log.calls) == (0, full)
+
+
+def test_texts_are_split_as_told(tmp_path: Path, judged: Judged) -> None:
+    """A chunk of 12,000 characters, with a claim at its start and one at its end."""
+    path, out = tmp_path / "texts.jsonl", tmp_path / "out.jsonl"
+    write_jsonl(path, [windows.sample().model_dump(mode="json")])
+    with ScriptedServer(windows.Reader()) as server:
+        arguments = [path, *options(server), "--out", out, "--text-chars"]
+        done = judged(*arguments, "3000")
+        lengths = [len(data_of(prompt).get("premise", "")) for prompt in server.log.prompts]
+        assert judged(*arguments, "0").status == 2
+    assert (done.status, figures(out)) == (0, [(pytest.approx(2 / 3), 0.0)])
+    assert 1_500 < max(lengths) <= 3_000
 
 
 def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -> None:

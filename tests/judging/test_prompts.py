@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from functools import partial
 
@@ -11,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noisesense.judging.claims import ClaimSource
-from noisesense.judging.prompts import Answer, Claims, Prompts, answers_form
+from noisesense.judging.prompts import Answer, Claims, Prompts, answers_form, claims_form
 from support.mind import data_of
 
 PROMPTS = Prompts()
@@ -92,3 +93,16 @@ def test_asking_again_says_so_and_never_in_the_same_words() -> None:
     assert len(set(prompts)) == 6
     assert [PROMPTS.again in prompt for prompt in prompts] == [False, True, True] * 2
     assert data_of(prompts[0]) == data_of(prompts[2])
+
+
+@pytest.mark.parametrize(
+    ("characters", "tokens"),
+    [(0, 512), (37, 512), (85, 512), (86, 1_024), (256, 1_024), (597, 2_048), (598, 4_096)],
+)
+def test_a_list_of_claims_may_be_as_long_as_its_text_needs(characters: int, tokens: int) -> None:
+    """256 tokens, and three for each character: 511 = 256 + 3 * 85, 2,047 = 256 + 3 * 597."""
+    form = claims_form("x" * characters)
+    assert (form.max_tokens, form.__name__) == (tokens, "Claims")
+    assert form.model_json_schema() == Claims.model_json_schema()
+    reply = form(claims=["one"])
+    assert pickle.loads(pickle.dumps(reply)) == reply

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from noisesense import LLMJudge, Sample
+from noisesense import LLMJudge, PromptTooLongError, Sample
 from noisesense.judging.prompts import Budget
 from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
@@ -77,3 +77,20 @@ def test_a_long_list_of_claims_is_spread_over_calls() -> None:
     assert [i for i, (entailed, _) in enumerate(cells) if entailed] == [1, 9]
     sizes = [len(data["claims"]) for data in llm.data if data.get("premise") == "bword jword"]
     assert sizes == [4, 4, 3]  # ten of the response, one of the reference
+
+
+def test_what_the_model_calls_too_long_is_halved_until_it_is_not() -> None:
+    """4,600 characters of a response and of a chunk, in parts of 1,150. Each claim stays."""
+    words = [f"{chr(97 + i // 26)}{chr(97 + i % 26)}word" for i in range(200)]
+    text = " ".join(words).replace("word", "word" * 5)
+    sample = Sample(response=text, reference="none", retrieved_contexts=[text])
+
+    def small(prompt: str) -> str | Exception:
+        data = data_of(prompt)
+        too_long = len(data.get("text") or data["premise"]) > 1_300
+        return PromptTooLongError("too long") if too_long else reader(prompt)
+
+    llm = ScriptedLLM(small)
+    verdicts = asyncio.run(LLMJudge(llm).judge(sample))
+    assert [claim.text for claim in verdicts.response_claims] == text.split()
+    assert all(claim.entailed_by == (0,) for claim in verdicts.response_claims)

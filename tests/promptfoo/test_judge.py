@@ -69,7 +69,7 @@ def test_two_assertions_in_one_process_judge_once_to_the_documented_figure(
 def test_every_setting_is_understood(server: ScriptedServer) -> None:
     for settings in (
         {"model": "openai:chat:scripted", "timeout": 7, "temperature": 0},
-        {"check": "list", "plan": "full", "maxConcurrency": 1, "maxReasks": 0},
+        {"check": "list", "plan": "full", "maxConcurrency": 1, "maxReasks": 0, "textChars": 99},
     ):
         assert assess(_judge(server, **settings))["score"] == 0.5
         assert server.log.requests[-1].model == "scripted"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "cookie"})
 
@@ -17,6 +18,7 @@ class Request:
     prompt: str
     started: float
     model: str = ""
+    body: dict[str, Any] = field(default_factory=dict[str, Any])
     form: str = "text"  # text, json_object, json_schema or tools
     headers: dict[str, str] = field(default_factory=dict)  # secret ones show "***"
     key: str = ""  # the bearer token, to check that the right one was sent

@@ -153,6 +153,7 @@ class ScriptedServer:
                 prompt,
                 started=time.monotonic(),
                 model=str(asked.get("model", "")),
+                body=asked,
                 form=form_of(asked),
                 headers={k: "***" if k in SECRET_HEADERS else v for k, v in headers.items()},
                 key=key,

@@ -13,7 +13,7 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 
 from noisesense import LLMJudge, Verdicts, score
-from noisesense.errors import JudgeError, ReplyError
+from noisesense.errors import JudgeError, PromptTooLongError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
@@ -100,7 +100,8 @@ def test_a_provider_says_the_cause(make: Make, error: dict[str, str], says: str)
     refusal = bad.http_error(400, message=json.dumps({"error": error}))
     with ScriptedServer(mind(), script=bad.always(refusal)) as server:
         _, result = judged(LLMJudge(make(server)))
-    assert type(result) is JudgeError
+    kind = PromptTooLongError if "longer" in says else JudgeError
+    assert type(result) is kind
     assert says in str(result)
     assert "canary" not in str(result)
 

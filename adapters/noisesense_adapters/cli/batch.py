@@ -43,6 +43,7 @@ class Export(Command):
     base_url: str | None = options.BASE_URL
     temperature: float | None = options.TEMPERATURE
     plan: str = options.PLAN
+    text_chars: int | None = options.TEXT_CHARS
     votes: int | None = options.VOTES
     max_requests: int = option("At most so many requests in a file.", "N", default=50_000)
     max_megabytes: int = option("A file's size at most.", "MB", default=200)
@@ -52,8 +53,11 @@ class Export(Command):
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        from noisesense_adapters.batch import export_batch  # here, since it loads SQLite
+        # Here, since they load SQLite and pydantic.
+        from noisesense.judging.prompts import Budget
+        from noisesense_adapters.batch import export_batch
 
+        budget = None if self.text_chars is None else Budget.of(self.text_chars)
         with RunProgress(self.dataset) as progress:
             written = export_batch(
                 self.dataset,
@@ -70,6 +74,7 @@ class Export(Command):
                 on_error=progress.fail,
                 plan=self.plan,
                 votes=self.votes or 1,
+                budget=budget,
             )
         status = options.SOME_FAILED if written.failed else 0
         if self.as_json:

@@ -32,6 +32,7 @@ PNG = option("Write the plots: one .png file.", "FILE")
 REPORT = option("Write a report: one .html file.", "FILE")
 RESULTS = argument("Results, a recording, or any file with verdicts.")
 TEMPERATURE = option("The model's temperature; by default its own.")
+TEXT_CHARS = option("Characters of a text in one call, at most; by default 16000, or what fits.")
 VOTES = option("Ask for each verdict this many times; by default once.")
 TOP = option("How many changed samples to show.", type=COUNT, default=10)
 
@@ -131,6 +132,7 @@ class Asking(Options):
         "All claims in one call, by default, or each in its own, for small models; auto: test it.",
         "list|each|auto",
     )
+    text_chars: int | None = TEXT_CHARS
     votes: int | None = VOTES
     temperature: float | None = TEMPERATURE
     max_tokens: int | None = option("Of a reply, at most; by default what each call needs.")

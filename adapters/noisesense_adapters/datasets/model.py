@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
+from noisesense.judging.prompts import Budget
 from noisesense_adapters.toolbox.extras import needs_extra
 from noisesense_adapters.toolbox.judges import is_local
 
@@ -26,6 +27,7 @@ def model_judge(
     max_tokens: int | None = None,
     timeout: float | None = None,
     check: str | None = None,
+    text_chars: int | None = None,
     plan: str = "lazy",
     votes: int = 1,
     concurrency: int = 16,
@@ -51,6 +53,8 @@ def model_judge(
         timeout: seconds without a byte after which a request is given up; of `OpenAILLM` 60, or
             600 for an endpoint on this machine or its network.
         check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
+        text_chars: of one text in one call, at most; 16,000 by default, see
+            `noisesense.judging.prompts.Budget`.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
         concurrency: the limit of concurrent calls.
@@ -73,10 +77,12 @@ def model_judge(
     of_llm: dict[str, Any] = {"base_url": base_url, "temperature": temperature}
     of_llm |= {"max_tokens": max_tokens, "timeout": timeout}
     of_classifier = {"device": device, "batch_size": batch_size}
-    of_judge = {"check": check, "votes": None if votes == 1 else votes}
+    of_judge: dict[str, Any] = {"check": check, "votes": None if votes == 1 else votes}
     _check(is_local, "a local judge (local:MODEL)", claims=claims, **of_classifier)
     _check(asked is not None, "a model that is asked", api_key_env=api_key_env, **of_llm)
-    _check(not is_local, "a model that is asked", **of_judge)
+    _check(not is_local, "a model that is asked", text_chars=text_chars, **of_judge)
+    if text_chars is not None:
+        of_judge["budget"] = Budget.of(text_chars)
     key = None if api_key_env is None else os.environ.get(api_key_env, "")
     if key == "":
         # Do not show the name: somebody may have put the key itself there.

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from noisesense.errors import InputError, JudgeError, located
 from noisesense.judging.calls import run_blocking
+from noisesense.judging.prompts import Budget
 from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.sample import Model, Sample
@@ -37,6 +38,7 @@ class _Settings(Model):
     store: str | None = None
     check: Literal["list", "each", "auto"] | None = None
     plan: Literal["lazy", "full"] | None = None
+    text_chars: int | None = Field(None, ge=1)
     votes: int | None = Field(None, ge=1)
     max_concurrency: int | None = Field(None, ge=1)
     max_reasks: int | None = Field(None, ge=0)
@@ -74,6 +76,8 @@ def judge(
     params = {} if settings.temperature is None else {"temperature": settings.temperature}
     bridge = partial(OpenAILLM, model, client=client, params=params)
     options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)
+    if settings.text_chars is not None:
+        options["budget"] = Budget.of(settings.text_chars)
     with located("config.judge"):
         judge = judge_over(
             "promptfoo", bridge, (settings, address, key), store=settings.store, options=options

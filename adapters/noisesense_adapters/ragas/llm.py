@@ -16,11 +16,18 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from pydantic import BaseModel
-from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM, LangchainLLMWrapper
+from ragas.llms.base import (
+    BaseRagasLLM,
+    InstructorBaseRagasLLM,
+    InstructorModelArgs,
+    LangchainLLMWrapper,
+)
+from ragas.llms.base import InstructorLLM as FactoryLLM
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense_adapters.langchain import LangChainLLM
+from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.toolbox.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.toolbox.failures import completion_in
 from noisesense_adapters.toolbox.judges import identity
@@ -42,9 +49,31 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
     if isinstance(llm, BaseRagasLLM):
         return partial(RagasLLM, llm)
     if isinstance(llm, InstructorBaseRagasLLM):
-        return partial(InstructorLLM, llm)
+        return partial(_over_openai if _is_plain(llm) else InstructorLLM, llm)
     hint = "llm_factory('gpt-4o-mini', client=…) of ragas.llms, or judge=…"
     raise InputError("one of ragas' models", type(llm).__name__, where="llm", hint=hint)
+
+
+def _is_plain(llm: Any) -> bool:
+    """Is it OpenAI's client and no more: no system prompt, no cache, no class of the user's?"""
+    if type(llm) is not FactoryLLM:
+        return False
+    model: Any = llm
+    if model.cache is not None or model.system_prompt is not None:
+        return False
+    client = getattr(model.client, "client", None)
+    return type(client).__module__.partition(".")[0] == "openai"
+
+
+def _over_openai(llm: Any) -> OpenAILLM:
+    """Asked as any other model of that endpoint: instructor would put a prompt of its own before
+    ours, and ragas end each reply after 1,024 tokens."""
+    params = llm._map_provider_params()
+    params.pop("max_retries", None)
+    if llm.model_args.get("max_tokens") == InstructorModelArgs().max_tokens:
+        params.pop("max_tokens", None)
+        params.pop("max_completion_tokens", None)
+    return OpenAILLM(llm.model, client=llm.client.client, params=params)
 
 
 class RagasLLM(Bridge):
@@ -60,6 +89,9 @@ class RagasLLM(Bridge):
     def __init__(self, llm: Any) -> None:
         self.name, self.identity = _name_of(llm), identity(model=llm)
         self._llm = llm
+        if isinstance(llm, LangchainLLMWrapper):
+            self._llm = copy.copy(llm)
+            self._llm.bypass_temperature = True  # ragas would set its own, 0.01
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`."""

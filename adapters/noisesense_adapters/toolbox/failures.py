@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from noisesense.errors import JudgeError, NoiseSenseError, ReplyError
+from noisesense.errors import JudgeError, NoiseSenseError, PromptTooLongError, ReplyError
 from noisesense_adapters.toolbox import replies
 from noisesense_adapters.toolbox.given import as_object
 
@@ -26,6 +26,7 @@ class _Cause(NamedTuple):
     words: str
     problem: str
     hint: str
+    kind: type[JudgeError] = JudgeError
 
 
 # Looked for in the error's code and type. Where there is none, in its message, which is never
@@ -36,13 +37,29 @@ _OPTION = _Cause(
     "the model does not take one of the options sent",
     "remove the option from params, or from the model's own settings",
 )
-_CAUSES = (
-    _Cause(
-        r"context_length|context_window|maximum context|string_above_max|prompt is too long"
-        r"|too many (input )?tokens",
-        "the prompt is longer than the model's context",
-        "lower budget=Budget(text_chars=…), or choose a model with a longer context",
+# Each provider's words for a prompt, or a prompt with its reply, beyond the model's context.
+_TOO_LONG = _Cause(
+    "|".join(
+        (
+            r"context.?(length|window|size|overflow)|maximum (context|model|prompt) length",
+            "string_above_max",  # OpenAI: longer than it reads at all
+            "prompt (is )?too long|exceed context limit",  # Anthropic, Fireworks, Ollama's cloud
+            r"input (token count|length|is too long)",  # Gemini, Ollama, Bedrock
+            r"input \(\d+ tokens\) is longer",  # SGLang
+            "too many (input )?tokens",  # Cohere, Bedrock
+            r"`inputs` (tokens|must have less)",  # Hugging Face's TGI
+            "request(_| entity)?too_?large|request too large|payload too large",  # HTTP 413; Groq
+            "reduce the length of the messages",  # Groq, Cerebras, vLLM
+            "range of input length",  # Alibaba's DashScope
+        )
     ),
+    "the prompt is longer than the model's context",
+    "choose a model with a longer context, or raise its context window (Ollama: num_ctx;"
+    " llama.cpp: --ctx-size)",
+    PromptTooLongError,
+)
+_CAUSES = (
+    _TOO_LONG,
     _Cause(
         r"content_filter|content_policy|content management policy|responsible_?ai",
         "the provider's content filter refused the prompt",
@@ -159,14 +176,8 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     for link in links:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
             return link
-    if status is not None:
-        cause = _cause(error)
-        codes = [code for link in links for code in _codes_of(link, "code", "type")]
-        options = [name for link in links for name in _codes_of(link, "param")]
-        details = ", ".join([f"HTTP {status}", *codes[:1], *dict.fromkeys(options)])
-        what = f"{cause.problem} ({details})" if cause else details
-        hint = cause.hint if cause else _HINTS.get(status, "")
-        return JudgeError(f"{model} could not be called: {what}{hint and f'. Hint: {hint}'}")
+    if status is not None or _cause(error) is _TOO_LONG:
+        return _refusal(error, model)
     names = [type(link).__name__ for link in links]
     if any("Timeout" in name for name in names):
         hint = "allow more time (timeout), or make fewer calls at once"
@@ -182,6 +193,22 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     remedy = _REMEDY.search(_texts(error))
     hint = f". Hint: its message, which is withheld, names {remedy[0]!r}" if remedy else ""
     return JudgeError(f"{model} could not be called: {names[0]}{''.join(places[-1:])}{hint}")
+
+
+def _refusal(error: BaseException, model: str) -> JudgeError:
+    """The endpoint, or a model in this process, did not take the request."""
+    links = list(_chain(error))
+    status = _status(error)
+    cause = _cause(error)
+    codes = [code for link in links for code in _codes_of(link, "code", "type")]
+    options = [name for link in links for name in _codes_of(link, "param")]
+    source = type(links[-1]).__name__ if status is None else f"HTTP {status}"
+    details = ", ".join([source, *codes[:1], *dict.fromkeys(options)])
+    if cause is not None:
+        problem = f"{cause.problem} ({details}). Hint: {cause.hint}"
+        return cause.kind(f"{model} could not be called: {problem}")
+    hint = "" if status is None else _HINTS.get(status, "")
+    return JudgeError(f"{model} could not be called: {details}{hint and f'. Hint: {hint}'}")
 
 
 def completion_in(error: BaseException) -> object:
@@ -234,10 +261,15 @@ def _codes_of(error: BaseException, *names: str) -> list[str]:
 
 
 def _cause(error: BaseException) -> _Cause | None:
-    """What the provider's code, or else its wording, says is wrong."""
+    """What the provider's status, its code, or else its wording, says is wrong."""
+    status = _status(error)
+    if status == 413:
+        return _TOO_LONG
+    # Too many tokens in a minute are no long prompt.
+    causes = [cause for cause in _CAUSES if cause is not _TOO_LONG or status != 429]
     codes = " ".join(w for link in _chain(error) for w in _codes_of(link, "code", "type"))
     for words in (codes, _texts(error)):
-        for cause in _CAUSES:
+        for cause in causes:
             if re.search(cause.words, words, re.IGNORECASE):
                 return cause
     return None

@@ -34,6 +34,7 @@ STOPS = {
     "refusal": REFUSED,
 }
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
+_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
 
 LONGEST = 2_000_000
@@ -82,12 +83,17 @@ def usage_of(reply: object) -> Usage:
     """One call, with the tokens that a provider's reply, or its usage object, reports."""
     counts = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None) or reply
 
-    def tokens(names: tuple[str, ...]) -> int:
-        known = as_object(counts)
-        values = [known.get(name, getattr(counts, name, None)) for name in names]
-        return next((value for value in values if isinstance(value, int) and value > 0), 0)
+    known = as_object(counts)
 
-    return Usage(calls=1, input_tokens=tokens(_INPUT), output_tokens=tokens(_OUTPUT))
+    def tokens(names: tuple[str, ...]) -> list[int]:
+        values = [known.get(name, getattr(counts, name, None)) for name in names]
+        return [value for value in values if isinstance(value, int) and value > 0]
+
+    read = next(iter(tokens(_INPUT)), 0)
+    if not tokens(_INPUT[:1]):  # Anthropic's input_tokens are those that no cache had
+        read += sum(tokens(_CACHED))
+    written = next(iter(tokens(_OUTPUT)), 0)
+    return Usage(calls=1, input_tokens=read, output_tokens=written)
 
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:

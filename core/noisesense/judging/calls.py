@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from noisesense.errors import InputError, JudgeError, NoiseSenseError, ReplyError
+from noisesense.errors import (
+    InputError,
+    JudgeError,
+    NoiseSenseError,
+    PromptTooLongError,
+    ReplyError,
+)
 from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
 from noisesense.judging.protocol import StructuredLLM, Usage, WordLLM
+from noisesense.judging.tokens import TokenCheck
 
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
@@ -151,6 +158,7 @@ class Calls:
         self.usage = Usage()
         self._lock, self._own = threading.Lock(), threading.local()
         self._most, self._timeout = most, timeout
+        self._token_check = TokenCheck()
 
     def add(self, usage: Usage) -> None:
         """To what all calls have cost; several threads may."""
@@ -168,6 +176,7 @@ class Calls:
             attempt: the first to be made.
 
         Raises:
+            PromptTooLongError: the prompt was refused as too long, or cut.
             JudgeError: the model could not be asked, or gave no reply in time.
             StoreError: the store cannot be read or written.
         """
@@ -231,6 +240,12 @@ class Calls:
         self._count(run, usage)
         if not came:
             raise JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
+        if self._token_check.is_cut(call.prompts[attempt], usage.input_tokens):
+            raise PromptTooLongError(
+                f"{self.model} read only {usage.input_tokens:,} tokens of a prompt: the server"
+                " seems to cut prompts. Hint: raise its context window (Ollama: num_ctx), or lower"
+                " --text-chars"
+            )
         if reply is None:
             return None
         if not isinstance(reply, call.schema):

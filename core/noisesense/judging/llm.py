@@ -26,10 +26,11 @@ from noisesense.judging.prompts import (
     Claims,
     Prompts,
     answers_form,
-    split_text,
+    claims_form,
 )
 from noisesense.judging.protocol import StructuredLLM, WordLLM
 from noisesense.judging.sharing import SingleFlight
+from noisesense.judging.splitting import TextLimit
 from noisesense.verdicts.form import Cell
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ class LLMJudge(PlannedJudge):
         check_whole(max_reasks, 0, "max_reasks")
         check_number(timeout, 0.001, math.inf, "timeout")
         self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
+        self._limit = TextLimit(self._budget)
         self._check, self._threshold, self._votes = check, threshold, votes
         self._attempts = range(1 + max_reasks)
         self._probe = SingleFlight[Probe]()
@@ -138,8 +140,11 @@ class LLMJudge(PlannedJudge):
         what cannot be believed is asked again, and a sentence that is left out is a claim.
         """
         await self._form(run)  # before anything is paid for
-        parts = split_text(text, self._budget.text_chars)
-        lists = await gather_all(self._find(run, which, part, question) for part in parts)
+
+        async def claims_of(part: str) -> list[str]:
+            return await self._find(run, which, part, question)
+
+        lists = await self._limit.ask(text, claims_of)
         return distinct(claim for claims in lists for claim in claims)
 
     async def _find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
@@ -162,7 +167,7 @@ class LLMJudge(PlannedJudge):
         most = len(self._attempts)
         while attempt < most:
             prompts = [self._decomposition(source, n) for n in range(most)]
-            call = ModelCall(prompts, Claims, partial(_believed, run, source))
+            call = ModelCall(prompts, claims_form(source.text), partial(_believed, run, source))
             claims, attempt = await self._calls.ask(run, call, attempt)
             if claims or (claims is not None and believed):
                 return claims
@@ -182,9 +187,11 @@ class LLMJudge(PlannedJudge):
     ) -> Sequence[Finding]:
         """A text in parts entails a claim if any part does. Votes decide by majority."""
         form = await self._form(run)
-        parts = split_text(text, self._budget.text_chars, self._budget.overlap_chars)
-        premises = [Premise(part, question) for part in parts]
-        by_part = await gather_all(self._part(run, form, part, claims) for part in premises)
+
+        async def findings_in(part: str) -> list[Finding]:
+            return await self._part(run, form, Premise(part, question), claims)
+
+        by_part = await self._limit.ask(text, findings_in, overlapping=True)
         return [any_of(findings) for findings in zip(*by_part, strict=True)]
 
     async def _part(

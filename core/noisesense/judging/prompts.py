@@ -170,6 +170,33 @@ class Claims(_Form):
     claims: list[Annotated[StrictStr, BeforeValidator(_as_text)]]
 
 
+class ManyClaims(Claims):
+    max_tokens: ClassVar[int] = 2048
+
+
+class SomeClaims(Claims):
+    max_tokens: ClassVar[int] = 1024
+
+
+class FewClaims(Claims):
+    max_tokens: ClassVar[int] = 512
+
+
+_CLAIMS_FORMS: tuple[type[Claims], ...] = (FewClaims, SomeClaims, ManyClaims, Claims)
+"""One form, for texts of four lengths."""
+for _each in _CLAIMS_FORMS:
+    _each.__name__ = "Claims"  # to models and stores; pickle goes by the qualified name
+
+
+def claims_form(text: str) -> type[Claims]:
+    """The form of the claims of a text: for 256 tokens, and three for each of its characters."""
+    needed = 256 + 3 * len(text)
+    for form in _CLAIMS_FORMS:
+        if form.max_tokens >= needed:
+            return form
+    return Claims
+
+
 class Answer(_Form):
     max_tokens: ClassVar[int] = 64
 
@@ -247,6 +274,11 @@ class Budget:
     text_chars: int = 16_000
     overlap_chars: int = 1_000
     claims: int = 50
+
+    @classmethod
+    def of(cls, text_chars: int) -> Budget:
+        """So many characters, of which a quarter overlaps, but at most 1,000."""
+        return cls(text_chars, min(cls.overlap_chars, text_chars // 4))
 
     def __post_init__(self) -> None:
         check_whole(self.text_chars, 1, "text_chars")

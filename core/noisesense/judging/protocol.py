@@ -148,6 +148,7 @@ class StructuredLLM(Protocol):
 
         Raises:
             ReplyError: the model replied, but with nothing that fits ``schema``.
+            PromptTooLongError: the prompt is longer than its context; the judge splits the text.
             JudgeError: the model could not be asked. Never holds a key or the prompt.
         """
         ...

@@ -1,0 +1,73 @@
+"""Is a prompt cut? What the judge makes of the number of prompt tokens that a reply reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from noisesense.judging.tokens import TokenCheck, least_tokens
+
+WORDS = "The Elbe rises in the mountains, and it flows to the sea. "
+"""12 words, 2 of them with punctuation: 14 tokens at least."""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "tokens"),
+    [
+        ("", 0),
+        (WORDS, 14),
+        ("don't, can't", 3),  # a space, an apostrophe and letters may be one token, a comma not
+        ("state-of-the-art", 1),
+        ("易北河发源于克尔科诺谢山", 5),  # 12 characters of at most 2.5 a token, and no space
+        ("हिन्दी में", 2),  # its vowel signs are no ends of words
+    ],
+)
+def test_the_least_tokens_of_a_text(prompt: str, tokens: int) -> None:
+    assert least_tokens(prompt) == tokens
+
+
+def test_a_reply_that_reports_far_fewer_tokens_than_its_prompt_needs() -> None:
+    """The known case: 555 of 1,037. 70 sentences need 980, of which nine tenths are expected."""
+    check = TokenCheck()
+    assert check.is_cut(WORDS * 70, 555)
+    assert check.is_cut(WORDS * 70, 881)
+    assert not check.is_cut(WORDS * 70, 883)
+    assert not check.is_cut(WORDS * 70, 1_037)
+
+
+def test_a_number_that_is_a_window() -> None:
+    """Old versions of Ollama cut to the window, of 2,048 tokens by default: exactly so many."""
+    check = TokenCheck()
+    assert check.is_cut(WORDS * 140, 2_048)  # 1,960 at least
+    assert not check.is_cut(WORDS * 140, 2_049)
+    assert not check.is_cut(WORDS * 40, 2_048)  # 560 at least: three times as many are another's
+
+
+def test_what_says_nothing_of_the_whole_prompt() -> None:
+    check = TokenCheck()
+    assert not check.is_cut(WORDS * 70, 0)  # a host that reports none
+    assert not check.is_cut(WORDS * 70, 120)  # no window is so small
+    assert not check.is_cut(WORDS * 70, 555)  # by now less is expected of this one
+
+
+def test_a_server_that_reports_what_no_cache_had() -> None:
+    """1,200 tokens, of which 900 are the text; then the statement behind the same text alone."""
+    check = TokenCheck()
+    assert not check.is_cut(WORDS * 70, 1_200)
+    assert not check.is_cut(WORDS * 70, 300)
+
+
+def test_a_vocabulary_of_tokens_over_several_words() -> None:
+    """980 tokens needed by our measure, 700 by its own. A half of the text has half of them,
+    and of a half no less than half is read: nothing is cut, and from then on 700 are enough."""
+    check = TokenCheck()
+    assert check.is_cut(WORDS * 70, 700)
+    assert check.is_cut(WORDS * 35, 351)
+    assert not check.is_cut(WORDS * 18, 179)
+    assert not check.is_cut(WORDS * 70, 700)
+
+
+def test_ollama_cuts_to_half_of_its_window() -> None:
+    """https://github.com/ollama/ollama/issues/17427: 65,530 fit, of 65,540 half are read."""
+    check = TokenCheck()
+    assert not check.is_cut(WORDS * 4_000, 65_530)
+    assert check.is_cut(WORDS * 4_001, 32_770)

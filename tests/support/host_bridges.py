@@ -1,0 +1,103 @@
+"""Models of every host over its real client at the scripted server, at one temperature."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from support.bridges import BRIDGES as OURS
+from support.bridges import KEY
+from support.langchain_models import chat_openai
+from support.server import ScriptedServer
+
+TEMPERATURE = 0.5
+Bridge = Callable[[ScriptedServer], AbstractAsyncContextManager[Any]]
+
+
+@asynccontextmanager
+async def openai(server: ScriptedServer) -> AsyncIterator[Any]:
+    from noisesense_adapters.openai import OpenAILLM
+
+    address = {"base_url": server.base_url, "api_key": KEY}
+    yield OpenAILLM("m", params={"temperature": TEMPERATURE}, **address)
+
+
+@asynccontextmanager
+async def langchain(server: ScriptedServer) -> AsyncIterator[Any]:
+    yield OURS["langchain"](server, temperature=TEMPERATURE)
+
+
+@asynccontextmanager
+async def ragas(server: ScriptedServer) -> AsyncIterator[Any]:
+    from openai import AsyncOpenAI
+    from ragas.llms import llm_factory
+
+    from noisesense_adapters.ragas.llm import bridge_over
+
+    async with AsyncOpenAI(base_url=server.base_url, api_key=KEY) as client:
+        yield bridge_over(llm_factory("m", client=client, temperature=TEMPERATURE))()
+
+
+@asynccontextmanager
+async def ragas_wrapper(server: ScriptedServer) -> AsyncIterator[Any]:
+    from ragas.llms.base import LangchainLLMWrapper
+
+    from noisesense_adapters.ragas.llm import bridge_over
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "LangchainLLMWrapper is", DeprecationWarning)
+        wrapper = LangchainLLMWrapper(chat_openai(server, temperature=TEMPERATURE))
+    yield bridge_over(wrapper)()
+
+
+@asynccontextmanager
+async def deepeval(server: ScriptedServer) -> AsyncIterator[Any]:
+    from openai import DefaultAsyncHttpxClient
+
+    from noisesense_adapters.deepeval import DeepEvalLLM
+    from support.deepeval_run import OpenAIModel
+
+    options = {"base_url": server.base_url, "api_key": KEY, "temperature": TEMPERATURE}
+    async with DefaultAsyncHttpxClient() as client:
+        yield DeepEvalLLM(OpenAIModel("gpt-4o", async_http_client=client, **options))
+
+
+@asynccontextmanager
+async def deepeval_local(server: ScriptedServer) -> AsyncIterator[Any]:
+    from deepeval.models import LocalModel
+    from openai import DefaultAsyncHttpxClient
+
+    from noisesense_adapters.deepeval import DeepEvalLLM
+
+    options = {"base_url": server.base_url, "api_key": KEY, "temperature": TEMPERATURE}
+    async with DefaultAsyncHttpxClient() as client:
+        model = LocalModel("m", **options)
+        model.kwargs["http_client"] = client
+        yield DeepEvalLLM(model)
+
+
+@asynccontextmanager
+async def pydantic_ai(server: ScriptedServer) -> AsyncIterator[Any]:
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from noisesense_adapters.pydantic_evals import PydanticAILLM
+
+    async with AsyncOpenAI(base_url=server.base_url, api_key=KEY) as client:
+        provider = OpenAIProvider(openai_client=client)
+        settings: Any = {"temperature": TEMPERATURE}
+        yield PydanticAILLM(OpenAIChatModel("gpt-4o", provider=provider, settings=settings))
+
+
+BRIDGES: dict[str, Bridge] = {
+    "openai": openai,
+    "langchain": langchain,
+    "ragas": ragas,
+    "ragas, LangChain": ragas_wrapper,
+    "deepeval": deepeval,
+    "deepeval, local": deepeval_local,
+    "pydantic-ai": pydantic_ai,
+}
