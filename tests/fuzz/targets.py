@@ -63,6 +63,8 @@ PAIR = (
         reference_claims=[{"text": "Paris.", "entailed_by": [0]}],
     ),
 )
+UNASKED = PAIR[0].model_copy(update={"user_input": ""})
+"""Without the question, which would stand before a claim of one word."""
 
 
 def _file(name: str, data: bytes) -> Path:
@@ -162,7 +164,7 @@ def store(data: bytes) -> None:
     with VerdictStore(path) as opened:
         for deed in (
             lambda: asyncio.run(opened.claim("a")) and asyncio.run(opened.release("a")),
-            lambda: asyncio.run(LLMJudge(_Says(), store=opened).judge(PAIR[0])),
+            lambda: asyncio.run(LLMJudge(_Says(), store=opened).judge(UNASKED)),
             opened.stats,
         ):
             with contextlib.suppress(NoiseSenseError):
@@ -188,10 +190,10 @@ def _sound_store() -> bytes:
     from support.scripted_llm import scripted
 
     path = _file("sound.db", b"")
-    llm = scripted(PAIR, name=_Says.name)
+    llm = scripted((UNASKED, PAIR[1]), name=_Says.name)
     llm.identity = _Says.identity  # type: ignore[attr-defined]
     with VerdictStore(path) as opened:
-        asyncio.run(LLMJudge(llm, store=opened).judge(PAIR[0]))
+        asyncio.run(LLMJudge(llm, store=opened).judge(UNASKED))
         asyncio.run(opened.claim("under way"))
     return path.read_bytes()
 
