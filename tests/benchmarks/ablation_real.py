@@ -25,8 +25,8 @@ import ground  # noqa: F401
 from noisesense import Chunk, Result, Sample, score
 from noisesense.ablation import Ablation
 from noisesense_adapters.datasets import ablate
+from noisesense_adapters.evaluate.wording import ablation_sentences, ablation_tables
 from noisesense_adapters.report import write_png
-from noisesense_adapters.toolbox.wording import ablation_sentences, ablation_tables
 from support.ablation_world import Mind
 
 NAMES = [

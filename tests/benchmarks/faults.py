@@ -40,7 +40,7 @@ from noisesense import Judgement, LLMJudge, Verdicts
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.prompts import DEFAULT_PROMPTS, answers_form
 from noisesense_adapters.langchain import LangChainLLM
-from noisesense_adapters.toolbox import running
+from noisesense_adapters.models import running
 from support import bridges
 from support import misbehavior as bad
 from support.bridges import Make

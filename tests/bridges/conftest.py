@@ -7,7 +7,7 @@ import warnings
 
 import pytest
 
-from noisesense_adapters.toolbox import running
+from noisesense_adapters.models import running
 from support.deepeval_fixtures import loop, offline
 
 __all__ = ["loop", "offline"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from noisesense.judging.prompts import DEFAULT_PROMPTS, claims_form
-from noisesense_adapters.toolbox.replies import json_form, spelled_out
+from noisesense_adapters.models.replies import json_form, spelled_out
 from support.chat import prompt_of
 from support.host_bridges import BRIDGES, TEMPERATURE
 from support.langchain_models import run

@@ -38,10 +38,10 @@ from noisesense import (
 from noisesense.judging.prompts import Answer, Claims, answers_form
 from noisesense_adapters.datasets import read_rows, results_of
 from noisesense_adapters.datasets.files import count_rows
+from noisesense_adapters.models.replies import read_reply
 from noisesense_adapters.promptfoo import get_assert
 from noisesense_adapters.promptfoo import llm as promptfoo_llm
 from noisesense_adapters.ragchecker import read_checking_outputs
-from noisesense_adapters.toolbox.replies import read_reply
 
 CORPUS = Path(__file__).parent / "corpus"
 Target = Callable[[bytes], None]

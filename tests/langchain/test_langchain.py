@@ -18,7 +18,7 @@ from pydantic import Field
 from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Choice, Usage, WordLLM
 from noisesense_adapters.langchain import LangChainLLM, judge
-from noisesense_adapters.toolbox import running
+from noisesense_adapters.models import running
 from support.langchain_models import chat_openai, run
 from support.misbehavior import SERVER_ERROR, always
 from support.says import Answer, Says

@@ -1,6 +1,6 @@
 """`ChatClient` against servers on loopback: where a request goes, with what, and how often.
 
-The fault table (`tests/toolbox/test_faults.py`) runs through it as through every other client.
+The fault table (`tests/models/test_faults.py`) runs through it as through every other client.
 """
 
 from __future__ import annotations

@@ -19,8 +19,10 @@ DEPENDENCIES = {"pydantic", "pydantic_core", "typing_extensions", "msgspec"}
 # framework's; what is not here may import nothing more.
 FRAMEWORKS: dict[str, set[str]] = {
     "cli": {"click", "rich"},
-    "datasets": {"pyarrow", "filelock", "langchain_core"},  # of LangChain its type only
+    "datasets": {"pyarrow", "filelock"},
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
+    "extras.py": {"packaging"},  # where a framework has brought it
+    "factory.py": {"langchain_core"},  # its type only
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
     "local": {"torch", "transformers"},
@@ -30,7 +32,6 @@ FRAMEWORKS: dict[str, set[str]] = {
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},
     "table": {"pyarrow", "narwhals"},
-    "toolbox": {"packaging"},  # where a framework has brought it
     "validmind": {"validmind", "pandas", "plotly"},
 }
 

@@ -1,6 +1,6 @@
 """What goes wrong behind ``evaluate()`` and ragas' real clients: never a wrong number, and told.
 
-The bridges alone see the whole table: ``tests/toolbox/test_faults.py``.
+The bridges alone see the whole table: ``tests/models/test_faults.py``.
 """
 
 from __future__ import annotations

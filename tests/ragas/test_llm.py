@@ -14,8 +14,8 @@ from ragas.run_config import RunConfig
 
 from noisesense import Usage, VerdictStore, score
 from noisesense.scoring.definitions import MODES
+from noisesense_adapters.models import running
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
-from noisesense_adapters.toolbox import running
 from support.faults import CALLS, pairs
 from support.mind import Mind
 from support.misbehavior import HANG, always

@@ -27,7 +27,7 @@ from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling, bootstrap_interval, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, kappa
 from noisesense.stats.resampling import Unit
-from noisesense_adapters.toolbox.wording import trust_sentence
+from noisesense_adapters.evaluate.wording import trust_sentence
 from support.tables import Shape, random_pairs
 
 

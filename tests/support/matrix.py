@@ -98,7 +98,7 @@ def _promptfoo(version: str) -> Planned:
 
 def _langchain(label: str, bound: str) -> Planned:
     packages = ("langchain-core", "langchain", "langchain-openai")
-    tests = ("tests/langchain", "tests/toolbox/test_faults.py")
+    tests = ("tests/langchain", "tests/models/test_faults.py")
     needs = tuple(f"{package}{bound}" for package in packages)
     return Planned("LangChain", label, tests, ("langchain", "openai"), needs, packages[::2])
 

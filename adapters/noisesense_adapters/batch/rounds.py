@@ -21,8 +21,8 @@ from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
 from noisesense_adapters.batch.requests import StoredRequest, open_requests, put_request
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
+from noisesense_adapters.evaluate.inputs import Column
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.toolbox.given import Column
 
 MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
 """OpenAI's limits for one file."""

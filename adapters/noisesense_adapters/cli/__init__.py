@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from noisesense.errors import NoiseSenseError, PairingError
 from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, visible
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.extras import needs_extra
 
 __all__ = ["main"]
 

@@ -18,7 +18,7 @@ from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.rows import FIELDS
-from noisesense_adapters.toolbox.evaluate import choices
+from noisesense_adapters.evaluate.evaluator import choices
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge
@@ -140,7 +140,7 @@ class Asking(Options):
 
     def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
         """The judge of that name, ``provider:model``."""
-        from noisesense_adapters.datasets.model import model_judge  # it loads SQLite
+        from noisesense_adapters.factory import model_judge  # it loads SQLite
 
         return model_judge(model, concurrency=self.concurrency, store=self.store, **settings)
 

@@ -16,7 +16,7 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import COUNT, Command, argument, option
 from noisesense_adapters.cli.output import modes_of, one_line, percent, shown
-from noisesense_adapters.toolbox.wording import (
+from noisesense_adapters.evaluate.wording import (
     Caused,
     document_name,
     headline,

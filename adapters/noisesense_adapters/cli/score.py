@@ -16,8 +16,8 @@ from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.toolbox.judges import judge_warnings
-from noisesense_adapters.toolbox.wording import headline
+from noisesense_adapters.evaluate.judges import judge_warnings
+from noisesense_adapters.evaluate.wording import headline
 
 
 class Verdicts(Options):

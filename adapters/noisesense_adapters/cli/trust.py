@@ -17,7 +17,7 @@ from noisesense_adapters.cli.output import percent, say, show_json, show_table, 
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import LABEL, is_label_sheet, read_labels, write_labels
-from noisesense_adapters.toolbox.wording import trust_sentence
+from noisesense_adapters.evaluate.wording import trust_sentence
 
 _CELLS: dict[CellKind, str] = {
     "correct": "claim in reference",

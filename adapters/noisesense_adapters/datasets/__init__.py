@@ -9,7 +9,6 @@ _HOMES = {
     "BadRow": "rows",
     "Row": "rows",
     "ablate": "answering",
-    "model_judge": "model",
     "read_labels": "sheets",
     "read_rows": "read",
     "results_of": "read",

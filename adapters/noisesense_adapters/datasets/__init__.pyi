@@ -1,7 +1,6 @@
 """The public names, each with the module it is loaded from when it is first used."""
 
 from noisesense_adapters.datasets.answering import ablate as ablate
-from noisesense_adapters.datasets.model import model_judge as model_judge
 from noisesense_adapters.datasets.read import read_rows as read_rows
 from noisesense_adapters.datasets.read import results_of as results_of
 from noisesense_adapters.datasets.rows import BadRow as BadRow

@@ -19,8 +19,8 @@ from msgspec.json import decode as json_decode
 
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, parse_line
-from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import as_list, as_object, named, read_json
+from noisesense_adapters.evaluate.inputs import as_list, as_object, named, read_json
+from noisesense_adapters.extras import needs_extra
 
 LARGEST = 1 << 25
 """The limit for a line or cell, in bytes. Larger ones are not samples, and fill memory."""

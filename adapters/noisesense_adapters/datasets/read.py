@@ -29,6 +29,7 @@ from noisesense_adapters.datasets.promptfoo import (
     of_one_system,
     result_name,
 )
+from noisesense_adapters.datasets.ragchecker import read_result
 from noisesense_adapters.datasets.rows import (
     FIELDS,
     BadRow,
@@ -38,9 +39,8 @@ from noisesense_adapters.datasets.rows import (
     name_of,
     recognize,
 )
-from noisesense_adapters.ragchecker import read_result
-from noisesense_adapters.toolbox.evaluate import choices
-from noisesense_adapters.toolbox.given import Column, pick, without_nulls
+from noisesense_adapters.evaluate.evaluator import choices
+from noisesense_adapters.evaluate.inputs import Column, pick, without_nulls
 
 _FIRST_ROWS = 20
 _MOST_WITHOUT = 10_000

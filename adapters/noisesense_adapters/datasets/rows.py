@@ -11,7 +11,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, located
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.toolbox.given import Column, chunks_of, named, parsed, pick, verdicts_of
+from noisesense_adapters.evaluate.inputs import Column, chunks_of, named, parsed, pick, verdicts_of
 
 NO_LINE = ResultLine()
 

@@ -20,10 +20,10 @@ from noisesense.scoring.results import Choices, Result
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.toolbox.evaluate import choices
-from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import Column
-from noisesense_adapters.toolbox.judges import unasked
+from noisesense_adapters.evaluate.evaluator import choices
+from noisesense_adapters.evaluate.inputs import Column
+from noisesense_adapters.evaluate.judges import unasked
+from noisesense_adapters.extras import needs_extra
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -17,7 +17,7 @@ from noisesense.errors import check_whole, describe
 from noisesense.jsonl import write_whole
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, csv_rows
-from noisesense_adapters.toolbox.given import as_object
+from noisesense_adapters.evaluate.inputs import as_object
 
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
 _TEXTS = ("question", "statement", "source")

@@ -7,7 +7,7 @@
 0.5
 """
 
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.extras import needs_extra
 
 with needs_extra("deepeval"):
     from noisesense_adapters.deepeval.llm import DeepEvalLLM

@@ -15,10 +15,11 @@ from deepeval.models import DeepEvalBaseLLM
 from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
-from noisesense_adapters.toolbox.bridge import Bridge, Reply
-from noisesense_adapters.toolbox.judges import identity, judge_over
-from noisesense_adapters.toolbox.replies import NOT_JSON, read_reply, spelled_out, usage_of
-from noisesense_adapters.toolbox.running import in_thread
+from noisesense_adapters.evaluate.judges import judge_over
+from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.identity import identity
+from noisesense_adapters.models.replies import NOT_JSON, read_reply, spelled_out, usage_of
+from noisesense_adapters.models.running import in_thread
 
 # DeepEval's parsers raise these words as ValueError, as DeepEvalError, …
 _INVALID_JSON = "outputted an invalid JSON"

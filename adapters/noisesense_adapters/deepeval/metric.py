@@ -27,7 +27,7 @@ from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, 
 from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import begin, measured, outcome_of, reason_of, steps_of
 from noisesense_adapters.deepeval.sample import place_of, read_case
-from noisesense_adapters.toolbox.judges import given_judge, unasked
+from noisesense_adapters.evaluate.judges import given_judge, unasked
 
 # Where DeepEval calls a metric and reads its score as higher is better.
 _HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}

@@ -10,7 +10,7 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample, Verdicts
 from noisesense.errors import describe, located
-from noisesense_adapters.toolbox.given import chunks_of, read_verdicts
+from noisesense_adapters.evaluate.inputs import chunks_of, read_verdicts
 
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
 

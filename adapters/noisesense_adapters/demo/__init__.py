@@ -17,7 +17,7 @@ from noisesense.verdicts.recording import write_recording
 from noisesense_adapters.demo import promptfoo
 from noisesense_adapters.demo.compare import Pair, Place, Report, Run, compare, runs_of
 from noisesense_adapters.demo.hosts import HOSTS, Host, quiet
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.extras import needs_extra
 
 __all__ = ["run_demo"]
 

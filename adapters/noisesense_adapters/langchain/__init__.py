@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel
 
 from noisesense.errors import InputError
-from noisesense_adapters.toolbox.bridge import Bridge, Reply
-from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import as_list, as_object
-from noisesense_adapters.toolbox.judges import described, identity
-from noisesense_adapters.toolbox.replies import json_form, spelled_out, usage_of
-from noisesense_adapters.toolbox.running import ask_either
+from noisesense_adapters.evaluate.inputs import as_list, as_object
+from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.identity import described, identity
+from noisesense_adapters.models.replies import json_form, spelled_out, usage_of
+from noisesense_adapters.models.running import ask_either
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast
 
 from noisesense.errors import InputError, JudgeError, check_whole, describe
 from noisesense.judging.sentences import sentence_spans
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.extras import needs_extra
 
 _NO_LIMIT = 2048
 """The limit of tokens for a model without one, such as T5, to bound the memory."""

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, JudgeError
+from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
+from noisesense_adapters.models.failures import RequestRefusedError, call_model
+from noisesense_adapters.models.identity import check_address, endpoint, identity, patience
+from noisesense_adapters.models.replies import json_form, spelled_out
+from noisesense_adapters.models.running import in_thread
 from noisesense_adapters.openai.client import MOST_BYTES, TOO_LARGE, ChatClient
-from noisesense_adapters.toolbox.bridge import Bridge, Reply, completion_reply
-from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import RequestRefusedError, call_model
-from noisesense_adapters.toolbox.judges import check_address, endpoint, identity, patience
-from noisesense_adapters.toolbox.replies import json_form, spelled_out
-from noisesense_adapters.toolbox.running import in_thread
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI

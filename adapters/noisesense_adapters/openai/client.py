@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from noisesense.errors import JudgeError
-from noisesense_adapters.toolbox.running import in_thread
+from noisesense_adapters.models.running import in_thread
 
 if TYPE_CHECKING:
     from email.message import Message
@@ -109,7 +109,7 @@ class ChatClient:
 
 
 class _StatusError(Exception):
-    """An HTTP status that is no success, with the attributes that the toolbox reads."""
+    """An HTTP status that is no success, with the attributes that `models.failures` reads."""
 
     def __init__(self, status_code: int, headers: Message, reply: bytes) -> None:
         super().__init__()

@@ -16,10 +16,11 @@ from noisesense.judging.prompts import Budget
 from noisesense.judging.protocol import Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.verdicts.sample import Model, Sample
+from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.evaluate.judges import judge_over
+from noisesense_adapters.models.identity import check_address, patience
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
-from noisesense_adapters.toolbox.given import as_object
-from noisesense_adapters.toolbox.judges import check_address, judge_over, patience
 
 _OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 

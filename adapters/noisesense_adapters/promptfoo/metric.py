@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, cast
 from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
+from noisesense_adapters.evaluate.inputs import as_list, as_object
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs, given_verdicts
-from noisesense_adapters.toolbox.given import as_list, as_object
 
 _KNOWN = (
     *("mode", "maxNoise", "threshold", "definition", "empty", "undetermined"),
@@ -79,8 +79,8 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
             verdicts = LightVerdicts(())  # a sample would have to say something
         if verdicts is None:
             # Loaded only when a model must be asked: SQLite, the client.
+            from noisesense_adapters.evaluate.judges import unasked
             from noisesense_adapters.promptfoo.llm import judge
-            from noisesense_adapters.toolbox.judges import unasked
 
             judgement = unasked(inputs.sample, settings.definition) or judge(
                 inputs.sample, settings.config, context, metric=settings[1:]

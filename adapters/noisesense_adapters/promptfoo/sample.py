@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe, located
-from noisesense_adapters.toolbox.given import as_list, as_object, chunks_of
+from noisesense_adapters.evaluate.inputs import as_list, as_object, chunks_of
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import LightVerdicts, VerdictsForm
@@ -249,7 +249,7 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
     contexts = inputs.contexts
     if (found := light_verdicts(value, contexts[1])) is not None:
         return found
-    from noisesense_adapters.toolbox.given import read_verdicts
+    from noisesense_adapters.evaluate.inputs import read_verdicts
 
     # Only the chunks matter here: who gives verdicts need not give the texts.
     fields = {"response": ("", "-"), "reference": ("", "-"), _CHUNKS: contexts}

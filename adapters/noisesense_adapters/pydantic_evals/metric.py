@@ -16,13 +16,13 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.toolbox.bridge import Bridge, Reply
-from noisesense_adapters.toolbox.evaluate import Modes, RowEvaluator, check_modes, mean_of
-from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.failures import made
-from noisesense_adapters.toolbox.given import Column, as_object, paths
-from noisesense_adapters.toolbox.judges import identity
-from noisesense_adapters.toolbox.replies import json_form, usage_of
+from noisesense_adapters.evaluate.evaluator import Modes, RowEvaluator, check_modes, mean_of
+from noisesense_adapters.evaluate.inputs import Column, as_object, paths
+from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.failures import made
+from noisesense_adapters.models.identity import identity
+from noisesense_adapters.models.replies import json_form, usage_of
 
 with needs_extra("pydantic-evals", "pydantic_evals"):
     # Not for types only: pydantic-evals reads them to write a dataset's JSON schema.

@@ -27,12 +27,12 @@ from ragas.llms.base import InstructorLLM as FactoryLLM
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
 from noisesense_adapters.langchain import LangChainLLM
+from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
+from noisesense_adapters.models.failures import completion_in
+from noisesense_adapters.models.identity import identity
+from noisesense_adapters.models.replies import usage_of
+from noisesense_adapters.models.running import ask_either, in_thread
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.toolbox.bridge import Bridge, Reply, completion_reply
-from noisesense_adapters.toolbox.failures import completion_in
-from noisesense_adapters.toolbox.judges import identity
-from noisesense_adapters.toolbox.replies import usage_of
-from noisesense_adapters.toolbox.running import ask_either, in_thread
 
 # The callbacks of the row that is scored. Tasks and threads that the judge starts inherit them.
 row_group: ContextVar[Any] = ContextVar("noisesense_ragas_row_group", default=None)

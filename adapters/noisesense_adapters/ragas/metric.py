@@ -17,10 +17,10 @@ from noisesense.judging.protocol import Judge, Judgement
 from noisesense.judging.sharing import judge_once
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
+from noisesense_adapters.evaluate.judges import given_judge, judge_over, unasked
 from noisesense_adapters.ragas.llm import bridge_over, row_group
 from noisesense_adapters.ragas.result import ScoredFloat, count_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
-from noisesense_adapters.toolbox.judges import given_judge, judge_over, unasked
 
 
 # ragas' own bases disagree on the type of `allowed_values`.

@@ -13,7 +13,7 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe, located
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.toolbox.given import chunks_of, read_verdicts
+from noisesense_adapters.evaluate.inputs import chunks_of, read_verdicts
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 _LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"

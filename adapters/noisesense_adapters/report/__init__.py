@@ -7,7 +7,7 @@ PosixPath('report.html')
 
 from __future__ import annotations
 
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.extras import needs_extra
 
 with needs_extra("report", "matplotlib", "jinja2"):
     from noisesense_adapters.report.page import write_report

@@ -19,10 +19,8 @@ from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
-from noisesense_adapters.report import plots
-from noisesense_adapters.report.samples import Samples
-from noisesense_adapters.toolbox.judges import judge_warnings
-from noisesense_adapters.toolbox.wording import (
+from noisesense_adapters.evaluate.judges import judge_warnings
+from noisesense_adapters.evaluate.wording import (
     Caused,
     ablation_sentences,
     ablation_tables,
@@ -30,6 +28,8 @@ from noisesense_adapters.toolbox.wording import (
     offender_sentences,
     trust_sentence,
 )
+from noisesense_adapters.report import plots
+from noisesense_adapters.report.samples import Samples
 
 _DOCUMENTS = 25
 

@@ -18,9 +18,9 @@ from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.summarize import cells_of
 from noisesense_adapters.datasets.read import light_row, result_of
-from noisesense_adapters.toolbox.evaluate import choices
-from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.given import without_nulls
+from noisesense_adapters.evaluate.evaluator import choices
+from noisesense_adapters.evaluate.inputs import without_nulls
+from noisesense_adapters.extras import needs_extra
 
 __all__ = ["score_schema", "score_table", "tally_table"]
 

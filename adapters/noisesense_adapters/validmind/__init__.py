@@ -9,7 +9,7 @@
 ... )  # doctest: +SKIP
 """
 
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.extras import needs_extra
 
 with needs_extra(
     "validmind",

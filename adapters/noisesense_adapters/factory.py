@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.prompts import Budget
-from noisesense_adapters.toolbox.extras import needs_extra
-from noisesense_adapters.toolbox.judges import is_local
+from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.models.identity import is_local
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

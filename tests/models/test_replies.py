@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, StrictBool
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Claims, answers_form
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.toolbox.replies import (
+from noisesense_adapters.models.replies import (
     LONGEST,
     json_form,
     read_reply,

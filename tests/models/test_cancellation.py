@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from noisesense import LLMJudge, score
-from noisesense_adapters.toolbox import running
+from noisesense_adapters.models import running
 from support import misbehavior as bad
 from support.bridges import BRIDGES
 from support.faults import TRUTH, mind, pairs

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from noisesense import JudgeError
-from noisesense_adapters.datasets.model import model_judge
 from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.toolbox.judges import patience
+from noisesense_adapters.factory import model_judge
+from noisesense_adapters.models.identity import patience
 from support.mind import Mind
 from support.scripted_judge import PAIRS, texts
 from support.server import ScriptedServer

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from noisesense.errors import JudgeError, NoiseSenseError, PromptTooLongError, ReplyError
-from noisesense_adapters.toolbox import replies
-from noisesense_adapters.toolbox.given import as_object
+from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.models import replies
 
 T = TypeVar("T")
 

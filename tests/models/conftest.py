@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from noisesense_adapters.toolbox import running
+from noisesense_adapters.models import running
 
 
 @pytest.fixture(autouse=True)

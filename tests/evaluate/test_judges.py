@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from noisesense.testing.judges import AgreeingLLM
-from noisesense_adapters.toolbox.judges import judge_over
+from noisesense_adapters.evaluate.judges import judge_over
 
 
 def made(model: object, key: str = "host", **options: Any) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from noisesense import Range, Result, Verdicts, offenders, score, summarize
-from noisesense_adapters.toolbox.wording import (
+from noisesense_adapters.evaluate.wording import (
     Caused,
     document_name,
     headline,

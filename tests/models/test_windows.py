@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from noisesense import JudgeError, LLMJudge, PromptTooLongError, VerdictStore
-from noisesense_adapters.toolbox.failures import judge_error
-from noisesense_adapters.toolbox.replies import usage_of
+from noisesense_adapters.models.failures import judge_error
+from noisesense_adapters.models.replies import usage_of
 from support.bridges import BRIDGES, Make
 from support.chat import tokens
 from support.langchain_models import run

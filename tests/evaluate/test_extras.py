@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from noisesense.errors import MissingExtraError
-from noisesense_adapters.toolbox.extras import needs_extra
+from noisesense_adapters.extras import needs_extra
 
 try:
     requires("noisesense")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe, located
-from noisesense_adapters.toolbox.extras import PARSING
+from noisesense_adapters.extras import PARSING
 
 if TYPE_CHECKING:
     from noisesense import Sample, Verdicts

@@ -13,8 +13,8 @@ import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
-from noisesense_adapters.toolbox.evaluate import RowEvaluator, mean_of, rows_of
-from noisesense_adapters.toolbox.given import parsed
+from noisesense_adapters.evaluate.evaluator import RowEvaluator, mean_of, rows_of
+from noisesense_adapters.evaluate.inputs import parsed
 from support.scripted_llm import ScriptedLLM
 
 USUAL = {

@@ -1,0 +1,1 @@
+"""One evaluation for every host, file and command: inputs, judge, score, wording."""

@@ -1,0 +1,139 @@
+"""The judge of a metric: a given one, or one over a model."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from inspect import signature
+from typing import Any, cast
+
+from noisesense import Judge, RecordedJudge, Sample, Verdicts
+from noisesense.errors import InputError, describe
+from noisesense.judging.protocol import Judgement, StructuredLLM
+from noisesense.scoring.definitions import DefinitionName, chunk_modes, modes_of
+
+
+def given_judge(
+    judge: Any, *, judge_options: Mapping[str, Any] | None = None, **others: object
+) -> Judge | None:
+    """The user's judge, if there is one: an object, or the path of a recording.
+
+    Args:
+        judge: the argument.
+        judge_options: options of the `LLMJudge` that is made if there is no judge.
+        others: other arguments that are only for a model.
+
+    Raises:
+        InputError: not a judge, another argument beside a judge, or an unknown option.
+    """
+    if judge_options and judge is None:
+        _check_options(judge_options)
+    for name, value in {**others, "judge_options": judge_options}.items():
+        if judge is not None and value is not None:
+            hint = f"a judge does not use {name}"
+            raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)
+    if isinstance(judge, (str, os.PathLike)):
+        return RecordedJudge(cast("str | os.PathLike[str]", judge))
+    if judge is not None and not isinstance(judge, Judge):
+        expected = "a recording's path, or an object with `async def judge(sample)`"
+        raise InputError(expected, type(judge).__name__, where="judge")
+    return judge
+
+
+_OWN = ("llm", "store")
+"""Arguments of `LLMJudge` that a metric has arguments of its own for."""
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Raise `InputError` for a name that `LLMJudge` does not take. It checks the values itself."""
+    from difflib import get_close_matches
+
+    from noisesense.judging.llm import LLMJudge
+
+    where = "judge_options"
+    if not isinstance(options, Mapping):
+        raise InputError("a mapping of options", describe(options), where=where)
+    known = [name for name in signature(LLMJudge).parameters if name not in _OWN]
+    for name in options:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
+
+
+def judge_warnings(judges: Mapping[str, str]) -> list[str]:
+    """What a reader of the figures should know of the models that judged.
+
+    Args:
+        judges: each `noisesense.LLMJudge.name`, with how the judge did when it was tested; empty
+            if nobody tested it.
+    """
+    notes: list[str] = []
+    for name, test in judges.items():
+        if test:
+            notes.append(f"The judge was tested: {test}.")
+        elif "check=" in name:
+            how = "--check auto first asks it about a few texts of known answer"
+            notes.append(f"Nobody tested this judge: {how}.")
+    return list(dict.fromkeys(notes))
+
+
+_judges: dict[Hashable, tuple[object, Judge]] = {}
+_judges_lock = threading.Lock()
+_JUDGES_KEPT = 16
+
+
+def judge_over(
+    model: object,
+    bridge: Callable[[], StructuredLLM],
+    key: Hashable,
+    *,
+    store: Any = None,
+    options: Mapping[str, Any] | None = None,
+) -> Judge:
+    """The `LLMJudge` over a host's model; the same one for the same model and arguments.
+
+    Metrics with the same model (the same object, or the same name) get the same judge, so that
+    `noisesense.judging.sharing.judge_once` can share its verdicts. The last 16 are kept.
+
+    Args:
+        model: the host's object, or a name.
+        bridge: makes the `StructuredLLM` over it, if there is no judge yet.
+        key: the host, and all else that tells two bridges over one model apart.
+        store: a `VerdictStore`, or the path of one.
+        options: further arguments of `LLMJudge`.
+
+    Raises:
+        InputError: an option that `LLMJudge` does not take.
+    """
+    # Not needed for given verdicts.
+    from noisesense.judging.llm import LLMJudge
+    from noisesense.judging.store import VerdictStore
+
+    arguments = dict(options or {})
+    owner = model if isinstance(model, str) else id(model)
+    known = (owner, key, store, tuple(sorted(arguments.items())))
+    with _judges_lock:
+        if known in _judges:
+            _, judge = _judges.pop(known)
+        else:
+            if isinstance(store, (str, os.PathLike)):
+                store = VerdictStore(cast("str", store))
+            judge = LLMJudge(bridge(), store=store, **arguments)
+        # The model is held, too, so that no other object gets its id.
+        _judges[known] = (model, judge)
+        if len(_judges) > _JUDGES_KEPT:
+            oldest = next(iter(_judges))
+            del _judges[oldest]
+        return judge
+
+
+def unasked(sample: Sample, definition: DefinitionName) -> Judgement | None:
+    """An empty judgement if no judge is needed, since the score is undefined.
+
+    That is if nothing was retrieved, and the definition counts only claims from a chunk.
+    """
+    if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
+        return None
+    return Judgement(Verdicts(response_claims=(), chunks=()))

@@ -1,0 +1,1 @@
+"""What the bridges to models share: the factory, identities, replies, failures, threads."""

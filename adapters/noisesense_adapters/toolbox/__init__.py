@@ -1,1 +1,0 @@
-"""What the adapters share: one place for each of a host's chores."""
