@@ -100,7 +100,12 @@ class StoreError(InputError):
 
 
 class UndefinedScoreError(NoiseSenseError, ValueError):
-    """The score is undefined and the caller asked for an error (``empty="error"``)."""
+    """The score is undefined and the caller asked for an error (``empty="error"``).
+
+    ``usage`` is what judging cost; None if nobody was asked.
+    """
+
+    usage: object = None
 
 
 class JudgeError(NoiseSenseError, RuntimeError):

@@ -13,8 +13,8 @@ import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
-from noisesense_adapters.evaluate.evaluator import RowEvaluator, mean_of, rows_of
 from noisesense_adapters.evaluate.inputs import parsed
+from noisesense_adapters.evaluate.rows import RowEvaluator, mean_of, rows_of
 from support.scripted_llm import ScriptedLLM
 
 USUAL = {
@@ -57,12 +57,12 @@ def evaluate(rows: RowEvaluator, *items: Any) -> Any:
 
 def test_a_chosen_path_leads_into_another_object() -> None:
     rows = rows_with(Claims(), reference="trace.0.text")
-    assert rows.places.read(row(trace=[{"text": "theirs"}]))[0].reference == "theirs"
+    assert rows.places.read(row(trace=[{"text": "theirs"}])).sample.reference == "theirs"
     dotted = rows_with(Claims(), reference="a.b", response=lambda row: row["outputs"]["answer"])
-    assert dotted.places.read(row(**{"a.b": "dotted name"}))[0].reference == "dotted name"
+    assert dotted.places.read(row(**{"a.b": "dotted name"})).sample.reference == "dotted name"
     below = rows_with(Claims(), contexts="docs")
     item = {"outputs": {"answer": "a", "docs": '["c"]'}, "expected": "r"}
-    assert len(below.places.read(item)[0].retrieved_contexts) == 1
+    assert len(below.places.read(item).sample.retrieved_contexts) == 1
 
 
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:

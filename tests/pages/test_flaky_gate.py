@@ -57,7 +57,7 @@ CASES: dict[str, tuple[int, int, int, int]] = {
     "at the limit": (48, 48, 0, 0),
     "above the limit": (60, 60, 1, 0),
     "worse": (6, 36, 0, 1),
-    "nothing retrieved": (6, 6, 0, 5),
+    "nothing retrieved": (6, 6, 5, 5),
     "stopped": (6, 6, 0, 6),
     "worse and above": (6, 60, 1, 1),
 }

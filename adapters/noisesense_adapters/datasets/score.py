@@ -12,17 +12,16 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from noisesense import Judge, RecordedJudge, Summary, Tally, Usage, errors
+from noisesense import Judge, RecordedJudge, Summary, Tally, errors
 from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
-from noisesense.judging.sharing import ask_judge
+from noisesense.judging.protocol import NO_USAGE
 from noisesense.scoring.results import Choices, Result
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.evaluate.evaluator import choices
-from noisesense_adapters.evaluate.inputs import Column
-from noisesense_adapters.evaluate.judges import unasked
+from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, choices
+from noisesense_adapters.evaluate.inputs import Column, Given
 from noisesense_adapters.extras import needs_extra
 
 T = TypeVar("T")
@@ -219,28 +218,18 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
     if isinstance(row, BadRow) or (row.sample is None and row.verdicts is not None):
         # A host's row without a sample needs no judge, e.g. if nothing was retrieved.
         return result_of(row, **chosen)
-    usage = Usage()
     try:
         if row.sample is None:
             raise errors.InputError("texts to judge", "only verdicts")
-        definition = chosen.get("definition") or row.line.definition
-        judgement = unasked(row.sample, definition) or await ask_judge(judge, row.sample)
-        usage = judgement.usage
-        scored = row.line.scored(judgement.verdicts, **chosen)
+        evaluator = Evaluator(Settings.of_line(row.line, **chosen), lambda: judge)
+        evaluated = await evaluator.evaluate(Given(row.sample))
     except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
         raise
     except errors.NoiseSenseError as error:
-        return replace(unscored(row, error.within(row.place)), usage=usage)
-    return Result(
-        id=row.id,
-        score=scored,
-        sample=row.sample,
-        cluster=row.cluster,
-        unanswered=judgement.unanswered,
-        usage=usage,
-        judge=getattr(judge, "name", None),
-        judge_test=getattr(judge, "form_reason", None) or None,
-    )
+        failed = unscored(row, error.within(row.place))
+        return replace(failed, usage=getattr(error, "usage", None) or NO_USAGE)
+    result = evaluated.result(row.id, row.sample, row.cluster)
+    return replace(result, judge_test=getattr(judge, "form_reason", None) or None)
 
 
 @contextmanager

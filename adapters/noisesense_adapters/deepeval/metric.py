@@ -16,18 +16,17 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 from deepeval.utils import get_or_create_event_loop
 
-from noisesense import score as score_verdicts
 from noisesense.errors import InputError, NoiseSenseError, ReplyError, located
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Judge, Judgement
-from noisesense.judging.sharing import judge_once
-from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
+from noisesense.scoring.definitions import DefinitionName, Mode, check_mode
 from noisesense.scoring.outcomes import check_limit
-from noisesense.scoring.scoring import Empty, Score, Undetermined, check_empty, check_undetermined
+from noisesense.scoring.scoring import Empty, Score, Undetermined
 from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import begin, measured, outcome_of, reason_of, steps_of
 from noisesense_adapters.deepeval.sample import place_of, read_case
-from noisesense_adapters.evaluate.judges import given_judge, unasked
+from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
+from noisesense_adapters.evaluate.judges import given_judge
 
 # Where DeepEval calls a metric and reads its score as higher is better.
 _HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}
@@ -117,9 +116,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         self.threshold = limit  # pyright: ignore[reportIncompatibleVariableOverride]  # never None
         self.model, self.judge = model, judge  # type: ignore[assignment]  # or its name
         self.mode: Mode = check_mode(mode)
-        self.definition: DefinitionName = check_definition(definition).name
-        self.empty: Empty = check_empty(empty)
-        self.undetermined: Undetermined = check_undetermined(undetermined)
+        settings = Settings.checked(definition, empty, undetermined)
+        self.definition: DefinitionName = settings.definition
+        self.empty: Empty = settings.empty
+        self.undetermined: Undetermined = settings.undetermined
         self.include_reason, self.async_mode = include_reason, async_mode
         self.strict_mode, self.verbose_mode, self.flaky = strict_mode, verbose_mode, flaky
         self.fail_undefined = fail_undefined
@@ -174,26 +174,19 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
 
     async def _measure(self, test_case: LLMTestCase) -> None:
         """Translate, call, translate back."""
-        sample, verdicts = read_case(test_case, self.__name__)
-        choices = self.definition, self.empty, self.undetermined
-        if verdicts is None:
-            judge = judge_of(self) if self.judge is None else self.judge
-            self.evaluation_model = getattr(judge, "model", None) or type(judge).__name__
-            metric = (type(self), self.mode, *choices, self.threshold, self.flaky)
-            try:
-                judgement = unasked(sample, self.definition) or await judge_once(
-                    judge, sample, metric=metric, run=test_case
-                )
-            except ReplyError as error:  # it answered, but with nothing to score: not 0
-                self.reason = f"{self.__name__} is undetermined: {error}."
-                self.success = False
-                return
-        else:
-            judgement, self.evaluation_model = Judgement(verdicts), "given verdicts"
-        definition, empty, undetermined = choices
-        score = score_verdicts(
-            judgement.verdicts, definition=definition, empty=empty, undetermined=undetermined
-        )
+        row = read_case(test_case, self.__name__)
+        settings = Settings(self.definition, self.empty, self.undetermined)
+        metric = (type(self), self.mode, self.threshold, self.flaky)
+        self.evaluation_model = "given verdicts"
+        try:
+            evaluator = Evaluator(settings, self._judge, metric)
+            evaluated = await evaluator.evaluate(row, test_case)
+        except ReplyError as error:  # it answered, but with nothing to score: not 0
+            self.reason = f"{self.__name__} is undetermined: {error}."
+            self.success = False
+            return
+        score = evaluated.score
+        judgement = evaluated.judgement
         mode, higher, usage = self.mode, self.higher_is_better, judgement.usage
         self.score_detail, self.judgement = score, judgement
         self.evaluation_cost = usage.cost
@@ -208,6 +201,11 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
             self.reason = "Higher is better." if higher else "Lower is better."
         self.verbose_logs = construct_verbose_logs(self, steps)
         self.success = self.is_successful()
+
+    def _judge(self) -> Judge:
+        judge = judge_of(self) if self.judge is None else self.judge
+        self.evaluation_model = getattr(judge, "model", None) or type(judge).__name__
+        return judge
 
     def is_successful(self) -> bool | None:
         """Does the score pass, whatever the open verdicts are? None where nothing is to decide.

@@ -8,9 +8,9 @@ from typing import Any, cast
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.test_case import LLMTestCase
 
-from noisesense import InputError, Sample, Verdicts
+from noisesense import InputError, Sample
 from noisesense.errors import describe, located
-from noisesense_adapters.evaluate.inputs import chunks_of, read_verdicts
+from noisesense_adapters.evaluate.inputs import Given, chunks_of, read_verdicts
 
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
 
@@ -20,7 +20,7 @@ def place_of(test_case: LLMTestCase) -> str:
     return f"test case {describe(test_case.name or test_case.input)}"
 
 
-def read_case(test_case: LLMTestCase, metric: str) -> tuple[Sample, Verdicts | None]:
+def read_case(test_case: LLMTestCase, metric: str) -> Given:
     """The test case in the core's words, and the verdicts that it brings.
 
     Raises `MissingTestCaseParamsError`, `InputError`.
@@ -45,4 +45,6 @@ def read_case(test_case: LLMTestCase, metric: str) -> tuple[Sample, Verdicts | N
         }
     )
     given = metadata.get("verdicts")
-    return sample, None if given is None else read_verdicts(given, sample, "metadata['verdicts']")
+    if given is None:
+        return Given(sample)
+    return Given(sample, read_verdicts(given, sample, "metadata['verdicts']"))

@@ -1,68 +1,98 @@
-"""One evaluation for the hosts of rows: judge once, score, both modes as figures.
+"""Judge and score one row: the same five steps for every host, file and command.
 
-A host is a map of names (where its users keep the texts) and a result made of each `Figure`.
+Given verdicts need no judge, nor does a sample with nothing to judge; else the judge is made and
+asked; the verdicts are scored. What is asked about loads pydantic and asyncio; given verdicts load
+neither.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from typing_extensions import TypedDict
+from noisesense.errors import UndefinedScoreError
+from noisesense.scoring.definitions import (
+    DefinitionName,
+    check_definition,
+    chunk_modes,
+    modes_of,
+)
+from noisesense.scoring.scoring import (
+    Empty,
+    Score,
+    Undetermined,
+    check_empty,
+    check_undetermined,
+    score,
+)
 
-from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Verdicts, score, summarize
-from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, located
-from noisesense.judging.protocol import Judgement
-from noisesense.judging.sharing import ask_judge, sharing_key
-from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.outcomes import extent
-from noisesense.scoring.results import Choices
-from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
-from noisesense.stats.interval import interval_text
-from noisesense_adapters.evaluate.inputs import Column, Places, Usual
-from noisesense_adapters.evaluate.judges import given_judge, judge_over, unasked
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-Modes = Literal["relevant", "irrelevant", "both"]
+    from noisesense.judging.protocol import Judge, Judgement
+    from noisesense.scoring.results import Choices, Result, ResultLine
+    from noisesense.verdicts.form import VerdictsForm
+    from noisesense.verdicts.sample import Sample
 
 
-class Arguments(TypedDict, total=False):
-    """What every host's evaluator takes.
+class Row(Protocol):
+    """What is evaluated: texts, or verdicts on them, or both."""
 
-    Attributes:
-        judge: a `noisesense.Judge`, or the path of a recording.
-        model: the host's model, or its name; a LangChain chat model; or a
-            `noisesense.StructuredLLM`. Not beside a judge.
-        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"`` (the default).
-        definition: see `noisesense.score`. Any but ``"ragas"`` is part of the scores' names.
-        empty: see `noisesense.score`.
-        undetermined: likewise.
-        store: a `VerdictStore`, or the path of one, that keeps the model's replies.
-        judge_options: further arguments of `LLMJudge`.
-        contexts: where a row holds the retrieved texts or documents: a name, a dotted path such
-            as ``"outputs.retrieval.documents"``, or a function of the row.
-        reference: likewise.
-        response: likewise.
-        user_input: likewise.
-    """
+    @property
+    def sample(self) -> Sample:
+        """The texts. Read only if a judge is needed. Raises `InputError`."""
+        ...
 
-    judge: Any
-    model: Any
-    mode: Modes
-    definition: DefinitionName
-    empty: Empty
-    undetermined: Undetermined
-    store: Any
-    judge_options: Mapping[str, Any] | None
-    contexts: Column | None
-    reference: Column | None
-    response: Column | None
-    user_input: Column | None
+    @property
+    def verdicts(self) -> VerdictsForm | None:
+        """Those that were given; they take the place of a judge."""
+        ...
+
+
+class Settings(NamedTuple):
+    """How verdicts become a score: see `noisesense.score`."""
+
+    definition: DefinitionName = "ragas"
+    empty: Empty = "undefined"
+    undetermined: Undetermined = "none"
+
+    @classmethod
+    def checked(
+        cls,
+        definition: str = "ragas",
+        empty: str = "undefined",
+        undetermined: str = "none",
+    ) -> Settings:
+        """Raises `InputError` for a value that no sample could be scored by."""
+        return cls(
+            check_definition(definition).name,
+            check_empty(empty),
+            check_undetermined(undetermined),
+        )
+
+    @classmethod
+    def of_line(cls, line: ResultLine, **chosen: Unpack[Choices]) -> Settings:
+        """As chosen, or else as the line of a file says."""
+        return cls(
+            chosen.get("definition") or line.definition,
+            chosen.get("empty") or line.empty,
+            chosen.get("undetermined") or line.undetermined,
+        )
+
+    def score(self, verdicts: VerdictsForm) -> Score:
+        """Raises `UndefinedScoreError` if there is nothing to measure and ``empty="error"``."""
+        return score(
+            verdicts,
+            definition=self.definition,
+            empty=self.empty,
+            undetermined=self.undetermined,
+        )
 
 
 def choices(
     definition: str | None = None, empty: str | None = None, undetermined: str | None = None
 ) -> Choices:
-    """The three choices. Raises `InputError` for a value that no sample could be scored by."""
+    """The three settings, where None leaves one to the line of a file. Raises `InputError`."""
     return {
         "definition": None if definition is None else check_definition(definition).name,
         "empty": None if empty is None else check_empty(empty),
@@ -70,7 +100,7 @@ def choices(
     }
 
 
-def suffix(definition: DefinitionName) -> str:
+def suffix(definition: str) -> str:
     """What a score's name ends with: nothing, or of another definition e.g. ``_paper``.
 
     Scores of different definitions must not share a name: hosts average what does.
@@ -78,203 +108,132 @@ def suffix(definition: DefinitionName) -> str:
     return "" if definition == "ragas" else f"_{definition}"
 
 
-class Figure(NamedTuple):
-    """One mode of one row, or its mean over a run, as hosts show it.
+def score_name(mode: str, definition: str) -> str:
+    """``noise_sensitivity_relevant``, or ``noise_sensitivity_relevant_paper``."""
+    return f"noise_sensitivity_{mode}{suffix(definition)}"
+
+
+class Evaluated(NamedTuple):
+    """One row's score, and where its verdicts come from.
 
     Attributes:
-        mode: of the score.
-        value: from 0 to 1, lower is better; None where it is undefined or undetermined.
-        reason: the sentence for people; it says that lower is better.
-        metadata: the status; of a row also bounds, definition and judge, and in its first figure
-            what judging cost, so that a sum over figures counts it once.
+        score: both modes.
+        judge: the name of the judge; ``"given verdicts"``, or ``"none"`` where none was needed.
+        asked: what the judge said and cost; None if verdicts were given.
     """
 
-    mode: Mode
-    value: float | None
-    reason: str
-    metadata: dict[str, Any]
+    score: Score
+    judge: str
+    asked: Judgement | None = None
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the judge said and cost; of given verdicts, these at no cost."""
+        if self.asked is not None:
+            return self.asked
+        from noisesense.judging.protocol import Judgement
+        from noisesense.verdicts.verdicts import as_model
+
+        return Judgement(as_model(self.score.verdicts))
+
+    def result(self, name: str, sample: Sample, cluster: str | None = None) -> Result:
+        """The score as a line of a results file."""
+        from noisesense.scoring.results import Result
+
+        judgement = self.judgement
+        return Result(
+            name,
+            self.score,
+            sample=sample,
+            cluster=cluster,
+            unanswered=judgement.unanswered,
+            usage=judgement.usage,
+            judge=self.judge,
+        )
 
 
-class RowEvaluator:
-    """Evaluates a host's rows: each is judged once, for both modes.
+class Evaluator:
+    """Judges a row, unless it has verdicts, and scores it.
 
     Args:
-        usual: where the host's users keep the texts.
-        bridge: makes a `noisesense.StructuredLLM` over the model.
-        judge: this and what follows: see `Arguments`.
-
-    Raises:
-        InputError: an unknown mode, definition or place, neither judge nor model, or something
-            beside a judge.
+        settings: how verdicts become a score.
+        judge: makes the judge, or raises; called only for a row that needs one.
+        metric: what tells a host's metrics over the same verdicts apart, beside the settings.
+            With it, the metrics of a run share a judging: see
+            `noisesense.judging.sharing.judge_once`. Without, each row is judged for itself.
     """
 
     def __init__(
-        self,
-        usual: Usual,
-        bridge: Callable[[Any], StructuredLLM],
-        *,
-        judge: Any = None,
-        model: Any = None,
-        mode: Modes = "both",
-        definition: DefinitionName = "ragas",
-        empty: Empty = "undefined",
-        undetermined: Undetermined = "none",
-        store: Any = None,
-        judge_options: Mapping[str, Any] | None = None,
-        **places: Any,
+        self, settings: Settings, judge: Callable[[], Judge], metric: Hashable = None
     ) -> None:
-        if judge is None and model is None:
-            hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
-            raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
-        self.definition: DefinitionName = definition
-        self.modes = check_modes(mode, definition)
-        self.places = Places(usual, **places)
-        self._choices: Any = choices(definition, empty, undetermined)
-        self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
-        self._model = (model, bridge, store, judge_options)
-        self._results: dict[object, list[Result]] | None = None
+        self.settings = settings
+        self._judge = judge
+        self._metric = metric
 
-    def name(self, mode: str) -> str:
-        """Of a score: ``noise_sensitivity_relevant``, or ``noise_sensitivity_relevant_paper``."""
-        return f"noise_sensitivity_{mode}{suffix(self.definition)}"
-
-    def judge(self) -> Judge:
-        """The judge; one over a model is made when the first row needs it."""
-        model, bridge, store, options = self._model
-        return self._judge or judge_over(
-            model, lambda: bridge(model), bridge, store=store, options=options
-        )
-
-    async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
-        """Judge and score one row. A row that comes again is judged again.
+    async def evaluate(self, row: Row, run: object = None) -> Evaluated:
+        """The row's score.
 
         Args:
-            row: the host's names for inputs, outputs and so on, with what they hold.
-            place: what the host calls the row, for errors.
+            row: the texts, or their verdicts.
+            run: the host's run, if metrics share judgings.
 
         Raises:
             InputError: a text is missing or malformed.
-            JudgeError: the judge could not be asked.
+            JudgeError: the judge could not be asked, or gave no usable list of claims.
+            StoreError: the judge's store.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
-        with located(place):
-            sample, verdicts = self.places.read(row)
-            try:
-                result = await self._evaluated(sample, verdicts)
-            except NoiseSenseError as error:
-                self._keep(Result(sample.key, error=str(error), sample=sample))
-                raise
-        self._keep(result)
-        return result
+        evaluated = self._unasked(row)
+        return await self._asked(row, run) if evaluated is None else evaluated
 
-    async def _evaluated(self, sample: Sample, verdicts: Verdicts | None) -> Result:
+    def evaluate_blocking(self, row: Row) -> Evaluated:
+        """Same as `evaluate`, for a caller that is not in an event loop of its own."""
+        evaluated = self._unasked(row)
+        if evaluated is not None:
+            return evaluated
+        from noisesense.judging.calls import run_blocking
+
+        return run_blocking(self._asked(row, None))
+
+    def _unasked(self, row: Row) -> Evaluated | None:
+        """The score that needs no judge; None if a judge is needed."""
+        verdicts = row.verdicts
         if verdicts is not None:
-            judgement, name = Judgement(verdicts), "given verdicts"
-        elif nothing := unasked(sample, self.definition):
-            judgement, name = nothing, "none"
-        else:
-            judge = self.judge()
-            judgement = await ask_judge(judge, sample)
-            name = str(getattr(judge, "name", type(judge).__name__))
-        return Result(
-            sample.key,
-            score(judgement.verdicts, **self._choices),
-            sample=sample,
-            unanswered=judgement.unanswered,
-            usage=judgement.usage,
-            judge=name,
-        )
+            return Evaluated(self.settings.score(verdicts), "given verdicts")
+        nothing = skip_judging(row.sample, self.settings.definition)
+        if nothing is not None:
+            return Evaluated(self.settings.score(nothing.verdicts), "none", nothing)
+        return None
 
-    def figures(self, result: Result) -> list[Figure]:
-        """Of a result with a score: one for each mode that was asked for."""
-        score, figures = result.score, list[Figure]()
-        if score is None:
-            return figures
-        for mode in self.modes:
-            reason, bounds = score.reason(mode), score.bounds(mode)
-            if "lower is better" not in reason:
-                reason = f"{reason} Lower is better."
-            metadata: dict[str, Any] = {
-                "status": score.status(mode),
-                "bounds": None if bounds is None else list(bounds),
-                "definition": score.definition,
-                "judge": result.judge,
-            }
-            costs = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
-            once = {} if figures else {name: getattr(result.usage, name) for name in costs}
-            known = {**once, "unanswered": result.unanswered}
-            metadata |= {name: value for name, value in known.items() if value}
-            figures.append(Figure(mode, score.value(mode), reason, metadata))
-        return figures
-
-    def collect(self) -> None:
-        """From now on, keep each result until `summary` asks for it."""
-        self._results = {} if self._results is None else self._results
-
-    def _keep(self, result: Result) -> None:
-        if self._results is not None and result.sample is not None:
-            self._results.setdefault(sharing_key(result.sample), []).append(result)
-
-    def summary(self, rows: Iterable[Mapping[str, Any]]) -> Summary:
-        """The figures of a run's rows: of each its latest result, which is then forgotten.
-
-        A row without a result counts as failed. What a run that broke off left behind is not
-        used for rows that were evaluated since.
-        """
-        return summarize([self._latest(str(number), row) for number, row in enumerate(rows)])
-
-    def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
+    async def _asked(self, row: Row, run: object) -> Evaluated:
+        """The score by the judge's verdicts."""
+        judge = self._judge()
+        judgement = await self._ask(judge, row.sample, run)
         try:
-            sample, _ = self.places.read(row)
-        except InputError as error:
-            return Result(number, error=str(error))
-        results = (self._results or {}).get(sharing_key(sample))
-        return results.pop() if results else Result(number, error="it was not evaluated")
+            scored = self.settings.score(judgement.verdicts)
+        except UndefinedScoreError as error:
+            error.usage = judgement.usage
+            raise
+        name = str(getattr(judge, "name", type(judge).__name__))
+        return Evaluated(scored, name, judgement)
+
+    async def _ask(self, judge: Judge, sample: Sample, run: object) -> Judgement:
+        from noisesense.judging.sharing import ask_judge, judge_once
+
+        if self._metric is None:
+            return await ask_judge(judge, sample)
+        metric = (self._metric, self.settings)
+        return await judge_once(judge, sample, metric=metric, run=run)
 
 
-def rows_of(evaluator: object) -> RowEvaluator:
-    """What an evaluator found from now on, for a summary of the run.
+def skip_judging(sample: Sample, definition: DefinitionName) -> Judgement | None:
+    """An empty judgement if no judge is needed, since the score is undefined.
 
-    Args:
-        evaluator: a function that a host's factory made, with its rows as the attribute ``rows``.
-
-    Raises:
-        InputError: some other function.
+    That is if nothing was retrieved, and the definition counts only claims from a chunk.
     """
-    rows = getattr(evaluator, "rows", None)
-    if not isinstance(rows, RowEvaluator):
-        expected = "an evaluator made by noise_sensitivity(…)"
-        raise InputError(expected, describe(evaluator), where="evaluator")
-    rows.collect()
-    return rows
+    if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
+        return None
+    from noisesense.judging.protocol import Judgement
+    from noisesense.verdicts.verdicts import Verdicts
 
-
-def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
-    """The modes asked for; of both, those that the definition has. Raises `InputError`."""
-    known = modes_of(check_definition(definition).name)
-    check_choice(mode, get_args(Modes), "mode")
-    return known if mode == "both" else (mode,)
-
-
-def mean_of(summary: Summary, mode: Mode) -> Figure:
-    """A run's mean of one mode, with its range, its interval and what is not in it."""
-    figures = summary.mode(mode)
-    if figures is None:
-        said = f"The definition {summary.definition} has no {mode} mode."
-        reason = said if summary.definition else summary.warnings[0]
-        return Figure(mode, None, reason, {"status": "undefined"})
-    status, text, value = "undefined", "undefined", None
-    if figures.mean is not None:
-        value, text = figures.mean.value, extent(figures.mean, ".4g")
-        status = "undetermined" if value is None else "determined"
-    if figures.interval is not None:
-        text += f" ({summary.confidence:.0%} interval {interval_text(figures.interval)})"
-    known = f"{figures.determined} of {summary.samples} samples have a value"
-    if figures.undetermined:
-        known += f", {figures.undetermined} undetermined"
-    if summary.unmeasured:
-        known += f"; {summary.unmeasured}"
-    reason = f"Mean noise sensitivity ({mode}): {text}; {known}. Lower is better."
-    names = ("samples", "failed", "nothing_claimed", "nothing_retrieved")
-    metadata: dict[str, Any] = {name: getattr(summary, name) for name in names}
-    return Figure(mode, value, reason, {"status": status, **metadata})
+    return Judgement(Verdicts(response_claims=(), chunks=()))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from noisesense.errors import InputError, describe, located
 from noisesense_adapters.extras import PARSING
@@ -277,6 +277,13 @@ _ARGUMENTS = ("response", "reference", "contexts", "user_input")
 _OPTIONAL = ("user_input", "chunk_labels", "verdicts")
 
 
+class Given(NamedTuple):
+    """A row in the core's words: its texts, and the verdicts that it brings."""
+
+    sample: Sample
+    verdicts: Verdicts | None = None
+
+
 class Places:
     """The places of a sample's fields in the rows of a host.
 
@@ -301,7 +308,7 @@ class Places:
                 expected = "a name, a dotted path or a function of the row"
                 raise InputError(expected, describe(column), where=field)
 
-    def read(self, row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
+    def read(self, row: Mapping[str, Any]) -> Given:
         """The sample of a row, and the row's verdicts, if it has any.
 
         Raises:
@@ -324,7 +331,7 @@ class Places:
                 "retrieved_contexts": contexts,
             }
         )
-        return sample, verdicts_of(values["verdicts"], sample)
+        return Given(sample, verdicts_of(values["verdicts"], sample))
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str]:
         """The value of a field, and its path; None and no path if the row has none."""

@@ -8,10 +8,9 @@ from collections.abc import Callable, Hashable, Mapping
 from inspect import signature
 from typing import Any, cast
 
-from noisesense import Judge, RecordedJudge, Sample, Verdicts
+from noisesense import Judge, RecordedJudge
 from noisesense.errors import InputError, describe
-from noisesense.judging.protocol import Judgement, StructuredLLM
-from noisesense.scoring.definitions import DefinitionName, chunk_modes, modes_of
+from noisesense.judging.protocol import StructuredLLM
 
 
 def given_judge(
@@ -127,13 +126,3 @@ def judge_over(
             oldest = next(iter(_judges))
             del _judges[oldest]
         return judge
-
-
-def unasked(sample: Sample, definition: DefinitionName) -> Judgement | None:
-    """An empty judgement if no judge is needed, since the score is undefined.
-
-    That is if nothing was retrieved, and the definition counts only claims from a chunk.
-    """
-    if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
-        return None
-    return Judgement(Verdicts(response_claims=(), chunks=()))

@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from noisesense.errors import NoiseSenseError, describe
-from noisesense_adapters.evaluate.evaluator import (
-    Arguments,
-    Figure,
-    RowEvaluator,
-    mean_of,
-    rows_of,
-)
 from noisesense_adapters.evaluate.inputs import paths, plain
+from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 
@@ -50,7 +44,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     that could not be evaluated has ``noise_sensitivity_error``.
 
     Args:
-        arguments: see `noisesense_adapters.evaluate.evaluator.Arguments`. ``model`` may be
+        arguments: see `noisesense_adapters.evaluate.rows.Arguments`. ``model`` may be
             ``OpenAILLM(model, client=AsyncOpenAI())`` with the client of `langfuse.openai`. By
             default the contexts are ``contexts``, ``context`` or ``documents`` of the output, then
             of the metadata; a function of the row gets a dict of ``input``, ``output``,

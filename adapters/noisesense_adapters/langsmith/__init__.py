@@ -12,14 +12,8 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense.errors import describe
-from noisesense_adapters.evaluate.evaluator import (
-    Arguments,
-    Figure,
-    RowEvaluator,
-    mean_of,
-    rows_of,
-)
 from noisesense_adapters.evaluate.inputs import paths
+from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.factory import structured_llm
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
@@ -49,7 +43,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     better**. An undefined or undetermined score is None, and the comment says why.
 
     Args:
-        arguments: see `noisesense_adapters.evaluate.evaluator.Arguments`. ``judge`` may also be a
+        arguments: see `noisesense_adapters.evaluate.rows.Arguments`. ``judge`` may also be a
             chat model, as in openevals. By default the contexts are ``contexts``, ``context`` or
             ``documents`` of the outputs, then of the inputs; a function of the row gets a dict of
             ``inputs``, ``outputs``, ``reference_outputs`` and openevals' other arguments.

@@ -25,8 +25,9 @@ from noisesense import score as scored
 from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.evaluator import Arguments, Figure, Modes, RowEvaluator, suffix
+from noisesense_adapters.evaluate.evaluator import suffix
 from noisesense_adapters.evaluate.inputs import chunks_of, paths
+from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.models.bridge import Bridge, Reply
@@ -144,7 +145,7 @@ class NoiseSensitivity(Scorer):
     Args:
         name: of the scorer; by default with the definition, if it is not ``"ragas"``.
         aggregations: MLflow's own, as ``description`` and ``timeout``.
-        arguments: see `noisesense_adapters.evaluate.evaluator.Arguments`. ``model`` is a model URI
+        arguments: see `noisesense_adapters.evaluate.rows.Arguments`. ``model`` is a model URI
             of MLflow, by default its default for judges. By default the contexts are what the
             top-level retriever spans of the trace returned, else ``contexts``,
             ``retrieved_contexts`` or ``documents`` of the outputs, then of the inputs; the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
 from functools import partial
 from typing import Any, Literal
 
@@ -11,11 +10,9 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from noisesense.errors import InputError, JudgeError, located
-from noisesense.judging.calls import run_blocking
 from noisesense.judging.prompts import Budget
-from noisesense.judging.protocol import Judgement
-from noisesense.judging.sharing import judge_once
-from noisesense.verdicts.sample import Model, Sample
+from noisesense.judging.protocol import Judge
+from noisesense.verdicts.sample import Model
 from noisesense_adapters.evaluate.inputs import as_object
 from noisesense_adapters.evaluate.judges import judge_over
 from noisesense_adapters.models.identity import check_address, patience
@@ -45,20 +42,18 @@ class _Settings(Model):
     max_reasks: int | None = Field(None, ge=0)
 
 
-def judge(
-    sample: Sample, config: dict[str, Any], context: dict[str, Any], *, metric: Hashable
-) -> Judgement:
-    """Ask a model about the assertion's sample: ``config.judge``, the grader, or OpenAI.
+def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
+    """The judge over a model: ``config.judge``, the grader, or OpenAI.
+
+    Assertions of one process with the same settings get the same judge.
 
     Args:
-        sample: the assertion's.
         config: the assertion's.
         context: Promptfoo's.
-        metric: see `judge_once`. Different assertions of one process on a sample judge it once.
 
     Raises:
         InputError: something is missing or wrong.
-        JudgeError: the model could not be called, or gave no usable list of claims.
+        JudgeError: no key.
     """
     settings, key = _chosen(config, context)
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
@@ -80,10 +75,9 @@ def judge(
     if settings.text_chars is not None:
         options["budget"] = Budget.of(settings.text_chars)
     with located("config.judge"):
-        judge = judge_over(
+        return judge_over(
             "promptfoo", bridge, (settings, address, key), store=settings.store, options=options
         )
-    return run_blocking(judge_once(judge, sample, metric=metric))
 
 
 def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any]:

@@ -5,17 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from noisesense.errors import InputError, NoiseSenseError, describe, located
-from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
-from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
+from noisesense.scoring.definitions import Mode, check_mode
+from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
 from noisesense_adapters.evaluate.inputs import as_list, as_object
 from noisesense_adapters.promptfoo.result import as_failure, as_result
-from noisesense_adapters.promptfoo.sample import NAMES, Inputs, given_verdicts
+from noisesense_adapters.promptfoo.sample import NAMES, Inputs
 
+if TYPE_CHECKING:
+    from noisesense.judging.protocol import Judge
+
+_SCORING = ("definition", "empty", "undetermined")
 _KNOWN = (
-    *("mode", "maxNoise", "threshold", "definition", "empty", "undetermined"),
+    *("mode", "maxNoise", "threshold", *_SCORING),
     *("judge", "noiseContext", *(name for names in NAMES.values() for name in names)),
 )
 _BELOW_ANY_THRESHOLD = -1000.0
@@ -71,30 +76,13 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     try:
         context = as_object(context)
         settings = _settings(context)
-        inputs = Inputs(output, context, settings.config)
-        verdicts, judgement = given_verdicts(inputs), None
-        if verdicts is None and settings.definition == "promptfoo" and not inputs.response.strip():
-            from noisesense.verdicts.form import LightVerdicts
-
-            verdicts = LightVerdicts(())  # a sample would have to say something
-        if verdicts is None:
-            # Loaded only when a model must be asked: SQLite, the client.
-            from noisesense_adapters.evaluate.judges import unasked
-            from noisesense_adapters.promptfoo.llm import judge
-
-            judgement = unasked(inputs.sample, settings.definition) or judge(
-                inputs.sample, settings.config, context, metric=settings[1:]
-            )
-            verdicts = judgement.verdicts
-        # The interface that definition comes from passes an answer that claims nothing.
-        passes_empty = settings.definition == "promptfoo" and not verdicts.response_claims
-        scored = score(
-            verdicts,
-            definition=settings.definition,
-            empty=settings.empty or ("zero" if passes_empty else "undefined"),
-            undetermined=settings.undetermined,
-        )
-        result = as_result(scored, settings.mode, settings.max_noise, judgement)
+        row = Inputs(output, context, settings.config)
+        judge = partial(_judge, settings.config, context)
+        evaluated = Evaluator(settings.scoring, judge, settings.telling).evaluate_blocking(row)
+        scored = evaluated.score
+        if settings.passes_empty and not scored.claims:
+            scored = settings.scoring._replace(empty="zero").score(scored.verdicts)
+        result = as_result(scored, settings.mode, settings.max_noise, evaluated.asked)
     except NoiseSenseError as error:
         result = as_failure(error)
     if result["metadata"]["status"] != "scored":
@@ -102,13 +90,31 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     return result
 
 
+def _judge(config: dict[str, Any], context: dict[str, Any]) -> Judge:
+    # Loaded only when a model must be asked: SQLite, the client.
+    from noisesense_adapters.promptfoo.llm import judge_of
+
+    return judge_of(config, context)
+
+
 class _Settings(NamedTuple):
+    """What the assertion's config says.
+
+    Attributes:
+        passes_empty: whether an answer that claims nothing is free of noise, as in the interface
+            that the definition ``promptfoo`` comes from.
+    """
+
     config: dict[str, Any]
     mode: Mode
-    definition: DefinitionName
     max_noise: float
-    empty: Empty | None
-    undetermined: Undetermined
+    scoring: Settings
+    passes_empty: bool
+
+    @property
+    def telling(self) -> tuple[object, ...]:
+        """What tells it from other assertions over the same verdicts."""
+        return (self.mode, self.max_noise, self.passes_empty)
 
 
 def _settings(context: dict[str, Any]) -> _Settings:
@@ -125,14 +131,13 @@ def _settings(context: dict[str, Any]) -> _Settings:
         if any(each.get("contextTransform") for each, _ in _candidates(context)):
             hint = "Promptfoo applies it to its own alone: contextChunks: '{{output.docs}}'"
             raise InputError("no contextTransform at this assertion", "one", hint=hint)
-        definition = check_definition(config.get("definition", "ragas")).name
+        scoring = Settings.checked(**{name: config[name] for name in _SCORING if name in config})
         return _Settings(
             config,
             check_mode(config.get("mode", "relevant")),
-            definition,
             _max_noise(config),
-            check_empty(config["empty"]) if "empty" in config else None,
-            check_undetermined(config.get("undetermined", "none")),
+            scoring,
+            passes_empty=scoring.definition == "promptfoo" and "empty" not in config,
         )
 
 

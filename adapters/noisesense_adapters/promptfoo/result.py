@@ -11,6 +11,7 @@ from noisesense.errors import JudgeError, NoiseSenseError, ReplyError, encodable
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import ClaimOutcome, GateOutcome
 from noisesense.scoring.scoring import Score
+from noisesense_adapters.evaluate.evaluator import score_name
 
 if TYPE_CHECKING:
     from noisesense.judging.protocol import Judgement, Usage
@@ -29,9 +30,11 @@ def as_result(
     averages equal names, so any definition but the default is part of the name.
     """
     gate = score.gate(mode, max_noise)
-    definition = "" if score.definition == "ragas" else f"_{score.definition}"
     values = {each: score.value(each) for each in MODES}
-    known = {each: value for each, value in values.items() if value is not None}
+    named: dict[str, float] = {}
+    for each, value in values.items():
+        if value is not None:
+            named[score_name(each, score.definition)] = value
     status = score.status(mode)
     incorrect = [claim.text for claim in score.claims if claim.correct is False]
     counted = [claim.text for claim in score.claims if getattr(claim, mode)]
@@ -59,7 +62,7 @@ def as_result(
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
         "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}",
-        "namedScores": {f"noise_sensitivity_{k}{definition}": v for k, v in known.items()},
+        "namedScores": named,
         "metadata": metadata,
     }
     if judgement is not None:

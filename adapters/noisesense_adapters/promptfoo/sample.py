@@ -119,6 +119,17 @@ class Inputs:
         """Raises `InputError`, with the author's names, if something is missing or wrong."""
         return _validated(self.fields)
 
+    @property
+    def verdicts(self) -> VerdictsForm | None:
+        """See `given_verdicts`; none in a blank answer where the definition has it pass."""
+        verdicts = given_verdicts(self)
+        is_unmerged = self._places["config"].get("definition") == "promptfoo"
+        if verdicts is None and is_unmerged and not self.response.strip():
+            from noisesense.verdicts.form import LightVerdicts
+
+            return LightVerdicts(())  # a sample would have to say something
+        return verdicts
+
     def _needed(self, field: str, what: str) -> tuple[str, Any]:
         first = self.first(field)
         if first is None:

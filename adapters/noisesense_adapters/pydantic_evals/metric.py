@@ -16,8 +16,8 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.evaluate.evaluator import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.evaluate.inputs import Column, as_object, paths
+from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.failures import made

@@ -13,11 +13,11 @@ from ragas.metrics.result import MetricResult
 from ragas.run_config import RunConfig
 
 from noisesense.errors import InputError, located
-from noisesense.judging.protocol import Judge, Judgement
-from noisesense.judging.sharing import judge_once
-from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, check_mode
-from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined, score
-from noisesense_adapters.evaluate.judges import given_judge, judge_over, unasked
+from noisesense.judging.protocol import Judge
+from noisesense.scoring.definitions import DefinitionName, Mode, check_mode
+from noisesense.scoring.scoring import Empty, Undetermined
+from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, suffix
+from noisesense_adapters.evaluate.judges import given_judge, judge_over
 from noisesense_adapters.ragas.llm import bridge_over, row_group
 from noisesense_adapters.ragas.result import ScoredFloat, count_row
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
@@ -93,17 +93,18 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             first, llm = None, _one("llm", first, llm)
         judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode, focus) or "relevant")
-        self.definition: DefinitionName = check_definition(definition).name
-        self.empty: Empty = check_empty(empty)
-        self.undetermined: Undetermined = check_undetermined(undetermined)
+        settings = Settings.checked(definition, empty, undetermined)
+        self.definition: DefinitionName = settings.definition
+        self.empty: Empty = settings.empty
+        self.undetermined: Undetermined = settings.undetermined
         self.judge, self.store = judge, store
         self.judge_options, self._run_options = dict(judge_options or {}), dict[str, Any]()
         # ragas sets its own model where there is none.
         self.llm: Any = llm if judge is None else judge
         self.output_type = MetricOutputType.CONTINUOUS
         self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
-        if name == "noise_sensitivity" and definition != "ragas":
-            name = f"{name}_{definition}"
+        if name == "noise_sensitivity":
+            name += suffix(definition)
         BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]  # its **kwargs
 
     def _no_prompts(self, *_: Any, **__: Any) -> NoReturn:
@@ -175,20 +176,12 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         """Translate, call, translate back."""
         # ragas gives all metrics of a row one object, new in each run: those share a judging.
         run = row_group.get() if row_trace(row_group.get()) else None
-        definition, empty, undetermined = self.definition, self.empty, self.undetermined
+        settings = Settings(self.definition, self.empty, self.undetermined)
+        metric = ("ragas", self.name, self.mode)
         with located(row_place(row, run)):
-            sample, verdicts = read_row(row)
-            if verdicts is None:
-                metric = ("ragas", self.name, self.mode, definition, empty, undetermined)
-                judgement = unasked(sample, definition) or await judge_once(
-                    self._judge(), sample, metric=metric, run=run
-                )
-            else:
-                judgement = Judgement(verdicts)
-            scored = score(
-                judgement.verdicts, definition=definition, empty=empty, undetermined=undetermined
-            )
-        return ScoredFloat.of(scored, self.mode, judgement)
+            evaluator = Evaluator(settings, self._judge, metric)
+            evaluated = await evaluator.evaluate(read_row(row), run)
+        return ScoredFloat.of(evaluated.score, self.mode, evaluated.judgement)
 
     def _judge(self) -> Judge:
         if self.judge is not None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe, located
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.evaluate.inputs import chunks_of, read_verdicts
+from noisesense_adapters.evaluate.inputs import Given, chunks_of, read_verdicts
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 _LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"
@@ -44,7 +44,7 @@ class VerdictsInRows:
         raise InputError("verdicts in the row's rubrics", "none", hint="rubrics(verdicts=…)")
 
 
-def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
+def read_row(row: Mapping[str, Any]) -> Given:
     """The row's sample, and its verdicts if it carries any. Raises `InputError`."""
     entries = cast("Mapping[str, str]", row.get("rubrics") or {})
     with located("retrieved_contexts"):
@@ -52,8 +52,8 @@ def read_row(row: Mapping[str, Any]) -> tuple[Sample, Verdicts | None]:
     texts = {name: row.get(name) for name in FIELDS}
     sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
     if _VERDICTS not in entries:
-        return sample, None
-    return sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]")
+        return Given(sample)
+    return Given(sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]"))
 
 
 def row_trace(group: Any) -> Any:

@@ -16,9 +16,9 @@ from noisesense.scoring.definitions import DefinitionName, Mode, check_definitio
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_rows
-from noisesense_adapters.evaluate.evaluator import Modes, check_modes
 from noisesense_adapters.evaluate.inputs import Column, Places
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
+from noisesense_adapters.evaluate.rows import Modes, check_modes
 from noisesense_adapters.models.failures import judge_error
 from noisesense_adapters.validmind.result import plots, raw_data, tables
 
@@ -234,7 +234,7 @@ def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
         place = f"dataset {dataset.input_id!r}, row {label}"
         try:
             with located(place):
-                sample, _ = places.read(dict(cells))
+                sample = places.read(dict(cells)).sample
             rows.append(Row(place, str(label), sample=sample))
         except InputError as error:
             rows.append(BadRow(place, str(label), error))

@@ -1,0 +1,245 @@
+"""One evaluation for the hosts of rows: judge once, score, both modes as figures.
+
+A host is a map of names (where its users keep the texts) and a result made of each `Figure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+from typing_extensions import TypedDict
+
+from noisesense import Judge, Result, StructuredLLM, Summary, summarize
+from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, located
+from noisesense.judging.sharing import sharing_key
+from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
+from noisesense.scoring.outcomes import extent
+from noisesense.scoring.scoring import Empty, Undetermined
+from noisesense.stats.interval import interval_text
+from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
+from noisesense_adapters.evaluate.inputs import Column, Places, Usual
+from noisesense_adapters.evaluate.judges import given_judge, judge_over
+
+Modes = Literal["relevant", "irrelevant", "both"]
+
+
+class Arguments(TypedDict, total=False):
+    """What every host's evaluator takes.
+
+    Attributes:
+        judge: a `noisesense.Judge`, or the path of a recording.
+        model: the host's model, or its name; a LangChain chat model; or a
+            `noisesense.StructuredLLM`. Not beside a judge.
+        mode: ``"relevant"``, ``"irrelevant"`` or ``"both"`` (the default).
+        definition: see `noisesense.score`. Any but ``"ragas"`` is part of the scores' names.
+        empty: see `noisesense.score`.
+        undetermined: likewise.
+        store: a `VerdictStore`, or the path of one, that keeps the model's replies.
+        judge_options: further arguments of `LLMJudge`.
+        contexts: where a row holds the retrieved texts or documents: a name, a dotted path such
+            as ``"outputs.retrieval.documents"``, or a function of the row.
+        reference: likewise.
+        response: likewise.
+        user_input: likewise.
+    """
+
+    judge: Any
+    model: Any
+    mode: Modes
+    definition: DefinitionName
+    empty: Empty
+    undetermined: Undetermined
+    store: Any
+    judge_options: Mapping[str, Any] | None
+    contexts: Column | None
+    reference: Column | None
+    response: Column | None
+    user_input: Column | None
+
+
+class Figure(NamedTuple):
+    """One mode of one row, or its mean over a run, as hosts show it.
+
+    Attributes:
+        mode: of the score.
+        value: from 0 to 1, lower is better; None where it is undefined or undetermined.
+        reason: the sentence for people; it says that lower is better.
+        metadata: the status; of a row also bounds, definition and judge, and in its first figure
+            what judging cost, so that a sum over figures counts it once.
+    """
+
+    mode: Mode
+    value: float | None
+    reason: str
+    metadata: dict[str, Any]
+
+
+class RowEvaluator:
+    """Evaluates a host's rows: each is judged once, for both modes.
+
+    Args:
+        usual: where the host's users keep the texts.
+        bridge: makes a `noisesense.StructuredLLM` over the model.
+        judge: this and what follows: see `Arguments`.
+
+    Raises:
+        InputError: an unknown mode, definition or place, neither judge nor model, or something
+            beside a judge.
+    """
+
+    def __init__(
+        self,
+        usual: Usual,
+        bridge: Callable[[Any], StructuredLLM],
+        *,
+        judge: Any = None,
+        model: Any = None,
+        mode: Modes = "both",
+        definition: DefinitionName = "ragas",
+        empty: Empty = "undefined",
+        undetermined: Undetermined = "none",
+        store: Any = None,
+        judge_options: Mapping[str, Any] | None = None,
+        **places: Any,
+    ) -> None:
+        if judge is None and model is None:
+            hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
+            raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
+        self.modes = check_modes(mode, definition)
+        self.places = Places(usual, **places)
+        settings = Settings.checked(definition, empty, undetermined)
+        self.definition = settings.definition
+        self._evaluator = Evaluator(settings, self.judge)
+        self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
+        self._model = (model, bridge, store, judge_options)
+        self._results: dict[object, list[Result]] | None = None
+
+    def name(self, mode: str) -> str:
+        """Of a score: ``noise_sensitivity_relevant``, or ``noise_sensitivity_relevant_paper``."""
+        return score_name(mode, self.definition)
+
+    def judge(self) -> Judge:
+        """The judge; one over a model is made when the first row needs it."""
+        model, bridge, store, options = self._model
+        return self._judge or judge_over(
+            model, lambda: bridge(model), bridge, store=store, options=options
+        )
+
+    async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
+        """Judge and score one row. A row that comes again is judged again.
+
+        Args:
+            row: the host's names for inputs, outputs and so on, with what they hold.
+            place: what the host calls the row, for errors.
+
+        Raises:
+            InputError: a text is missing or malformed.
+            JudgeError: the judge could not be asked.
+            UndefinedScoreError: nothing to measure and ``empty="error"``.
+        """
+        with located(place):
+            given = self.places.read(row)
+            sample = given.sample
+            try:
+                evaluated = await self._evaluator.evaluate(given)
+            except NoiseSenseError as error:
+                self._keep(Result(sample.key, error=str(error), sample=sample))
+                raise
+        result = evaluated.result(sample.key, sample)
+        self._keep(result)
+        return result
+
+    def figures(self, result: Result) -> list[Figure]:
+        """Of a result with a score: one for each mode that was asked for."""
+        score, figures = result.score, list[Figure]()
+        if score is None:
+            return figures
+        for mode in self.modes:
+            reason, bounds = score.reason(mode), score.bounds(mode)
+            if "lower is better" not in reason:
+                reason = f"{reason} Lower is better."
+            metadata: dict[str, Any] = {
+                "status": score.status(mode),
+                "bounds": None if bounds is None else list(bounds),
+                "definition": score.definition,
+                "judge": result.judge,
+            }
+            costs = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
+            once = {} if figures else {name: getattr(result.usage, name) for name in costs}
+            known = {**once, "unanswered": result.unanswered}
+            metadata |= {name: value for name, value in known.items() if value}
+            figures.append(Figure(mode, score.value(mode), reason, metadata))
+        return figures
+
+    def collect(self) -> None:
+        """From now on, keep each result until `summary` asks for it."""
+        self._results = {} if self._results is None else self._results
+
+    def _keep(self, result: Result) -> None:
+        if self._results is not None and result.sample is not None:
+            self._results.setdefault(sharing_key(result.sample), []).append(result)
+
+    def summary(self, rows: Iterable[Mapping[str, Any]]) -> Summary:
+        """The figures of a run's rows: of each its latest result, which is then forgotten.
+
+        A row without a result counts as failed. What a run that broke off left behind is not
+        used for rows that were evaluated since.
+        """
+        return summarize([self._latest(str(number), row) for number, row in enumerate(rows)])
+
+    def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
+        try:
+            sample = self.places.read(row).sample
+        except InputError as error:
+            return Result(number, error=str(error))
+        results = (self._results or {}).get(sharing_key(sample))
+        return results.pop() if results else Result(number, error="it was not evaluated")
+
+
+def rows_of(evaluator: object) -> RowEvaluator:
+    """What an evaluator found from now on, for a summary of the run.
+
+    Args:
+        evaluator: a function that a host's factory made, with its rows as the attribute ``rows``.
+
+    Raises:
+        InputError: some other function.
+    """
+    rows = getattr(evaluator, "rows", None)
+    if not isinstance(rows, RowEvaluator):
+        expected = "an evaluator made by noise_sensitivity(…)"
+        raise InputError(expected, describe(evaluator), where="evaluator")
+    rows.collect()
+    return rows
+
+
+def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
+    """The modes asked for; of both, those that the definition has. Raises `InputError`."""
+    known = modes_of(check_definition(definition).name)
+    check_choice(mode, get_args(Modes), "mode")
+    return known if mode == "both" else (mode,)
+
+
+def mean_of(summary: Summary, mode: Mode) -> Figure:
+    """A run's mean of one mode, with its range, its interval and what is not in it."""
+    figures = summary.mode(mode)
+    if figures is None:
+        said = f"The definition {summary.definition} has no {mode} mode."
+        reason = said if summary.definition else summary.warnings[0]
+        return Figure(mode, None, reason, {"status": "undefined"})
+    status, text, value = "undefined", "undefined", None
+    if figures.mean is not None:
+        value, text = figures.mean.value, extent(figures.mean, ".4g")
+        status = "undetermined" if value is None else "determined"
+    if figures.interval is not None:
+        text += f" ({summary.confidence:.0%} interval {interval_text(figures.interval)})"
+    known = f"{figures.determined} of {summary.samples} samples have a value"
+    if figures.undetermined:
+        known += f", {figures.undetermined} undetermined"
+    if summary.unmeasured:
+        known += f"; {summary.unmeasured}"
+    reason = f"Mean noise sensitivity ({mode}): {text}; {known}. Lower is better."
+    names = ("samples", "failed", "nothing_claimed", "nothing_retrieved")
+    metadata: dict[str, Any] = {name: getattr(summary, name) for name in names}
+    return Figure(mode, value, reason, {"status": status, **metadata})
