@@ -1,10 +1,11 @@
 """The way of one call, from a host's entry to the core and back, as a list of functions.
 
 ``python tests/benchmarks/call_path.py`` runs one sample through ragas' ``evaluate()`` and
-``ascore()``, DeepEval's ``a_measure()``, Promptfoo's ``get_assert()``, and the core's ``score()``
-and ``LLMJudge.judge()``, and prints every function of ours that is entered, with its file. It ends
-with status 1 if a way has more files of its package than it should, or a host's leads from one of
-them to another and back.
+``ascore()``, DeepEval's ``a_measure()``, Promptfoo's ``get_assert()``, MLflow's scorer, the
+command line, and the core's ``score()`` and ``LLMJudge.judge()``. It prints every function of ours
+that is entered, with its file, and then the same five steps of each host. It ends with status 1 if
+a way has more files of its package than it should, if a host's (but for the command line's) leads
+from one of them to another and back, or if a step is missing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
@@ -26,7 +27,9 @@ import ground  # noqa: F401
 import noisesense
 import noisesense_adapters
 from noisesense import LLMJudge, RecordedJudge, score, write_recording
+from support.mind import Mind
 from support.scripted_llm import scripted
+from support.server import ScriptedServer
 from support.tables import Shape, random_pair
 
 SAMPLE, VERDICTS = random_pair(3, shape=Shape(response_claims=(2, 3), chunks=(2, 2)))
@@ -79,7 +82,7 @@ def _recording(folder: Path) -> RecordedJudge:
     return RecordedJudge(folder / "verdicts.jsonl")
 
 
-def ragas(folder: Path) -> Callable[[], object]:
+def ragas(folder: Path, _: ExitStack) -> Callable[[], object]:
     from noisesense_adapters.ragas import NoiseSensitivity
     from support.ragas_runs import evaluated
 
@@ -87,7 +90,7 @@ def ragas(folder: Path) -> Callable[[], object]:
     return lambda: evaluated([SAMPLE], [metric])
 
 
-def ragas_collections(folder: Path) -> Callable[[], object]:
+def ragas_collections(folder: Path, _: ExitStack) -> Callable[[], object]:
     from noisesense_adapters.ragas import NoiseSensitivity
 
     metric = NoiseSensitivity(judge=_recording(folder))
@@ -96,7 +99,7 @@ def ragas_collections(folder: Path) -> Callable[[], object]:
     return lambda: asyncio.run(metric.ascore(SAMPLE.user_input, **row, retrieved_contexts=texts))
 
 
-def deepeval(folder: Path) -> Callable[[], object]:
+def deepeval(folder: Path, _: ExitStack) -> Callable[[], object]:
     from noisesense_adapters.deepeval import NoiseSensitivityMetric
     from support.deepeval_run import case_of
 
@@ -104,23 +107,49 @@ def deepeval(folder: Path) -> Callable[[], object]:
     return lambda: asyncio.run(metric.a_measure(case_of(SAMPLE), _show_indicator=False))
 
 
-def promptfoo(folder: Path) -> Callable[[], object]:
+def promptfoo(_: Path, stack: ExitStack) -> Callable[[], object]:
     from noisesense_adapters.promptfoo import get_assert
 
     given = {
         "query": SAMPLE.user_input,
         "reference": SAMPLE.reference,
         "contextChunks": [{"text": chunk.text} for chunk in SAMPLE.retrieved_contexts],
-        "verdicts": VERDICTS.model_dump(mode="json"),
     }
-    return lambda: get_assert(SAMPLE.response, {"vars": given})
+    os.environ["NOISESENSE_CALL_PATH_KEY"] = "none"
+    server = stack.enter_context(ScriptedServer(Mind([(SAMPLE, VERDICTS)])))
+    address = server.base_url
+    judge = {"model": "scripted", "baseUrl": address, "apiKeyEnv": "NOISESENSE_CALL_PATH_KEY"}
+    return lambda: get_assert(SAMPLE.response, {"vars": given, "config": {"judge": judge}})
 
 
-def core_score(_: Path) -> Callable[[], object]:
+def mlflow(folder: Path, _: ExitStack) -> Callable[[], object]:
+    from noisesense_adapters.mlflow import NoiseSensitivity
+
+    scorer = NoiseSensitivity(judge=_recording(folder))
+    contexts = [chunk.text for chunk in SAMPLE.retrieved_contexts]
+    row = {
+        "inputs": {"question": SAMPLE.user_input},
+        "outputs": {"response": SAMPLE.response, "contexts": contexts},
+        "expectations": {"expected_response": SAMPLE.reference},
+    }
+    return lambda: scorer(**row)
+
+
+def command_line(folder: Path, _: ExitStack) -> Callable[[], object]:
+    from noisesense_adapters.cli.app import app
+
+    _recording(folder)
+    dataset = folder / "data.jsonl"
+    dataset.write_text(SAMPLE.model_dump_json(), "utf-8")
+    arguments = ["score", str(dataset), "--verdicts", str(folder / "verdicts.jsonl")]
+    return lambda: app.main(args=arguments, standalone_mode=False)
+
+
+def core_score(_: Path, __: ExitStack) -> Callable[[], object]:
     return lambda: score(VERDICTS)
 
 
-def core_judge(_: Path) -> Callable[[], object]:
+def core_judge(_: Path, __: ExitStack) -> Callable[[], object]:
     judge = LLMJudge(scripted((SAMPLE, VERDICTS)))
     return lambda: asyncio.run(judge.judge(SAMPLE))
 
@@ -130,10 +159,29 @@ WAYS = {
     "ragas: evaluate()": (ragas, "noisesense_adapters/ragas/", 3),
     "ragas: ascore()": (ragas_collections, "noisesense_adapters/ragas/", 3),
     "DeepEval: a_measure()": (deepeval, "noisesense_adapters/deepeval/", 3),
-    "Promptfoo: get_assert()": (promptfoo, "noisesense_adapters/promptfoo/", 3),
+    "Promptfoo: get_assert()": (promptfoo, "noisesense_adapters/promptfoo/", 4),
+    "MLflow: scorer()": (mlflow, "noisesense_adapters/mlflow/", 1),
+    "noisesense score": (command_line, "noisesense_adapters/cli/", 8),
     "score()": (core_score, "noisesense/", 4),
-    "LLMJudge.judge()": (core_judge, "noisesense/judging/", 6),
+    "LLMJudge.judge()": (core_judge, "noisesense/judging/", 9),
 }
+
+
+STEPS = {
+    "Evaluator.evaluate": "evaluate a row",
+    "Evaluator.evaluate_blocking": "evaluate a row",
+    "Evaluator._unasked": "verdicts given, or nothing to judge?",
+    "Evaluator._asked": "make the judge",
+    "ask_judge": "ask it",
+    "Settings.score": "score its verdicts",
+}
+"""The five of every host, by the functions of ours."""
+
+
+def _steps(entered: list[tuple[int, str, str]]) -> list[str]:
+    """Those that a call went through, in order."""
+    names = (name.rpartition("<locals>.")[2] for _, _, name in entered)
+    return [STEPS[name] for name in names if name in STEPS]
 
 
 def _again(entered: list[tuple[int, str, str]], package: str) -> list[str]:
@@ -149,19 +197,30 @@ def _again(entered: list[tuple[int, str, str]], package: str) -> list[str]:
 
 def main() -> int:
     wrong = 0
+    ways: dict[str, list[str]] = {}
     for title, (prepare, package, most) in WAYS.items():
-        with tempfile.TemporaryDirectory() as folder, redirect_stderr(StringIO()):
-            call = prepare(Path(folder))
-            call()  # what is loaded or made once is not the way of a call
-            with _traced() as entered:
-                call()
+        with ExitStack() as stack:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            call = prepare(Path(folder), stack)
+            with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
+                call()  # what is loaded or made once is not the way of a call
+                with _traced() as entered:
+                    call()
         files = {place for _, place, _ in entered if place.startswith(package)}
-        again = _again(entered, package) if title.partition(":")[1] else []
+        is_host = package.startswith("noisesense_adapters/")
+        again = _again(entered, package) if is_host and prepare is not command_line else []
         twice = f"; come into twice: {', '.join(again)}" if again else ""
         print(f"{title}: {len(files)} files of {package}, at most {most}{twice}")
         for depth, place, name in entered:
             print(f"  {'  ' * depth}{name}  {place}")
         wrong += len(files) > most or bool(again)
+        if is_host:
+            ways[title] = _steps(entered)
+    steps = list(dict.fromkeys(STEPS.values()))
+    print("\nThe steps of a host's call:", ", ".join(steps))
+    for title, way in ways.items():
+        print(f"  {title}: {'all five, in this order' if way == steps else ', '.join(way)}")
+        wrong += way != steps
     return int(wrong > 0)
 
 

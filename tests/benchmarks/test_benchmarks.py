@@ -75,6 +75,12 @@ def test_coverage_of_intervals(tmp_path: Path) -> None:
 
 
 @broad
+def test_the_way_of_a_call(tmp_path: Path) -> None:
+    out = ran(tmp_path, "call_path.py")
+    assert out.count(": all five, in this order") == 6
+
+
+@broad
 def test_throughput(tmp_path: Path) -> None:
     out = ran(tmp_path, "throughput.py", "--samples", "2000", "--rounds", "1")
     assert re.search(r"noisesense score( +[\d.,]+){5}", out)
