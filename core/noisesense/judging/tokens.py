@@ -17,6 +17,9 @@ _MOST_SHARE = 3
 _SMALLEST_WINDOW = 256
 """Tokens that every model takes: of fewer, nothing was cut."""
 
+_SMALLEST_ROUND_WINDOW = 1_024
+"""Tokens: a power of two from here on may be a window. Short answers make prompts of 256, too."""
+
 # Scripts without spaces between words, by how many characters a token may hold at most in a long
 # text: Chinese and Japanese have 1.2 to 2; Thai, Lao, Burmese and Khmer 2 to 4.
 _UNSPACED = (
@@ -54,7 +57,7 @@ class TokenCheck:
     def is_cut(self, prompt: str, tokens: int) -> bool:
         """Did the model read less than the prompt? Without a number of tokens nobody knows.
 
-        A number that is exactly a power of two is a window's size, to which Ollama cuts.
+        A number that is exactly a power of two may be a window's size, to which Ollama cuts.
         """
         needed = least_tokens(prompt)
         if tokens <= 0 or needed <= 0:
@@ -64,5 +67,6 @@ class TokenCheck:
         if is_whole:
             self._share = min(self._share, tokens / needed)
             return False
-        is_window = tokens & (tokens - 1) == 0 and tokens < _MOST_SHARE * needed
+        is_round = tokens >= _SMALLEST_ROUND_WINDOW and tokens.bit_count() == 1
+        is_window = is_round and tokens < _MOST_SHARE * needed
         return is_window or tokens < self._share * needed
