@@ -265,7 +265,9 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
         ablation(results, rows, Mind(broken=True))
 
     class Once(Mind):
-        async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
+        async def entailment(
+            self, texts: list[str], claims: list[str], *, question: str = ""
+        ) -> Entailment:
             if not self.checked:
                 self.checked.append(("", ()))
                 raise JudgeError("no key")

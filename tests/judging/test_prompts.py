@@ -81,9 +81,9 @@ def test_no_prompt_holds_a_reply_that_would_be_believed() -> None:
     copied = Claims.model_validate(example).claims
     text = "The clock in the tower was built in 1888 and has no hands. It strikes every hour."
     source = ClaimSource(text, "Who built the clock?", PROMPTS.decompose)
-    assert [bool(source.problem([claim])) for claim in copied] == [True] * 5
+    assert [bool(source.read([claim]).problem) for claim in copied] == [True] * 5
     said = json.loads(re.findall(r'Text: (".*")', PROMPTS.decompose)[0])
-    assert ClaimSource(said, "", PROMPTS.decompose).problem(copied) == ""
+    assert ClaimSource(said, "", PROMPTS.decompose).read(copied).problem == ""
 
 
 def test_asking_again_says_so_and_never_in_the_same_words() -> None:

@@ -51,7 +51,8 @@ def judge_labels(
 
     Args:
         labeled: results whose verdicts are labels; they need the chunks' texts. Where people said
-            which claims are correct and the sample is there, its reference is a text, too.
+            which claims are correct and the sample is there, its reference is asked, too, as the
+            answer to its question.
             Results without verdicts are left out.
         judge: e.g. `LLMJudge`, or `noisesense_adapters.local.LocalJudge`.
         concurrency: how many samples at once.
@@ -72,15 +73,16 @@ def judge_labels(
         labels = as_model(result.score.verdicts)
         judged = None
         try:
-            judged, usage, likely = await _judged(labels, result, judge)
+            asked = await _judged(labels, result, judge)
         except errors.JudgeError as error:
             on_done(str(error))
             failures.add(str(error))
         else:
             on_done(None)
             failures.judged = True
-            usages.append(usage)
-            probabilities.extend(likely)
+            judged = asked.verdicts
+            usages.append(asked.usage)
+            probabilities.extend(asked.probabilities)
         return LabeledVerdicts(labels, judged, result.id, result.cluster)
 
     with_labels = (result for result in labeled if result.score is not None)
@@ -88,39 +90,66 @@ def judge_labels(
     return JudgedLabels(samples, sum(usages, Usage()), probabilities)
 
 
-async def _judged(
-    labels: Verdicts, result: Result, judge: EntailmentJudge
-) -> tuple[Verdicts, Usage, list[tuple[bool, float]]]:
-    texts = [chunk.text for chunk in labels.chunks or ()]
+class _Judged(NamedTuple):
+    """One labeled sample beside a judge."""
+
+    verdicts: Verdicts
+    usage: Usage
+    probabilities: list[tuple[bool, float]]
+
+
+_NOT_ASKED = Entailment((), Usage(), 0)
+
+
+async def _judged(labels: Verdicts, result: Result, judge: EntailmentJudge) -> _Judged:
+    """Ask which claims of the response are correct, and which of all claims the chunks entail."""
     response = [claim.text for claim in labels.response_claims]
     reference = [claim.text for claim in labels.reference_claims]
-    premises, width, nothing = texts, len(texts), Entailment((), Usage(), 0)
-    if result.sample and any(claim.correct is not None for claim in labels.response_claims):
-        premises = [*texts, result.sample.reference]
-    if not premises or not all(map(str.strip, [*response, *reference])):
+    claims = [*response, *reference]
+    chunks = [chunk.text for chunk in labels.chunks or ()]
+    answered = result.sample if _has_correctness(labels) else None
+    if not (chunks or answered) or not all(map(str.strip, claims)):
         hint = "labels need the texts of their claims and chunks"
         raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
-    of_response = await judge.entailment(premises, response) if response else nothing
-    of_reference = await judge.entailment(texts, reference) if reference and texts else nothing
-    likely: list[tuple[bool, float]] = []
-    sides: list[tuple[Sequence[ClaimForm], Entailment]] = [
-        (labels.response_claims, of_response),
-        (labels.reference_claims, of_reference),
-    ]
-    for claims, found in sides:
-        for claim, row in zip(claims, found.probabilities or (), strict=False):
-            said = [*(cell_of(claim, j) for j in range(width)), getattr(claim, "correct", None)]
-            pairs = zip(said, row, strict=False)  # a reference claim has no cell for correct
-            likely += [(label, p) for label, p in pairs if label is not None and p is not None]
+    of_reference = of_chunks = _NOT_ASKED
+    if answered and response:
+        texts, question = [answered.reference], answered.user_input
+        of_reference = await judge.entailment(texts, response, question=question)
+    if chunks and claims:
+        of_chunks = await judge.entailment(chunks, claims)
+    rows = of_chunks.cells or [()] * len(claims)
     verdicts = Verdicts.from_matrices(
-        [row[width] if len(premises) > width else None for row in of_response.cells],
-        [row[:width] for row in of_response.cells],
-        of_reference.cells or [()] * len(reference),
+        [row[0] for row in of_reference.cells] or [None] * len(response),
+        rows[: len(response)],
+        rows[len(response) :],
         response_claims=response,
         reference_claims=reference,
-        chunks=texts,
+        chunks=chunks,
     )
-    return verdicts, of_response.usage + of_reference.usage, likely
+    correct = [[claim.correct] for claim in labels.response_claims]
+    probabilities = _beside(correct, of_reference) + _beside(_chunk_cells(labels), of_chunks)
+    return _Judged(verdicts, of_reference.usage + of_chunks.usage, probabilities)
+
+
+def _has_correctness(labels: Verdicts) -> bool:
+    return any(claim.correct is not None for claim in labels.response_claims)
+
+
+def _chunk_cells(labels: Verdicts) -> list[list[Cell]]:
+    """Of each claim, the response's first: whether each chunk entails it."""
+    count = len(labels.chunks or ())
+    claims: list[ClaimForm] = [*labels.response_claims, *labels.reference_claims]
+    return [[cell_of(claim, at) for at in range(count)] for claim in claims]
+
+
+def _beside(labels: Sequence[Sequence[Cell]], judged: Entailment) -> list[tuple[bool, float]]:
+    """The labels and the judge's probabilities, of the cells that have both."""
+    pairs: list[tuple[bool, float]] = []
+    for cells, probabilities in zip(labels, judged.probabilities or (), strict=False):
+        for cell, probability in zip(cells, probabilities, strict=True):
+            if cell is not None and probability is not None:
+                pairs.append((cell, probability))
+    return pairs
 
 
 class Imported(NamedTuple):

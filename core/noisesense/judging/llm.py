@@ -271,11 +271,11 @@ class Premise(NamedTuple):
 
 def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] | None:
     """The reply's claims; None, and the reason in the run, if the list cannot be believed."""
-    problem = source.problem(reply.claims)
-    if problem:
-        run.problem = problem
+    listed = source.read(reply.claims)
+    if listed.problem:
+        run.problem = listed.problem
         return None
-    return source.claims(reply.claims)
+    return listed.claims
 
 
 def _answer(threshold: float | None, reply: ChosenAnswer) -> Finding | None:
