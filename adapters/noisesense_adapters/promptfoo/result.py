@@ -36,18 +36,8 @@ def as_result(
         if value is not None:
             named[score_name(each, score.definition)] = value
     status = score.status(mode)
-    incorrect = [claim.text for claim in score.claims if claim.correct is False]
-    counted = [claim.text for claim in score.claims if getattr(claim, mode)]
     metadata: dict[str, Any] = {
-        # As Promptfoo's unmerged assertion names them.
-        "mode": mode,
-        "totalClaims": len(score.claims),
-        "incorrectClaimsCount": len(incorrect),
-        "noiseInfluencedClaimsCount": len(counted),
-        "incorrectClaims": incorrect,
-        "noiseInfluencedClaims": counted,
-        "claimAnalyses": [_analysis(score, claim) for claim in score.claims],
-        # Ours.
+        **_claims(score, mode),
         "claims": [claim.sentence for claim in score.claims],
         "status": "scored" if status == "determined" else status,
         "gate": gate,
@@ -75,6 +65,21 @@ def as_result(
         )
         result["tokensUsed"] = _tokens(usage)
     return _writable(result)
+
+
+def _claims(score: Score, mode: Mode) -> dict[str, Any]:
+    """The claims, as Promptfoo's unmerged assertion names them."""
+    incorrect = [claim.text for claim in score.claims if claim.correct is False]
+    counted = [claim.text for claim in score.claims if getattr(claim, mode)]
+    return {
+        "mode": mode,
+        "totalClaims": len(score.claims),
+        "incorrectClaimsCount": len(incorrect),
+        "noiseInfluencedClaimsCount": len(counted),
+        "incorrectClaims": incorrect,
+        "noiseInfluencedClaims": counted,
+        "claimAnalyses": [_analysis(score, claim) for claim in score.claims],
+    }
 
 
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:
