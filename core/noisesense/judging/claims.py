@@ -53,6 +53,18 @@ def distinct(claims: Iterable[str]) -> list[str]:
     return kept
 
 
+def repetitions(texts: Iterable[str]) -> int:
+    """How many texts say by words what an earlier one says; empty ones aside."""
+    written = [text for text in texts if text]
+    if len(set(map(_last_word, written))) == len(written):
+        return 0  # nearly always, and found out fast
+    return len(written) - len(set(map(by_words, written)))
+
+
+def _last_word(text: str) -> str:
+    return text.rstrip(_AROUND + " ").rpartition(" ")[2].lstrip(_AROUND).casefold()
+
+
 def _holds(claim: str, words: str) -> bool:
     """Are the words a part of the claim? Both as `by_words` has them."""
     if claim == words:
