@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import ConfigDict
 
-from noisesense import InputError, LabeledVerdicts, Result, Usage, Verdicts, errors, score
+from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdicts, errors, score
 from noisesense.errors import check_whole, located
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import run_blocking
@@ -90,6 +90,23 @@ def judge_labels(
     return JudgedLabels(samples, sum(usages, Usage()), probabilities)
 
 
+class _Texts(NamedTuple):
+    """What a judge is asked about, of one labeled sample.
+
+    Attributes:
+        sample: whose reference people held the response's claims against; None if they did not.
+    """
+
+    response: list[str]
+    reference: list[str]
+    chunks: list[str]
+    sample: Sample | None
+
+    @property
+    def claims(self) -> list[str]:
+        return [*self.response, *self.reference]
+
+
 class _Judged(NamedTuple):
     """One labeled sample beside a judge."""
 
@@ -98,41 +115,66 @@ class _Judged(NamedTuple):
     probabilities: list[tuple[bool, float]]
 
 
-_NOT_ASKED = Entailment((), Usage(), 0)
-
-
 async def _judged(labels: Verdicts, result: Result, judge: EntailmentJudge) -> _Judged:
-    """Ask which claims of the response are correct, and which of all claims the chunks entail."""
-    response = [claim.text for claim in labels.response_claims]
-    reference = [claim.text for claim in labels.reference_claims]
-    claims = [*response, *reference]
-    chunks = [chunk.text for chunk in labels.chunks or ()]
-    answered = result.sample if _has_correctness(labels) else None
-    if not (chunks or answered) or not all(map(str.strip, claims)):
-        hint = "labels need the texts of their claims and chunks"
-        raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
-    of_reference = of_chunks = _NOT_ASKED
-    if answered and response:
-        texts, question = [answered.reference], answered.user_input
-        of_reference = await judge.entailment(texts, response, question=question)
-    if chunks and claims:
-        of_chunks = await judge.entailment(chunks, claims)
-    rows = of_chunks.cells or [()] * len(claims)
-    verdicts = Verdicts.from_matrices(
-        [row[0] for row in of_reference.cells] or [None] * len(response),
-        rows[: len(response)],
-        rows[len(response) :],
-        response_claims=response,
-        reference_claims=reference,
-        chunks=chunks,
-    )
+    texts = _texts(labels, result)
+    of_reference = await _correctness(texts, judge)
+    of_chunks = await _sources(texts, judge)
     correct = [[claim.correct] for claim in labels.response_claims]
     probabilities = _beside(correct, of_reference) + _beside(_chunk_cells(labels), of_chunks)
-    return _Judged(verdicts, of_reference.usage + of_chunks.usage, probabilities)
+    usage = of_reference.usage + of_chunks.usage
+    return _Judged(_verdicts(texts, of_reference, of_chunks), usage, probabilities)
+
+
+def _texts(labels: Verdicts, result: Result) -> _Texts:
+    """Raises `InputError` if there are none."""
+    texts = _Texts(
+        response=[claim.text for claim in labels.response_claims],
+        reference=[claim.text for claim in labels.reference_claims],
+        chunks=[chunk.text for chunk in labels.chunks or ()],
+        sample=result.sample if _has_correctness(labels) else None,
+    )
+    has_premises = texts.chunks or texts.sample
+    if not has_premises or not all(map(str.strip, texts.claims)):
+        hint = "labels need the texts of their claims and chunks"
+        raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
+    return texts
 
 
 def _has_correctness(labels: Verdicts) -> bool:
     return any(claim.correct is not None for claim in labels.response_claims)
+
+
+_NOT_ASKED = Entailment((), Usage(), 0)
+
+
+async def _correctness(texts: _Texts, judge: EntailmentJudge) -> Entailment:
+    """Does the reference, as the answer to its question, entail the response's claims?"""
+    sample = texts.sample
+    if sample is None or not texts.response:
+        return _NOT_ASKED
+    return await judge.entailment([sample.reference], texts.response, question=sample.user_input)
+
+
+async def _sources(texts: _Texts, judge: EntailmentJudge) -> Entailment:
+    """Which chunks entail which claims, the response's and the reference's?"""
+    if not texts.chunks or not texts.claims:
+        return _NOT_ASKED
+    return await judge.entailment(texts.chunks, texts.claims)
+
+
+def _verdicts(texts: _Texts, of_reference: Entailment, of_chunks: Entailment) -> Verdicts:
+    """What was not asked is undetermined."""
+    correct = [row[0] for row in of_reference.cells]
+    rows = of_chunks.cells or [()] * len(texts.claims)
+    count = len(texts.response)
+    return Verdicts.from_matrices(
+        correct or [None] * count,
+        rows[:count],
+        rows[count:],
+        response_claims=texts.response,
+        reference_claims=texts.reference,
+        chunks=texts.chunks,
+    )
 
 
 def _chunk_cells(labels: Verdicts) -> list[list[Cell]]:

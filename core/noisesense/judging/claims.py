@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,6 +53,19 @@ def distinct(claims: Iterable[str]) -> list[str]:
     return kept
 
 
+def repetitions(texts: Iterable[str]) -> int:
+    """How many texts say by words what an earlier one says; empty ones aside."""
+    written = [text for text in texts if text]
+    if len(set(map(_last_word, written))) == len(written):
+        return 0  # nearly always, and found out fast
+    return len(written) - len(set(map(by_words, written)))
+
+
+def _last_word(text: str) -> str:
+    _, _, word = text.rstrip(_AROUND + " ").rpartition(" ")
+    return word.lstrip(_AROUND).casefold()
+
+
 def _holds(claim: str, words: str) -> bool:
     """Are the words a part of the claim? Both as `by_words` has them."""
     if claim == words:
@@ -71,7 +84,7 @@ def content(text: str) -> set[str]:
     phrases = _phrases()
     found: set[str] = set()
     for run in _UNSPACED.findall(unicodedata.normalize("NFKC", text)):
-        pairs = {run[i : i + 2] for i in range(len(run) - 1)}
+        pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
     for written in _spaced_words(text):
         word = written.casefold()
@@ -180,7 +193,8 @@ class ClaimSource:
             spoken |= content(claim)
         lines = sentences(_TABLE_HEAD.sub("", self.text))
         counts = Counter(word for line in lines for word in content(line))
-        elsewhere = {word for word, count in counts.items() if count > 1} | self._question_content
+        repeated = {word for word, count in counts.items() if count > 1}
+        elsewhere = repeated | self._question_content
         missed: list[str] = []
         for line in lines:
             is_claim = not _is_no_statement(line) and not self._says_nothing(line)
@@ -220,8 +234,10 @@ class ClaimSource:
         if by_words(claim) in self._text_words:
             return False
         spoken = content(claim)
-        others = (content(other) for other in claims if other != claim)
-        return spoken <= self._question_content and any(spoken <= other for other in others)
+        if not spoken <= self._question_content:
+            return False
+        others = [other for other in claims if other != claim]
+        return any(spoken <= content(other) for other in others)
 
     def _says_nothing(self, statement: str) -> bool:
         """A greeting, an offer of help; in a response also that the answer was not found."""
@@ -243,7 +259,8 @@ _TERSE = 4
 
 def _is_bare(text: str) -> bool:
     """Is it so short that it is hardly a sentence?"""
-    return max(len(by_words(text).split()), len(content(text))) <= _BARE
+    words = by_words(text).split()
+    return len(words) <= _BARE and len(content(text)) <= _BARE
 
 
 def is_terse(reference: str) -> bool:

@@ -124,7 +124,8 @@ def consistent(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     value: dict[str, Any] = {}
     for key, item in pairs:
-        value[key] = None if key in value and value[key] != item else item
+        is_contradicted = key in value and value[key] != item
+        value[key] = None if is_contradicted else item
     return value
 
 
@@ -233,17 +234,22 @@ class Answers(_Form, extra="allow"):
     @property
     def by_number(self) -> dict[int, bool]:
         """Each statement's answer; of numbers that were not asked for, too."""
-        return {int(n): word == "yes" for n, word in (self.model_extra or {}).items()}
+        answers = self.model_extra or {}
+        return {int(number): word == "yes" for number, word in answers.items()}
 
 
 @lru_cache(maxsize=256)
 def answers_form(count: int) -> type[Answers]:
     """The form of the answers to statements 1 to ``count``."""
-    name, numbers = f"Answers{count}", [str(number) for number in range(1, count + 1)]
+    name = f"Answers{count}"
+    fields: dict[str, Any] = {}
+    for number in range(1, count + 1):
+        title = str(number)
+        fields[title] = {"enum": list(YES_NO), "title": title, "type": "string"}
     form: dict[str, Any] = {
         "additionalProperties": False,
-        "properties": {n: {"enum": list(YES_NO), "title": n, "type": "string"} for n in numbers},
-        "required": numbers,
+        "properties": fields,
+        "required": list(fields),
     }
 
     class Numbered(Answers, title=name, json_schema_extra=form):
@@ -295,7 +301,8 @@ def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
     parts: list[str] = []
     start = 0
     while len(text) - start > size:
-        end = _split_point(text, start + max(size // 2, overlap) + 1, start + size)
+        earliest = start + max(size // 2, overlap) + 1
+        end = _split_point(text, earliest, start + size)
         parts.append(text[start:end])
         start = end - overlap
     parts.append(text[start:])
@@ -305,8 +312,12 @@ def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
 def _split_point(text: str, earliest: int, latest: int) -> int:
     """The end of a paragraph, line, sentence or word in that range, or its very end."""
     for ends in _ENDS:
-        points = (text.rfind(end, max(earliest - len(end), 0), latest) + len(end) for end in ends)
-        best = max(points)
-        if earliest <= best <= latest:
+        best = max(_last_end(text, end, earliest, latest) for end in ends)
+        if earliest <= best:
             return best
     return latest
+
+
+def _last_end(text: str, mark: str, earliest: int, latest: int) -> int:
+    """The position behind the last such mark in that range; before it if there is none."""
+    return text.rfind(mark, max(earliest - len(mark), 0), latest) + len(mark)

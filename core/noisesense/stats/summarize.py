@@ -10,6 +10,7 @@ from math import fsum
 from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
+from noisesense.judging.claims import repetitions
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
 from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
@@ -73,6 +74,8 @@ class Summary(Record, BothModes[ModeSummary]):
         nothing_retrieved: scored samples for which nothing was retrieved, whatever was claimed.
             Where the definition counts only what comes from a chunk, they are in no figure below,
             and neither are those before, unless ``empty="zero"`` counts both as 0.
+        repeated_claims: response claims that say by words what an earlier one of their sample
+            says. They are in the verdicts that were given, and count.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
@@ -97,6 +100,7 @@ class Summary(Record, BothModes[ModeSummary]):
     failed: int
     nothing_claimed: int
     nothing_retrieved: int
+    repeated_claims: int
     partition: Partition
     from_chunks: Counts
     in_clusters: int
@@ -178,6 +182,9 @@ def _of_run(run: Summary) -> Iterator[str]:
             f"{run.open_cells:,} of the {run.needed_cells:,} verdicts that the scores need "
             f"({percent}) have no answer: where they decide a score, it is a range."
         )
+    if repeated := run.repeated_claims:
+        claims = counted(repeated, "claim")
+        yield f"The given verdicts repeat {claims} of the same answer by words; each counts."
     if 0 < run.in_clusters < run.scored:
         yield PARTLY_CLUSTERED
 
@@ -276,6 +283,7 @@ class Tally:
             needed, missing = cells_of(score) if measures else (0, 0)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
+            sums["repeated_claims"] += repetitions(c.text for c in score.verdicts.response_claims)
             self._samples[_Sample(result.cluster, outcomes, measures, score.lack)] += 1
         sums["samples"] += 1
         if result.usage is not NO_USAGE:
@@ -344,6 +352,7 @@ class Tally:
             failed=sums["samples"] - scored,
             nothing_claimed=lacking["nothing_claimed"],
             nothing_retrieved=lacking["nothing_retrieved"],
+            repeated_claims=sums["repeated_claims"],
             partition=_added(Partition, kinds),
             from_chunks=_added(Counts, from_chunks),
             in_clusters=in_clusters,
