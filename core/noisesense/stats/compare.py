@@ -11,18 +11,15 @@ from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import (
-    MIN_PAIRS,
     Interval,
     Resampling,
     covering,
-    decides_nothing,
-    difference_interval,
     effective_units,
     ends_of,
     few_units_interval,
-    least_seen,
     mean_range,
 )
+from noisesense.stats.paired import MIN_PAIRS, decides_nothing, difference_interval, least_seen
 from noisesense.stats.pairing import (
     MIN_PAIRED,
     Paired,
