@@ -60,8 +60,8 @@ from noisesense.stats.stability import Stability as Stability
 from noisesense.stats.stability import stability as stability
 from noisesense.stats.summarize import ModeSummary as ModeSummary
 from noisesense.stats.summarize import Summary as Summary
-from noisesense.stats.summarize import Tally as Tally
-from noisesense.stats.summarize import summarize as summarize
+from noisesense.stats.tally import Tally as Tally
+from noisesense.stats.tally import summarize as summarize
 from noisesense.verdicts.form import Cell as Cell
 from noisesense.verdicts.form import Matrices as Matrices
 from noisesense.verdicts.recording import SCHEMA_VERSION as SCHEMA_VERSION

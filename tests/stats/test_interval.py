@@ -21,18 +21,15 @@ from noisesense.stats.interval import (
     Resampling,
     bootstrap_interval,
     covering,
-    decides_nothing,
-    difference_interval,
     effective_units,
     estimate,
     few_units_interval,
     interval_text,
-    least_seen,
-    mean_error,
     mean_interval,
     ratio,
     units_of,
 )
+from noisesense.stats.paired import decides_nothing, difference_interval, least_seen, mean_error
 from noisesense.stats.resampling import Unit, resampled
 from support.simulated import POPULATIONS, Draw, Population
 
@@ -202,17 +199,6 @@ def test_few_units_by_numpy() -> None:
         assert end == pytest.approx(np.quantile(drawn[:, 0] / drawn[:, 1], p), abs=0.03)
 
 
-def test_a_figure_beside_moves_the_interval_and_its_error_widens_it() -> None:
-    units: Counter[Unit] = Counter({(0.0, 1.0): 8, (0.5, 1.0): 4})
-    alone, moved, wide = (
-        few_units_interval(units, HOW, (0.0, 1.0), beside)
-        for beside in ((0.0, 0.0), (0.25, 0.0), (0.25, 0.1))
-    )
-    assert moved[:2] == pytest.approx((alone.low + 0.25, alone.high + 0.25), abs=1e-12)
-    spread = [(each.high - each.low) / (2 * 1.96) for each in (alone, wide)]
-    assert spread[1] == pytest.approx(math.hypot(spread[0], 0.1), rel=0.1)
-
-
 def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
     low: Counter[Unit] = Counter({(0.0, 1.0): 20, (0.5, 1.0): 5})
     high: Counter[Unit] = Counter({(0.25, 1.0): 20, (0.5, 1.0): 5})
@@ -271,8 +257,8 @@ def test_the_low_end_is_the_greatest_of_smaller_differences(seed: int, most: int
         values.append((round(rng.gauss(0.1, 0.3) * size, 3), size))
     sizes = [size for _, size in values]
     kish = sum(sizes) ** 2 / sum(size**2 for size in sizes)
-    # Four fifths of the probability that all signs are alike are spent.
-    t = stats.t.ppf(1 - (0.025 - 0.8 * 2**-kish), kish - 1)
+    # The probability that all signs are alike is spent.
+    t = stats.t.ppf(1 - (0.025 - 2**-kish), kish - 1)
     found = difference_interval(Counter(values), HOW)
     mirrored = [(-value, size) for value, size in values]
     expected = (lowest_end(values, t), -lowest_end(mirrored, t))
@@ -320,7 +306,7 @@ def test_what_would_have_been_seen() -> None:
     """Of 20 pairs, half 0.1 and half -0.1: s = 0.1 √(20 / 19)."""
     units: Counter[Unit] = Counter({(0.1, 1.0): 10, (-0.1, 1.0): 10})
     error = 0.1 * math.sqrt(20 / 19) / math.sqrt(20)
-    errors = stats.t.ppf(1 - (0.025 - 0.8 * 2**-20), 19) + stats.t.ppf(0.8, 19)
+    errors = stats.t.ppf(1 - (0.025 - 2**-20), 19) + stats.t.ppf(0.8, 19)
     assert least_seen(units, HOW) == pytest.approx(errors * error, rel=1e-6)
 
 

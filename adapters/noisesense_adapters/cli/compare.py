@@ -12,7 +12,7 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category
 from noisesense.stats.compare import Figure, FigureComparison, SampleChange
 from noisesense.stats.gate import MAX_UNDEFINED
-from noisesense.stats.interval import MIN_PAIRS
+from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output

@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 from noisesense.errors import InputError, NoiseSenseError, describe, located
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import Choices, Result, ResultLine
-from noisesense.verdicts.form import light_line
+from noisesense.verdicts.form import LightSample, light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.promptfoo import (
@@ -76,7 +76,7 @@ def read_rows(
             a column, a dotted path into a column of objects, or a function of the row.
         verdicts: whether to read the verdicts in the file.
         texts: whether samples are needed. Without them, recordings are read faster, and a line
-            without an id is named by its place.
+            without an id is named by a hash of its texts.
         split_contexts: the separator of chunks in a cell that is not a list.
         provider: of Promptfoo's results, whose; see `noisesense_adapters.datasets.promptfoo`.
 
@@ -246,16 +246,23 @@ def read_line(row: Mapping[str, Any], place: str) -> Row:
 def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
     """Read a line of a recording or of results, faster, and without the texts if it is plain.
 
-    Without an id it is named by the key of its texts or, unless ``keyed``, by its place.
+    Without an id it is named by the key of its texts or, unless ``keyed``, by a quick hash of
+    them, which is another one in each process; without texts by its place.
     """
     line = light_line(content) if type(content) in (bytes, dict) else None
     if line is not None:
         name = line.id
         if name is None:
-            name = line.sample.key if keyed and line.sample else place
+            name = _name(line.sample, place, keyed=keyed)
         return Row(place, name, line.cluster, None, line.verdicts)
     raw = Raw(place, files.json_value(content) if type(content) is bytes else content)
     return _row(raw, read_line, {}, verdicts=True)
+
+
+def _name(sample: LightSample | None, place: str, *, keyed: bool) -> str:
+    if sample is None:
+        return place
+    return sample.key if keyed else f"{hash(sample.texts) % 2**64:064x}"
 
 
 def _read_checked(row: Mapping[str, Any], place: str) -> Row:

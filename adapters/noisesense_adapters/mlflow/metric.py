@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -228,7 +229,7 @@ def _as_scored(result: Result) -> dict[str, Any]:
     """What `run_summary` scores again: the verdicts without their texts."""
     score: Any = result.score
     choices = {name: getattr(score, name) for name in ("definition", "empty", "undetermined")}
-    return {**choices, "verdicts": score.verdicts.to_matrices()}
+    return {**choices, "verdicts": score.verdicts.to_matrices(), "echoes": result.echoes}
 
 
 def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
@@ -246,16 +247,20 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
         InputError: the run has no feedback of that scorer.
     """
     results: list[Result] = []
+    echoes = 0
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         for assessment in trace.info.assessments or ():
             metadata: Mapping[str, str] = assessment.metadata or {}
             if assessment.name == name and assessment.error is not None:
                 results.append(Result(trace.info.trace_id, error=assessment.error.error_message))
             elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-                results.append(_result(trace.info.trace_id, json.loads(metadata[_SCORED])))
+                known = json.loads(metadata[_SCORED])
+                echoes += known.pop("echoes")
+                results.append(_result(trace.info.trace_id, known))
     if not results:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
-    return summarize(results)
+    # Without their texts the results do not know.
+    return replace(summarize(results), echoes=echoes)
 
 
 def _result(trace: str, given: dict[str, Any]) -> Result:

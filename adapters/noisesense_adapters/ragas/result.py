@@ -17,7 +17,7 @@ from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score, Status
 from noisesense.scoring.scoring import score as make_score
 from noisesense.stats.summarize import Summary
-from noisesense.stats.summarize import summarize as summarize_results
+from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.rows import mean_of
 from noisesense_adapters.ragas.sample import row_trace

@@ -140,6 +140,15 @@ class Result(Struct, frozen=True):
             expected = "a score, or an error that says why there is none"
             raise InputError(expected, got, where=f"result {self.id!r}")
 
+    @property
+    def echoes(self) -> bool:
+        """Is the response the reference? Where their texts are not known, by their claims."""
+        if self.score is None:
+            return False
+        if self.sample is None:
+            return self.score.echoes
+        return self.sample.response.strip() == self.sample.reference.strip()
+
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
         line: dict[str, Any] = {"id": self.id}

@@ -11,18 +11,15 @@ from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import (
-    MIN_PAIRS,
     Interval,
     Resampling,
     covering,
-    decides_nothing,
-    difference_interval,
     effective_units,
     ends_of,
     few_units_interval,
-    least_seen,
     mean_range,
 )
+from noisesense.stats.paired import MIN_PAIRS, decides_nothing, difference_interval, least_seen
 from noisesense.stats.pairing import (
     MIN_PAIRED,
     Paired,
@@ -33,7 +30,13 @@ from noisesense.stats.pairing import (
     same_texts,
 )
 from noisesense.stats.resampling import Units, total
-from noisesense.stats.summarize import FEW_UNITS, PARTLY_CLUSTERED, counted
+from noisesense.stats.summarize import (
+    FEW_UNITS,
+    PARTLY_CLUSTERED,
+    are_echoes,
+    counted,
+    echo_of,
+)
 
 Decision = Literal["better", "worse", "same", "undecided"]
 
@@ -286,6 +289,8 @@ def compare(
             *_of_clusters(scored, clusters),
             *_of_units(paired, figures.values(), clusters),
             *_judged_otherwise(scored, changes),
+            *_echoes("A", [each.x for each in scored]),
+            *_echoes("B", [each.y for each in scored]),
         ),
     )
 
@@ -478,6 +483,12 @@ def _of_units(
             yield f"{each.figure}: {units}; fewer than {MIN_PAIRS} decide nothing."
         else:
             yield f"{each.figure}: {units}; only large differences can be decided."
+
+
+def _echoes(run: str, results: Sequence[Result]) -> Iterator[str]:
+    echoes = sum(each.echoes for each in results)
+    if are_echoes(echoes, len(results)):
+        yield f"{run}: {echo_of(echoes, len(results))}"
 
 
 def _judged_otherwise(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:

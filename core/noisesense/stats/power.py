@@ -11,15 +11,8 @@ from noisesense.scoring.definitions import modes_of
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.compare import Figure, value_of
-from noisesense.stats.interval import (
-    POWER,
-    Resampling,
-    decides_nothing,
-    effective_units,
-    ends_of,
-    errors_seen,
-    mean_error,
-)
+from noisesense.stats.interval import Resampling, effective_units, ends_of
+from noisesense.stats.paired import POWER, decides_nothing, errors_seen, mean_error
 from noisesense.stats.pairing import MIN_PAIRED, pair
 
 
