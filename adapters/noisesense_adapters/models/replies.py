@@ -208,15 +208,20 @@ def _object(text: str) -> object:
     raise UnreadableError("it holds no complete JSON object")
 
 
-_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)(?=[\s*_\"'`)]*(?:[.,:;!]|\Z|\n))")
+_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)[\s*_\"'`).,:;!]*")
+# Small models say the word, and then what it answers, in eight tokens or less.
+_RESTATED = {
+    "yes": re.compile(r"the statement is (?:true|correct)\b"),
+    "no": re.compile(r"the statement is (?:not (?:entirely )?true|false|incorrect)\b"),
+}
 _TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
+_TAKEN_BACK |= {"true", "false", "not"}
 
 
 def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
-    """Which of the words a plain reply is: the word alone, or a sentence that begins with it.
+    """Which of the words a plain reply is: the word alone, or with the statement judged again.
 
-    A reply of a few tokens often breaks off in the sentence behind the word ("No. The text does
-    not say"). One that names two of the words, or takes the first back, is none.
+    What else begins with the word may take it back, or be no answer ("No, I can't assist").
 
     Raises:
         ReplyError: it is none of the words.
@@ -224,15 +229,25 @@ def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
     problem = f"it is none of {', '.join(words)}"
     try:
         answer = answer_in(text).casefold()
-        said = re.findall(r"\w+", answer)
-        named = [word for word in words if word.casefold() in said]
-        sentence = _WORD_FIRST.match(answer)
-        alone = sentence and [sentence[1]] == [word.casefold() for word in named]
-        if alone and _TAKEN_BACK.isdisjoint(said):
+        first = _WORD_FIRST.match(answer)
+        named = [word for word in words if first and first[1] == word.casefold()]
+        if first and named and _adds_nothing(answer[first.end() :], first[1], words):
             return named[0]
     except UnreadableError as error:
         problem = str(error)
     raise ReplyError(f"the reply is no answer: {problem}", usage)
+
+
+def _adds_nothing(rest: str, word: str, words: Sequence[str]) -> bool:
+    """Is there nothing behind the word, or only what it says again?"""
+    if not rest:
+        return True
+    again = _RESTATED[word].match(rest) if word in _RESTATED else None
+    if again is None:
+        return False
+    others = {each.casefold() for each in words}
+    said = re.findall(r"\w+", rest[again.end() :])
+    return (_TAKEN_BACK | others).isdisjoint(said)
 
 
 def share_of_first(tokens: object, words: Sequence[str]) -> float | None:

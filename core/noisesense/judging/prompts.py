@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -130,14 +131,16 @@ def consistent(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 YES_NO = ("yes", "no")
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _WORDS = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 
 
 def _as_word(value: Any) -> Any:
+    """Numbers are no answers: models echo a statement's number, or rate it from 1 to 5."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, str):
         return _WORDS.get(value.strip(" \t\r\n.\"'*").lower(), value)
-    if isinstance(value, (bool, int, float)) and value in (0, 1):
-        return "yes" if value else "no"
     return value
 
 
@@ -149,9 +152,12 @@ F = TypeVar("F", bound="_Form")
 
 
 class _Form(BaseModel):
-    """A reply. Forms may say their ``max_tokens``, see `noisesense.StructuredLLM`."""
+    """A reply, and nothing beside it: another field may take it back, as an error or a correction.
 
-    model_config = ConfigDict(frozen=True, json_schema_extra={"additionalProperties": False})
+    Forms may say their ``max_tokens``, see `noisesense.StructuredLLM`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def model_validate_json(cls: type[F], json_data: str | bytes | bytearray, **kwargs: Any) -> F:
@@ -213,19 +219,21 @@ class ChosenAnswer(Answer):
 class Answers(_Form, extra="allow"):
     """Answers by the numbers of the statements; `answers_form` makes the form of so many.
 
-    A number without a yes or no has no answer, and spoils no other.
+    A number without a yes or no has no answer, and spoils no other. A key that is no number, or
+    another spelling of one, spoils the reply.
     """
 
     @model_validator(mode="before")
     @classmethod
     def _answers_alone(cls, value: Any) -> Any:
-        """What else a reply holds is not kept: it could be too deep to be written again."""
         if not isinstance(value, dict):
             return value
         answers: dict[str, str] = {}
         for number, said in cast("dict[str, Any]", value).items():
+            if not _NUMBER.fullmatch(number):
+                raise ValueError("something beside the statements' numbers")
             word = _as_word(said)
-            if word in YES_NO and number.isdecimal() and len(number) < 10:
+            if word in YES_NO:
                 answers[number] = word
         if not answers:
             raise ValueError("no statement's number with yes or no")
