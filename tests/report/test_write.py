@@ -22,7 +22,7 @@ from noisesense import (
     trust,
 )
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.evaluate.wording import ablation_sentences
+from noisesense_adapters.evaluate.ablation_wording import ablation_sentences
 from noisesense_adapters.report import write_png, write_report
 from support.ablation_world import Mind, repeating, run_of
 from support.hostile_run import hostile_run

@@ -19,11 +19,10 @@ from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
+from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import (
     Caused,
-    ablation_sentences,
-    ablation_tables,
     headline,
     offender_sentences,
     trust_sentence,
