@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hin
 import click
 
 from noisesense.errors import NoiseSenseError
+from noisesense_adapters.extras import needs_extra
 
 COUNT = click.IntRange(min=0)
 """The type of an option that says how many are shown."""
@@ -132,7 +133,8 @@ class _Lazy(click.Group):
         if home is None:
             return super().get_command(ctx, cmd_name)
         module, _, kind = home.partition(":")
-        loaded = import_module(f"noisesense_adapters.cli.{module}")
+        with needs_extra("cli", "rich"):
+            loaded = import_module(f"noisesense_adapters.cli.{module}")
         return _command(cmd_name, getattr(loaded, kind))
 
 
