@@ -34,7 +34,7 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
             f"At each step of more distractors {found.trend} of a response's claims are not "
             f"supported by the reference, in percentage points: {', '.join(steps)}."
         )
-    yield from (f"Left out: {count} {reason}." for reason, count in found.left_out.items())
+    yield from (f"Left out ({count}): {reason}." for reason, count in found.left_out.items())
 
 
 def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:

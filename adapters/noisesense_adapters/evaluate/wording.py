@@ -112,24 +112,33 @@ def trust_sentence(found: Trust) -> str:
         f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
         for mode, mean in found.means.items()
     ]
-    errors = [
-        f"{_rate(each.false_yes)} false yes and {_rate(each.false_no)} false no {_WHERE[kind]}"
-        for kind, each in found.cells.items()
-        if each.counts.compared
-    ]
-    said = f"{found.judge} has {', '.join(errors)} ({found.compared:,} labeled verdicts)."
-    return "; ".join([*means, said]) if means else said
+    errors: list[str] = []
+    for kind, each in found.cells.items():
+        if each.counts.compared:
+            errors.append(
+                f"of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]} it finds "
+                f"{_rate(each.false_yes)} there, and of those that they do find it misses "
+                f"{_rate(each.false_no)}"
+            )
+    labels = counted(found.compared, "labeled verdict")
+    said = f"{found.judge}, by {labels}: {'; '.join(errors)}."
+    return "; ".join([*means, said])
 
 
-_WHERE: dict[CellKind, str] = {
-    "correct": "in claims against the reference",
-    "response": "in response claims against chunks",
-    "reference": "in reference claims against chunks",
+_CLAIMS: dict[CellKind, str] = {
+    "correct": "claims",
+    "response": "response claims",
+    "reference": "reference claims",
+}
+_PLACES: dict[CellKind, str] = {
+    "correct": "in the reference",
+    "response": "in a chunk",
+    "reference": "in a chunk",
 }
 
 
 def _rate(rate: Rate) -> str:
     if rate.value is None:
-        return "an unknown share of"
+        return "an unknown share"
     between = f" ({interval_text(rate.interval, percent=True)})" if rate.interval else ""
     return f"{rate.value:.1%}{between}"
