@@ -19,8 +19,9 @@ from noisesense.scoring.outcomes import extent
 from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined, check_empty, check_undetermined
 from noisesense.stats.interval import interval_text
-from noisesense_adapters.evaluate.inputs import Column, Places, Usual
+from noisesense_adapters.evaluate.inputs import Column
 from noisesense_adapters.evaluate.judges import given_judge, judge_over, unasked
+from noisesense_adapters.evaluate.places import Places, Usual
 
 Modes = Literal["relevant", "irrelevant", "both"]
 

@@ -15,7 +15,8 @@ from noisesense_adapters.evaluate.evaluator import (
     mean_of,
     rows_of,
 )
-from noisesense_adapters.evaluate.inputs import paths, plain
+from noisesense_adapters.evaluate.inputs import plain
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 
@@ -31,9 +32,9 @@ Evaluator = Callable[..., Awaitable[list[Evaluation]]]
 RunEvaluator = Callable[..., list[Evaluation]]
 
 _USUAL = {
-    "response": (*paths("output", "answer response output"), "output"),
+    "response": (*paths("output", ANSWERS), "output"),
     "reference": (*paths("expected_output", "answer reference response"), "expected_output"),
-    "contexts": paths("output metadata", "contexts context documents"),
+    "contexts": paths("output output.output output.answer metadata", CONTEXTS),
     "user_input": (*paths("input", "question input query"), "input"),
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
