@@ -91,14 +91,14 @@ def read_rows(
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     first, rows = _raw_rows(path, provider)
     read = _reader(path, first, columns, verdicts=verdicts)
+    if split_contexts is not None and isinstance(read, ColumnReader):
+        read = replace(read, separator=split_contexts)
+        rows = _with_separator(rows, read, path)
     if columns:
         _check_first(map(partial(_row, read=read, columns=columns, verdicts=verdicts), first))
     are_lines = read is read_line and path.suffix.lower() in files.LINES
     if are_lines and verdicts and not (texts or columns):
         return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
-    if split_contexts is not None and isinstance(read, ColumnReader):
-        read = replace(read, separator=split_contexts)
-        rows = _with_separator(rows, read, path)
     return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
 
 
@@ -181,9 +181,8 @@ def _reader(
     mapped = {name: column for name, column in columns.items() if name not in _NAMES}
     if not mapped and (reader := _known_reader(path, objects, verdicts=verdicts)):
         return reader
-    names = dict.fromkeys(name for row in objects for name in row)
     with located(str(path)):
-        return recognize(names, mapped)
+        return recognize(objects, mapped)
 
 
 def _known_reader(path: Path, rows: list[dict[str, Any]], *, verdicts: bool) -> Read | None:

@@ -114,7 +114,11 @@ def _watched_model(llm: Any) -> Any:
     watched = copy.copy(llm)
     load = getattr(llm, "load_model", None)
     if load is not None:
-        watched.load_model = lambda *given, **options: _Watched(load(*given, **options))
+
+        def load_watched(*given: Any, **options: Any) -> _Watched:
+            return _Watched(load(*given, **options))
+
+        watched.load_model = load_watched
     return watched
 
 

@@ -26,8 +26,9 @@ from noisesense import score as scored
 from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
+from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.inputs import chunks_of, paths
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -76,10 +77,13 @@ def bridge(model: object) -> StructuredLLM:
 
 
 _USUAL = {
-    "response": (*paths("outputs", "response answer output"), "outputs"),
+    "response": (*paths("outputs", ANSWERS), "outputs"),
     # MLflow's other expectations are facts and guidelines: no part of the reference.
     "reference": ("expectations.expected_response",),
-    "contexts": ("retrieved", *paths("outputs inputs", "contexts retrieved_contexts documents")),
+    "contexts": (
+        "retrieved",
+        *paths("outputs outputs.output outputs.answer inputs", CONTEXTS),
+    ),
     "user_input": (*paths("inputs", "question query input"), "inputs"),
     "chunk_labels": ("expectations.chunk_labels",),
     "verdicts": ("expectations.verdicts",),

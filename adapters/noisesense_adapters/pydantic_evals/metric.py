@@ -16,7 +16,8 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.evaluate.inputs import Column, as_object, paths
+from noisesense_adapters.evaluate.inputs import Column, as_object
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
@@ -81,7 +82,7 @@ class PydanticAILLM(Bridge):
 
 _ATTRIBUTE = "noise_sensitivity"
 _USUAL = {
-    "response": (*paths("output", "answer response output"), "output"),
+    "response": (*paths("output", ANSWERS), "output"),
     "reference": (
         *paths("expected_output", "answer response"),
         "expected_output",
@@ -89,7 +90,7 @@ _USUAL = {
     ),
     "contexts": (
         *paths("attributes", "retrieved_contexts contexts"),
-        *paths("output metadata", "contexts retrieved_contexts documents"),
+        *paths("output output.output output.answer metadata", CONTEXTS),
     ),
     "user_input": (*paths("inputs", "question query"), "inputs"),
     "chunk_labels": ("metadata.chunk_labels",),

@@ -105,8 +105,9 @@ class RagasLLM(Bridge):
         self._llm = llm
         if self._cache is not None:
             self._llm = copy.copy(llm)
+            attributes: dict[str, Any] = vars(self._llm)
             for method in _CACHING:
-                vars(self._llm).pop(method, None)
+                attributes.pop(method, None)
         if isinstance(llm, LangchainLLMWrapper):
             self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01

@@ -1,0 +1,102 @@
+"""The answer, the reference and the question, out of what holds them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, cast
+
+from noisesense.errors import InputError, describe
+from noisesense_adapters.evaluate.chunks import LISTS, texts_of
+from noisesense_adapters.evaluate.inputs import as_list, as_object, normal, opened, parsed, plain
+
+ANSWERS = (
+    *("answer", "response", "output", "generation", "result", "actual_output", "completion"),
+    *("final_answer", "replies", "messages", "text", "content"),
+)
+"""Where an object has its answer: of LangChain, LangGraph, Haystack, DeepEval, chat models."""
+_REFERENCES = (*ANSWERS, "reference", "ground_truth", "expected_output", "expected_response")
+_QUESTIONS = ("question", "query", "user_input", "input", "messages", "text", "content")
+
+_LIST_NAMES = "|".join(path for path, *_ in LISTS if "." not in path)
+_CUT_OFF = re.compile(rf"(?:```\w*\s*)?\{{.*[\"'](?:{_LIST_NAMES})[\"']\s*:\s*\[", re.DOTALL)
+
+
+def answer_of(value: Any) -> Any:
+    """The text of an answer, also where an object holds it, or a text holds that object.
+
+    Raises:
+        InputError: an object without an answer, or a text that holds one with contexts.
+    """
+    found: object = opened(value)
+    if not isinstance(found, dict):
+        if isinstance(value, str) and _CUT_OFF.match(value.lstrip()):
+            expected = "an answer, or a whole object with one"
+            hint = "contexts stand in this answer; was it cut off?"
+            raise InputError(expected, describe(value), hint=hint)
+        return found
+    text = _held(cast("object", found), ANSWERS)
+    if text is not None:
+        return text
+    fields = as_object(cast("object", found))
+    lists = [path for path, *_ in LISTS if isinstance(fields.get(path), list)]
+    if isinstance(value, str) and not lists:
+        return value  # an answer that is itself a piece of JSON
+    names = ", ".join(map(repr, fields)) or "an empty object"
+    raise InputError(f"the answer as {', '.join(map(repr, ANSWERS[:4]))} or so", f"only {names}")
+
+
+def reference_of(value: Any) -> Any:
+    """The text of a reference. Of a list of answers any is right: they become one text.
+
+    A number becomes a text. What cannot be a reference stays as it is.
+    """
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = _listed(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    found = plain(opened(value))
+    if isinstance(found, dict):
+        held = _held(cast("object", found), _REFERENCES)
+        return value if held is None else held
+    if not isinstance(found, list):
+        return value
+    answers = [reference_of(item) for item in as_list(cast("object", found))]
+    answers = [item for item in answers if item not in ("", None)]
+    if not texts_of(answers):
+        return value
+    return "\nor: ".join(dict.fromkeys(answers))
+
+
+def _listed(text: str) -> Any:
+    """The list of texts that a cell holds, or the text."""
+    try:
+        found: object = parsed(text)
+    except InputError:
+        return text
+    return cast("object", found) if isinstance(found, list) else text
+
+
+def question_of(value: Any) -> Any:
+    """The text of a question, also where an object holds it; an empty one of anything else."""
+    found = plain(opened(value))
+    if isinstance(found, dict):
+        held = _held(cast("object", found), _QUESTIONS)
+        return held if isinstance(held, str) else json.dumps(found, default=str)
+    return found if isinstance(found, str) else ""
+
+
+def _held(value: object, names: tuple[str, ...]) -> str | None:
+    """The text under the first of the names that has one, at any depth."""
+    fields = {normal(name): item for name, item in as_object(value).items()}
+    for name in names:
+        item = opened(fields.get(normal(name)))
+        if isinstance(item, list):
+            items = cast("list[object]", item)
+            # The last message, the only reply, or the parts of a message.
+            item = plain(items[-1]) if items else None
+        if isinstance(item, dict):
+            item = _held(cast("object", item), names)
+        if isinstance(item, str) and item.strip():
+            return item
+    return None
