@@ -105,7 +105,7 @@ class RagasLLM(Bridge):
         self._llm = llm
         if self._cache is not None:
             self._llm = copy.copy(llm)
-            attributes: dict[str, Any] = vars(self._llm)
+            attributes = cast("dict[str, Any]", vars(self._llm))
             for method in _CACHING:
                 attributes.pop(method, None)
         if isinstance(llm, LangchainLLMWrapper):
