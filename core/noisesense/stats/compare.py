@@ -6,10 +6,11 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode, modes_of
+from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
 from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
+from noisesense.stats.changes import SampleChange, by_size, sample_change
 from noisesense.stats.interval import (
     Interval,
     Resampling,
@@ -26,7 +27,6 @@ from noisesense.stats.pairing import (
     PairedBy,
     pair,
     question_of,
-    same_claims,
     same_texts,
 )
 from noisesense.stats.resampling import Units, total
@@ -94,40 +94,6 @@ class FigureComparison(Record):
         if self.interval is None:
             return True
         return decides_nothing(self.effective, (1 - self.interval.confidence) / 2)
-
-
-class ClaimChange(NamedTuple):
-    """A claim whose kind is another in B; None: the claim is not in that version's response."""
-
-    text: str
-    before: Category | None
-    after: Category | None
-
-
-@dataclass(frozen=True)
-class SampleChange(Record):
-    """A sample that is another in B: a value that changed for certain, or claims that did.
-
-    Attributes:
-        id: A's name for it.
-        a: A's value in each mode; None where it is undefined.
-        b: B's.
-        claims: those that changed (or whose verdicts went missing), those in both versions first.
-    """
-
-    id: str
-    a: dict[Mode, Range | None]
-    b: dict[Mode, Range | None]
-    claims: tuple[ClaimChange, ...]
-
-    def apart(self, mode: Mode) -> float:
-        """How far the values are apart whichever way the open verdicts fall; 0 if one is None."""
-        a, b = self.a[mode], self.b[mode]
-        return b.minus(a).absolute.low if a and b else 0.0
-
-    def changed(self, mode: Mode) -> bool:
-        """Did the value change, whichever way the open verdicts fall?"""
-        return self.apart(mode) > 0 or (self.a[mode] is None) != (self.b[mode] is None)
 
 
 @dataclass(frozen=True)
@@ -254,34 +220,31 @@ def compare(
     check_scored_alike((*first, *second), "A, B")
     scored: list[_Pair] = []
     failed: list[str] = []
+    changes: list[SampleChange] = []
     for x, y in paired.pairs:
-        if x.score and y.score:
-            scored.append(_Pair(x, y, x.score, y.score))
-        else:
+        if x.score is None or y.score is None:
             failed.append(x.id)
-    definition = scored[0].a.definition if scored else None
+            continue
+        scored.append(_Pair(x, y, x.score, y.score))
+        change = sample_change(x.id, x.score, y.score)
+        if change is not None:
+            changes.append(change)
     clusters = _clusters(scored, paired.by)
-    units = range(len(scored)) if clusters is None else clusters
-    figures: dict[Figure, FigureComparison] = {}
-    if definition is not None:
-        chosen: tuple[Figure, ...] = (*modes_of(definition), "any", "correct")
-        for figure in chosen:
-            figures[figure] = _figure(figure, scored, units, resampling, margin)
-    changes = _changes(scored)
+    figures = _figures(scored, clusters, resampling, margin)
     return Comparison(
-        definition=definition,
+        definition=scored[0].a.definition if scored else None,
         paired_by=paired.by,
         pairs=len(paired.pairs),
         only_a=paired.only_a,
         only_b=paired.only_b,
         failed=tuple(failed),
-        undefined_in_a=tuple(p.x.id for p in scored if _lacks(p.a, p.b)),
-        undefined_in_b=tuple(p.x.id for p in scored if _lacks(p.b, p.a)),
+        undefined_in_a=_undefined([(each.x.id, each.a, each.b) for each in scored]),
+        undefined_in_b=_undefined([(each.x.id, each.b, each.a) for each in scored]),
         relevant=figures.get("relevant"),
         irrelevant=figures.get("irrelevant"),
         any=figures.get("any"),
         correct=figures.get("correct"),
-        changes=changes,
+        changes=by_size(changes),
         clusters=None if clusters is None else len({*clusters}),
         margin=margin,
         warnings=(
@@ -307,9 +270,13 @@ def _clusters(pairs: Sequence[_Pair], by: PairedBy) -> Sequence[Hashable] | None
     return None
 
 
-def _lacks(score: Score, other: Score) -> bool:
-    """Has it nothing to measure in a mode in which the other has something?"""
-    return not {*other.measures} <= {*score.measures}
+def _undefined(pairs: Iterable[tuple[str, Score, Score]]) -> tuple[str, ...]:
+    """The samples with nothing to measure in a mode in which the other version has something."""
+    names: list[str] = []
+    for name, score, other in pairs:
+        if not {*other.measures} <= {*score.measures}:
+            names.append(name)
+    return tuple(names)
 
 
 def value_of(figure: Figure, score: Score) -> Range | None:
@@ -325,52 +292,80 @@ def value_of(figure: Figure, score: Score) -> Range | None:
     return score.bounds(figure)
 
 
-def _figure(
-    figure: Figure,
+def _figures(
     pairs: Sequence[_Pair],
-    units: Sequence[Hashable],
+    clusters: Sequence[Hashable] | None,
     resampling: Resampling,
     margin: float,
-) -> FigureComparison:
-    before: list[Range] = []
-    after: list[Range] = []
-    worsening: list[tuple[Hashable, Range]] = []
-    undetermined = 0
+) -> dict[Figure, FigureComparison]:
+    if not pairs:
+        return {}
+    units = range(len(pairs)) if clusters is None else clusters
+    chosen: tuple[Figure, ...] = (*modes_of(pairs[0].a.definition), "any", "correct")
+    figures: dict[Figure, FigureComparison] = {}
+    for figure in chosen:
+        values = _values(figure, pairs, units)
+        figures[figure] = values.compared(figure, len(pairs), resampling, margin)
+    return figures
+
+
+class _Values(NamedTuple):
+    """The values of the pairs in which both versions have something to measure.
+
+    Attributes:
+        before: of A.
+        after: of B.
+        units: what each pair shares with others.
+    """
+
+    before: list[Range]
+    after: list[Range]
+    units: list[Hashable]
+
+    def compared(
+        self, figure: Figure, pairs: int, resampling: Resampling, margin: float
+    ) -> FigureComparison:
+        """The figure over them; ``pairs`` are scored."""
+        mean_a = mean_range(self.before)
+        higher_is_better = figure == "correct"
+        limit = 1.0
+        if higher_is_better and mean_a is not None:
+            limit = max(1.0, *(value.high for value in (*self.before, *self.after)))
+            margin *= mean_a.high
+        both = list(zip(self.before, self.after, strict=True))
+        worsening = [a.minus(b) if higher_is_better else b.minus(a) for a, b in both]
+        units = ends_of(list(zip(self.units, worsening, strict=True)))
+        test = _Test(units, resampling, margin, limit)
+        interval = test.interval
+        if higher_is_better and interval is not None:
+            interval = interval._replace(low=-interval.high, high=-interval.low)
+        return FigureComparison(
+            figure=figure,
+            pairs=len(both),
+            effective=test.effective,
+            undetermined=sum(a.value is None or b.value is None for a, b in both),
+            undefined=pairs - len(both),
+            mean_a=mean_a,
+            mean_b=mean_range(self.after),
+            difference=mean_range([b.minus(a) for a, b in both]),
+            interval=interval,
+            margin=margin,
+            decision=test.decision,
+            left_open=test.left_open,
+            seen=test.seen,
+        )
+
+
+def _values(figure: Figure, pairs: Sequence[_Pair], units: Sequence[Hashable]) -> _Values:
+    values = _Values([], [], [])
     for each, unit in zip(pairs, units, strict=True):
         a = value_of(figure, each.a)
         b = value_of(figure, each.b)
-        if a is None or b is None:
-            continue
-        before.append(a)
-        after.append(b)
-        worsening.append((unit, a.minus(b) if figure == "correct" else b.minus(a)))
-        undetermined += a.value is None or b.value is None
-    mean_a = mean_range(before)
-    limit = 1.0
-    if figure == "correct" and mean_a is not None:
-        limit = max(1.0, *(value.high for value in (*before, *after)))
-        margin *= mean_a.high
-    test = _Test(ends_of(worsening), resampling, margin, limit)
-    interval = test.interval
-    difference = mean_range([change for _, change in worsening])
-    if figure == "correct" and difference is not None:
-        difference = Range(0.0 - difference.high, 0.0 - difference.low)
-        interval = interval and interval._replace(low=-interval.high, high=-interval.low)
-    return FigureComparison(
-        figure=figure,
-        pairs=len(worsening),
-        effective=test.effective,
-        undetermined=undetermined,
-        undefined=len(pairs) - len(worsening),
-        mean_a=mean_a,
-        mean_b=mean_range(after),
-        difference=difference,
-        interval=interval,
-        margin=margin,
-        decision=test.decision,
-        left_open=test.left_open,
-        seen=test.seen,
-    )
+        if a is not None and b is not None:
+            values.before.append(a)
+            values.after.append(b)
+            values.units.append(unit)
+    return values
 
 
 class _Test:
@@ -426,30 +421,6 @@ class _Test:
             return None
         low, high = (total(end) for end in self._ends)
         return self._margin + scatter + (high[0] - low[0]) / low[1]
-
-
-def _changes(scored: Sequence[_Pair]) -> tuple[SampleChange, ...]:
-    changes: list[SampleChange] = []
-    for x, _, one, other in scored:
-        before, after = one.claims, other.claims
-        found = same_claims([c.text for c in before], [c.text for c in after])
-        taken = {*found.values()}
-        both = [
-            ClaimChange(before[i].text, before[i].category, after[j].category)
-            for i, j in found.items()
-        ]
-        gone = [ClaimChange(c.text, c.category, None) for c in before if c.index not in found]
-        new = [ClaimChange(c.text, None, c.category) for c in after if c.index not in taken]
-        claims = tuple(each for each in (*both, *gone, *new) if each.before != each.after)
-        change = SampleChange(x.id, _bounds(one), _bounds(other), claims)
-        if claims or any(change.changed(mode) for mode in MODES):
-            changes.append(change)
-    changes.sort(key=lambda c: (-max(map(c.apart, MODES)), -len(c.claims), c.id))
-    return tuple(changes)
-
-
-def _bounds(score: Score) -> dict[Mode, Range | None]:
-    return {mode: score.bounds(mode) for mode in MODES}
 
 
 def _of_clusters(pairs: Sequence[_Pair], clusters: Sequence[Hashable] | None) -> Iterator[str]:
