@@ -11,7 +11,7 @@ from noisesense import Comparison, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category
 from noisesense.stats.changes import SampleChange
-from noisesense.stats.compare import Figure, FigureComparison
+from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import MAX_UNDEFINED
 from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
