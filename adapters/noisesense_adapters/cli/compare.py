@@ -10,7 +10,8 @@ from typing import cast, get_args
 from noisesense import Comparison, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category
-from noisesense.stats.compare import Figure, FigureComparison, SampleChange
+from noisesense.stats.changes import SampleChange
+from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import MAX_UNDEFINED
 from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
