@@ -234,8 +234,10 @@ _RESTATED = {
     "yes": re.compile(r"the statement is (?:true|correct)\b"),
     "no": re.compile(r"the statement is (?:not (?:entirely )?true|false|incorrect)\b"),
 }
-_TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
-_TAKEN_BACK |= {"true", "false", "not"}
+_TAKEN_BACK = {
+    *("wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"),
+    *("true", "false", "not"),
+}
 
 
 def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
