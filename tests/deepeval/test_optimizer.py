@@ -211,7 +211,7 @@ def test_the_robustness_is_counted() -> None:
 def test_a_metric_of_robustness_can_be_pickled() -> None:
     """Its class is made at run time, which another process does not find by its name."""
     metric = NoiseRobustnessMetric(0.7, mode="irrelevant", definition="paper")
-    copied = pickle.loads(pickle.dumps(metric))  # noqa: S301 - our own
+    copied = pickle.loads(pickle.dumps(metric))
     assert type(copied) is type(metric)
     assert copied.threshold == 0.7
     assert copied.__name__ == "Noise Robustness (irrelevant, paper)"
