@@ -87,6 +87,10 @@ SCHEMAS = (
     Schema("pydantic-evals", "output", "expected_output", "documents", "inputs"),
     Schema("openevals", "outputs", "reference_outputs", "context", "inputs"),
     Schema("LangChain", "result", "ground_truth", "source_documents", "query"),
+    Schema(
+        *("Phoenix", "attributes.output.value", "reference", "attributes.retrieval.documents"),
+        "attributes.input.value",
+    ),
     Schema("LlamaIndex", "response", "reference_answer", "source_nodes", "query"),
 )
 """The known columns, whatever their case. A table may have columns of several frameworks."""

@@ -161,7 +161,9 @@ def found_at(value: Any, path: str) -> Any:
 def plain(value: Any) -> Any:
     """Pydantic models and dataclasses, at any depth, as dicts and lists."""
     if hasattr(value, "model_dump"):
-        return plain(value.model_dump())
+        dumped = value.model_dump()
+        # DeepEval's contexts dump themselves as one text, with their source before it.
+        return plain(dumped if isinstance(dumped, dict) else vars(value))
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
