@@ -63,6 +63,12 @@ class Caused(NamedTuple):
     gone: Range
 
 
+def guiltiest(caused: Iterable[Caused]) -> Caused | None:
+    """The document that most claims go with; None if none goes for certain."""
+    guilty = [each for each in caused if each.gone.low > 0]
+    return max(guilty, key=lambda each: each.gone.low, default=None)
+
+
 def document_name(document: str, width: int = 60) -> str:
     """A document in one line of at most so many characters."""
     name = " ".join(document.split())
@@ -73,9 +79,8 @@ def document_name(document: str, width: int = 60) -> str:
 
 def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Iterator[str]:
     """Where to look first, and what may be wrong with that."""
-    guilty = [each for each in caused if each.gone.low > 0]
-    if guilty:
-        most = max(guilty, key=lambda each: each.gone.low)
+    most = guiltiest(caused)
+    if most is not None:
         yield (
             f"By the ablation most claims go with {document_name(most.document)}: "
             f"{extent(most.gone, '.0f')} of {extent(most.again, '.0f')} that were said again with "
@@ -110,7 +115,7 @@ def trust_sentence(found: Trust) -> str:
     """The means, if there are any, and the errors in each kind of cell, in words."""
     means = [
         f"people would find a mean ({mode} mode) of {interval_text(mean.interval)} in these "
-        f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
+        f"results where it finds {extent(mean.judge_mean, '.4f')}"
         for mode, mean in found.means.items()
     ]
     errors = [
@@ -118,8 +123,10 @@ def trust_sentence(found: Trust) -> str:
         for kind, each in found.cells.items()
         if each.counts.compared
     ]
-    said = f"{found.judge} has {', '.join(errors)} ({found.compared:,} labeled verdicts)."
-    return "; ".join([*means, said]) if means else said
+    rates = f"has {', '.join(errors)} ({found.compared:,} labeled verdicts)."
+    if not means:
+        return f"{found.judge} {rates}"
+    return f"{found.judge}: {'; '.join(means)}. It {rates}"
 
 
 _WHERE: dict[CellKind, str] = {
@@ -134,6 +141,19 @@ def _rate(rate: Rate) -> str:
         return "an unknown share of"
     between = f" ({interval_text(rate.interval, percent=True)})" if rate.interval else ""
     return f"{rate.value:.1%}{between}"
+
+
+def cause_sentence(found: Ablation) -> str | None:
+    """What an ablation found, in short; None where it cannot tell."""
+    fate = found.without
+    sham = found.without_other
+    if fate is None or fate.gone is None:
+        return None
+    gone = f"{_percent(fate.gone)} ({_span(fate.gone)})"
+    said = f"{gone} of the claims that were said again go with their chunks"
+    if sham is not None and sham.gone is not None:
+        said += f", {_percent(sham.gone)} ({_span(sham.gone)}) with other chunks"
+    return f"{said}."
 
 
 def ablation_sentences(found: Ablation) -> Iterator[str]:
