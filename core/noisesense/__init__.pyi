@@ -46,14 +46,14 @@ from noisesense.stats.labels import trust as trust
 from noisesense.stats.labels import trust_results as trust_results
 from noisesense.stats.labels_cells import Calibration as Calibration
 from noisesense.stats.labels_cells import calibrate as calibrate
-from noisesense.stats.labels_mean import PoweredMean as PoweredMean
 from noisesense.stats.labels_mean import prediction_powered as prediction_powered
-from noisesense.stats.labels_mean import prediction_powered_mean as prediction_powered_mean
 from noisesense.stats.offenders import Offender as Offender
 from noisesense.stats.offenders import Offenders as Offenders
 from noisesense.stats.offenders import offenders as offenders
 from noisesense.stats.power import Power as Power
 from noisesense.stats.power import power as power
+from noisesense.stats.powered_mean import PoweredMean as PoweredMean
+from noisesense.stats.powered_mean import prediction_powered_mean as prediction_powered_mean
 from noisesense.stats.sensitivity import SensitivityBand as SensitivityBand
 from noisesense.stats.sensitivity import sensitivity_band as sensitivity_band
 from noisesense.stats.stability import Stability as Stability

@@ -14,7 +14,7 @@ from noisesense import InputError, JudgeError, RecordedJudge, Result, Sample, Ve
 from noisesense.ablation import Ablation, ablation, plan
 from noisesense.judging.protocol import Entailment
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.evaluate.wording import ablation_sentences, ablation_tables
+from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
 from support.ablation_world import Mind, repeating, run_of, sentences, verdicts
 
 ALL = ("without", "without-other", "relevant-only", "plus-2", "plus-4")
@@ -421,7 +421,7 @@ def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     found = ablation(results, rows, Mind())
     assert found.left_out == {"rows without an answer": 1}
     assert found.without.claims == 3
-    assert said(found)[-1] == "Left out: 1 rows without an answer."
+    assert said(found)[-1] == "Left out (1): rows without an answer."
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:

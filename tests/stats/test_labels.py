@@ -67,10 +67,10 @@ def test_rates_by_hand() -> None:
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    assert trust_sentence(found).startswith("m has 14.3% (")
-    assert trust_sentence(found).endswith(
-        " false no in response claims against chunks (10 labeled verdicts)."
-    )
+    said = trust_sentence(found)
+    asked = "m, by 10 labeled verdicts: of the response claims that people do not find in a chunk"
+    assert said.startswith(f"{asked} it finds 14.3% (")
+    assert " there, and of those that they do find it misses 33.3% (" in said
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
@@ -146,7 +146,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    assert trust_sentence(found).startswith("m: people would find a mean (relevant mode) of ")
+    assert trust_sentence(found).startswith("people would find a mean (relevant mode) of ")
     assert list(found.to_dict())[1] == "means"
 
 
@@ -175,14 +175,15 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
     low, high = found.means["relevant"].judge_mean
     assert low == high
     assert (
-        f" where it finds {low:.4f}; people would find a mean (irrelevant mode) of "
+        f" where m finds {low:.4f}; people would find a mean (irrelevant mode) of "
         in trust_sentence(found)
     )
     open_mean = Range(0.1, 0.25)
     means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
     open_ones = replace(trust("m", [labeled("1", [True], [True])]), means=means)
-    assert " where it finds 0.1000 to 0.2500; " in trust_sentence(open_ones)
-    assert " has an unknown share of false yes and 0.0% false no" in trust_sentence(open_ones)
+    assert " where m finds 0.1000 to 0.2500; " in trust_sentence(open_ones)
+    said = "it finds an unknown share there, and of those that they do find it misses 0.0%"
+    assert said in trust_sentence(open_ones)
     assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from noisesense import Calibration, Result, trust_results
 from noisesense import Trust as Found
@@ -37,6 +38,11 @@ class Trust(Command):
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
     """
+
+    parts: ClassVar[Mapping[str, str]] = {
+        "export-labels": "trust:ExportLabels",
+        "import-labels": "trust:ImportLabels",
+    }
 
     on: Path | None = option("What people say: a sheet, a recording, or results.", "LABELS")
     results: Path | None = option("Results that LABELS are about.", "RESULTS", "--for")

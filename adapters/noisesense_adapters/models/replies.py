@@ -24,15 +24,35 @@ REFUSED = "the model refused to reply"
 MISFIT = "the reply does not fit the requested form"
 NOT_JSON = "the reply is not JSON"
 
-# As OpenAI, Anthropic, Ollama, Google and Mistral name them.
-STOPS = {
-    "length": CUT_SHORT,
-    "max_tokens": CUT_SHORT,
-    "model_length": CUT_SHORT,
-    "content_filter": FILTERED,
-    "safety": FILTERED,
+UNFINISHED = "the reply is not whole: the model stopped for another reason than its end"
+
+# Why models stop, as providers name it. What is not here is no end of a whole reply.
+_WHOLE = frozenset(
+    (
+        *("stop", "tool_calls", "function_call", "completed"),  # OpenAI, and who follows it
+        *("end_turn", "stop_sequence", "tool_use"),  # Anthropic, Bedrock
+        *("complete", "tool_call"),  # Cohere, pydantic-ai
+        *("eos", "eos_token", "endoftext"),  # Together, TGI and watsonx, AI21
+    )
+)
+_STOPS = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), CUT_SHORT),
+    **dict.fromkeys(("model_context_window_exceeded", "token_limit"), CUT_SHORT),
+    **dict.fromkeys(("content_filter", "content_filtered", "safety", "recitation"), FILTERED),
+    **dict.fromkeys(("blocklist", "prohibited_content", "spii", "error_toxic"), FILTERED),
+    "guardrail_intervened": FILTERED,
     "refusal": REFUSED,
 }
+
+
+def stop_problem(reason: object) -> str:
+    """Why a reply that ended for that reason is no whole one; empty if it is, or nobody says."""
+    if reason is None or reason == "":
+        return ""
+    word = str(getattr(reason, "value", reason)).rpartition(".")[2].lower()  # Google's are enums
+    return "" if word in _WHOLE else _STOPS.get(word, UNFINISHED)
+
+
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
@@ -214,8 +234,10 @@ _RESTATED = {
     "yes": re.compile(r"the statement is (?:true|correct)\b"),
     "no": re.compile(r"the statement is (?:not (?:entirely )?true|false|incorrect)\b"),
 }
-_TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
-_TAKEN_BACK |= {"true", "false", "not"}
+_TAKEN_BACK = {
+    *("wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"),
+    *("true", "false", "not"),
+}
 
 
 def read_word(text: str, words: Sequence[str], usage: Usage) -> str:

@@ -75,7 +75,8 @@ class PydanticAILLM(Bridge):
             [ModelRequest.user_text_prompt(prompt)],
             model_request_parameters=ModelRequestParameters(output_mode=mode, output_object=form),
         )
-        return Reply(response.text or "", usage_of(response), response.finish_reason)
+        own = as_object(response.provider_details).get("finish_reason")  # pydantic-ai knows some
+        return Reply(response.text or "", usage_of(response), response.finish_reason or own)
 
 
 _ATTRIBUTE = "noise_sensitivity"

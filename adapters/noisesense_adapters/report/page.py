@@ -29,12 +29,14 @@ from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
-from noisesense_adapters.evaluate.judges import judge_warnings
-from noisesense_adapters.evaluate.wording import (
-    Caused,
+from noisesense_adapters.evaluate.ablation_wording import (
     ablation_sentences,
     ablation_tables,
     cause_sentence,
+)
+from noisesense_adapters.evaluate.judges import judge_warnings
+from noisesense_adapters.evaluate.wording import (
+    Caused,
     guiltiest,
     headline,
     offender_sentences,

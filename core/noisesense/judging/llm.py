@@ -224,7 +224,7 @@ class LLMJudge(PlannedJudge):
     ) -> list[Finding]:
         """All in one call; asks again for what the replies left out."""
         cells: list[Cell] = [None] * len(claims)
-        missing = list(range(len(claims)))
+        missing: list[int] = list(range(len(claims)))
         attempt = 0
         while missing and attempt < len(self._attempts):
             call = self._list_call(premise, [claims[at] for at in missing], vote)

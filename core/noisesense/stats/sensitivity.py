@@ -102,19 +102,11 @@ def sensitivity_band(
             return None
         return cell != (random.random() < (false_no if cell else false_yes))
 
-    def mean(samples: Iterable[VerdictsForm]) -> dict[Mode, Range | None]:
-        found = [score(each, definition=chosen) for each in samples]
-        return {
-            mode: mean_range([bounds for each in found if (bounds := each.bounds(mode))])
-            for mode in modes_of(chosen)
-        }
-
-    actual = mean(judged)
-    runs = [mean(_flipped(each, flip) for each in judged) for _ in range(simulations)]
-    bands = {
-        mode: _band(mode, actual[mode], [each for run in runs if (each := run[mode])])
-        for mode in actual
-    }
+    actual = _means(judged, chosen)
+    runs: list[dict[Mode, Range | None]] = []
+    for _ in range(simulations):
+        runs.append(_means([_flipped(each, flip) for each in judged], chosen))
+    bands = {mode: _band(mode, mean, [run[mode] for run in runs]) for mode, mean in actual.items()}
     return SensitivityBand(
         samples=len(judged),
         failed=len(scores) - len(judged),
@@ -123,12 +115,25 @@ def sensitivity_band(
     )
 
 
-def _band(mode: Mode, mean: Range | None, means: list[Range]) -> Band:
+def _means(
+    samples: Iterable[VerdictsForm], definition: DefinitionName
+) -> dict[Mode, Range | None]:
+    scores = [score(each, definition=definition) for each in samples]
+    means: dict[Mode, Range | None] = {}
+    for mode in modes_of(definition):
+        bounds = [each.bounds(mode) for each in scores]
+        means[mode] = mean_range([each for each in bounds if each is not None])
+    return means
+
+
+def _band(mode: Mode, mean: Range | None, runs: Iterable[Range | None]) -> Band:
+    means = [each for each in runs if each is not None]
     if not means:
         return Band(mode, mean, None, None)
-    lows, highs = map(sorted, zip(*means, strict=True))
-    ends = quantile_of_sorted(lows, 0.025), quantile_of_sorted(highs, 0.975)
-    return Band(mode, mean, mean_range(means), Range(*ends))
+    lows = sorted(each.low for each in means)
+    highs = sorted(each.high for each in means)
+    band = Range(quantile_of_sorted(lows, 0.025), quantile_of_sorted(highs, 0.975))
+    return Band(mode, mean, mean_range(means), band)
 
 
 def _flipped(verdicts: VerdictsForm, flip: Callable[[Truth], Truth]) -> LightVerdicts:
