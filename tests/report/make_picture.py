@@ -21,7 +21,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, browser(executable) as running:
         report = write_report(readable_run(60), Path(folder, "report.html"), title="Bridges")
         with opened(running, report) as seen:
-            seen.page.set_viewport_size({"width": 1100, "height": 1960})
+            seen.page.set_viewport_size({"width": 1100, "height": 720})
             seen.page.screenshot(path=ROOT / ".github" / "report.png")
 
 

@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
+
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
 from noisesense.stats.summarize import counted
@@ -15,7 +17,8 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.datasets.read import read_rows, results_of
+from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
 
@@ -29,6 +32,15 @@ class Verdicts(Options):
     judge: str | None = option("Who judges, e.g. openai:gpt-4.1-mini.", "PROVIDER:MODEL")
     claims: str | None = option("Finds a local judge's claims; else sentences.", "PROVIDER:MODEL")
     plan: str = options.PLAN
+
+
+class Counting(Options):
+    """What it would take."""
+
+    heading = "Before it is paid"
+
+    dry_run: bool = option("Only count the calls and tokens that this would take.")
+    rate: int = option("Calls a minute, for --dry-run.", type=click.IntRange(min=1), default=100)
 
 
 class Output(Options):
@@ -75,6 +87,7 @@ class Score(Command):
     source: options.Input
     scoring: options.Scoring
     judging: Verdicts
+    counting: Counting
     asking: options.Asking
     local: options.Local
     gate: Gate
@@ -87,6 +100,8 @@ class Score(Command):
         given, judging = {**self.source.reading(), **self.scoring.given()}, self.judging
         gate.check()
         options.check_pictures(output.report, output.png)
+        if self.counting.dry_run:
+            return self._dry_run()
         settings = {**asking.of_model, **self.local.given()}
         settings |= judging.given("verdicts", "judge", "plan")
         model, store = None, asking.store
@@ -133,6 +148,28 @@ class Score(Command):
             say(*([""] if written else []), *written)
         status = options.SOME_FAILED if summary.failed else 0
         return worst(status, gate.status(summary))
+
+    def _dry_run(self) -> int:
+        from noisesense_adapters.cli import dry_run
+
+        model = self.judging.judge
+        if model is None or model.startswith("local:"):
+            got = "a local judge" if model else "none"
+            raise InputError("--judge with a model that is asked", got, where="--dry-run")
+        rows = read_rows(self.dataset, verdicts=False, **self.source.reading())
+        asked = dry_run.Asked(
+            check=self.asking.check or "list",
+            plan=self.judging.plan,
+            votes=self.asking.votes or 1,
+            text_chars=self.asking.text_chars,
+            keeps=bool(self.asking.store or self.output.out),
+        )
+        found = dry_run.estimate(rows, asked, choices(definition=self.scoring.definition))
+        if self.output.as_json:
+            show_json({"input": str(self.dataset), **found.to_dict(self.counting.rate)})
+        else:
+            say(*found.sentences(self.dataset.name, self.counting.rate))
+        return 0
 
 
 def _interrupted(done: int, store: Path | None) -> str:
