@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,12 +51,9 @@ class SampleChange(Record):
         return self.apart(mode) > 0 or (self.a[mode] is None) != (self.b[mode] is None)
 
 
-def sample_change(name: str, a: Score, b: Score) -> SampleChange | None:
-    """What changed in a sample; None if nothing did."""
-    change = SampleChange(name, _bounds(a), _bounds(b), _claim_changes(a, b))
-    if change.claims or any(change.changed(mode) for mode in MODES):
-        return change
-    return None
+def sample_change(name: str, a: Score, b: Score) -> SampleChange:
+    """What changed in a sample."""
+    return SampleChange(name, _bounds(a), _bounds(b), _claim_changes(a, b))
 
 
 def _claim_changes(a: Score, b: Score) -> tuple[ClaimChange, ...]:
@@ -80,7 +78,11 @@ def _bounds(score: Score) -> dict[Mode, Range | None]:
     return {mode: score.bounds(mode) for mode in MODES}
 
 
-def by_size(changes: list[SampleChange]) -> tuple[SampleChange, ...]:
-    """The largest first."""
-    changes.sort(key=lambda change: (-change.largest, -len(change.claims), change.id))
-    return tuple(changes)
+def largest_first(changes: Iterable[SampleChange]) -> tuple[SampleChange, ...]:
+    """Those in which something changed."""
+    changed: list[SampleChange] = []
+    for change in changes:
+        if change.claims or any(map(change.changed, MODES)):
+            changed.append(change)
+    changed.sort(key=lambda change: (-change.largest, -len(change.claims), change.id))
+    return tuple(changed)

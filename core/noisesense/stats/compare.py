@@ -10,7 +10,7 @@ from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.changes import SampleChange, by_size, sample_change
+from noisesense.stats.changes import SampleChange, largest_first, sample_change
 from noisesense.stats.figures import Figure, FigureComparison, Values, value_of
 from noisesense.stats.interval import Resampling
 from noisesense.stats.paired import MIN_PAIRS
@@ -155,15 +155,12 @@ def compare(
     check_scored_alike((*first, *second), "A, B")
     scored: list[_Pair] = []
     failed: list[str] = []
-    changes: list[SampleChange] = []
     for x, y in paired.pairs:
         if x.score is None or y.score is None:
             failed.append(x.id)
-            continue
-        scored.append(_Pair(x, y, x.score, y.score))
-        change = sample_change(x.id, x.score, y.score)
-        if change is not None:
-            changes.append(change)
+        else:
+            scored.append(_Pair(x, y, x.score, y.score))
+    changes = largest_first(sample_change(each.x.id, each.a, each.b) for each in scored)
     clusters = _clusters(scored, paired.by)
     figures = _figures(scored, clusters, resampling, margin)
     return Comparison(
@@ -179,7 +176,7 @@ def compare(
         irrelevant=figures.get("irrelevant"),
         any=figures.get("any"),
         correct=figures.get("correct"),
-        changes=by_size(changes),
+        changes=changes,
         clusters=None if clusters is None else len({*clusters}),
         margin=margin,
         warnings=(
@@ -187,8 +184,7 @@ def compare(
             *_of_clusters(scored, clusters),
             *_of_units(paired, figures.values(), clusters),
             *_judged_otherwise(scored, changes),
-            *_echoes("A", [each.x for each in scored]),
-            *_echoes("B", [each.y for each in scored]),
+            *_echoes(scored),
         ),
     )
 
@@ -276,10 +272,12 @@ def _of_units(
             yield f"{each.figure}: {units}; only large differences can be decided."
 
 
-def _echoes(run: str, results: Sequence[Result]) -> Iterator[str]:
-    echoes = sum(each.echoes for each in results)
-    if are_echoes(echoes, len(results)):
-        yield f"{run}: {echo_of(echoes, len(results))}"
+def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:
+    echoes = {"A": sum(each.x.echoes for each in scored)}
+    echoes["B"] = sum(each.y.echoes for each in scored)
+    for run, count in echoes.items():
+        if are_echoes(count, len(scored)):
+            yield f"{run}: {echo_of(count, len(scored))}"
 
 
 def _judged_otherwise(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:

@@ -99,7 +99,7 @@ def power(
     definitions = [each.score.definition for each in first if each.score]
     if not definitions:
         raise InputError("scored results", "none", where="results")
-    pairs = list(zip(first, second, strict=False))
+    pairs = list(zip(first, first, strict=True))
     if paired:
         pairs = pair(first, second, min_paired=MIN_PAIRED).pairs
     plan = _Plan(Resampling(confidence), change, often, answers)
