@@ -180,7 +180,7 @@ def check_pictures(report: Path | None, png: Path | None = None) -> None:
         if path.suffix.lower() != ending:
             raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
         check_folder(path.parent, where)
-        if path.exists() and not _is_ours(path):
+        if path.exists() and not (path.is_file() and _is_ours(path)):
             hint = "nothing was overwritten; choose another name"
             expected = f"an earlier one of ours, or a new file, as {path}"
             raise InputError(expected, "another file", where=where, hint=hint)
