@@ -136,7 +136,7 @@ class Asking(Options):
     votes: int | None = VOTES
     temperature: float | None = TEMPERATURE
     max_tokens: int | None = option("Of a reply, at most; by default what each call needs.")
-    timeout: float | None = option("Without a byte; by default 60, locally 600.", "SECONDS")
+    timeout: float | None = option("A call may take; by default 600, silent 60.", "SECONDS")
 
     def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
         """The judge of that name, ``provider:model``."""
