@@ -20,7 +20,7 @@ from noisesense_adapters.models.failures import RequestRefusedError, call_model
 from noisesense_adapters.models.identity import check_address, endpoint, identity, patience
 from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import in_thread
-from noisesense_adapters.openai.client import MOST_BYTES, TOO_LARGE, ChatClient
+from noisesense_adapters.openai.client import CONNECT_SECONDS, MOST_BYTES, TOO_LARGE, ChatClient
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -223,13 +223,16 @@ def _sender(
 
 def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOpenAI:
     with needs_extra("openai"):
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
-    # The client's own, once collected, would close itself in whichever loop runs by then.
-    http = DefaultAsyncHttpxClient(event_hooks={"response": [_read]})
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError, Timeout
+    # The client's own, once collected, would close itself in whichever loop runs by then. And it
+    # would follow a redirect to another host, with the prompt and with keys in other headers.
+    http = DefaultAsyncHttpxClient(event_hooks={"response": [_read]}, follow_redirects=False)
     if client is not None:
         return client.copy(http_client=http)
+    most = settings["timeout"]
+    timeout = Timeout(most, connect=min(most, CONNECT_SECONDS))
     try:
-        return AsyncOpenAI(**settings, http_client=http)
+        return AsyncOpenAI(**{**settings, "timeout": timeout}, http_client=http)
     except OpenAIError:
         pass
     raise JudgeError(
