@@ -80,7 +80,8 @@ class RunProgress:
     def fail(self, error: NoiseSenseError | str) -> None:
         """Count a failure, and name it if it is one of the first of its kind."""
         self.failed += 1
-        kind = re.sub(r"\d+", "#", str(error))  # lines and rows differ, what is wrong does not
+        # Lines, rows and texts differ, what is wrong does not.
+        kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
         if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
             self._kinds.add(kind)
             self.say(f"failed: {error}")

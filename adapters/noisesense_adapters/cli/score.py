@@ -15,7 +15,7 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.datasets.read import label_note, results_of
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
 
@@ -99,6 +99,8 @@ class Score(Command):
             raise InputError("--judge as well", got, where="score")
         had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
+        if note := label_note(self.dataset, given["columns"]):
+            progress.say(note)
         if asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:

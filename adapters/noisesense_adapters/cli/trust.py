@@ -64,7 +64,9 @@ class Trust(Command):
         found: list[Found] = []
         judged = [] if results is None else [*reading.results(results)]
         if (sheet := is_label_sheet(on)) and results is None:
-            hint = "the sheet has no texts: they are in the results it was written from"
+            hint = (
+                "the judge's verdicts are not in a sheet, but in the results it was written from"
+            )
             raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
         people: list[Result]
         weights: dict[str, float] | None = None

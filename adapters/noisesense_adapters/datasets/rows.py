@@ -13,7 +13,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, located
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
@@ -59,8 +59,14 @@ Read = Callable[[Mapping[str, Any], str], Row]
 
 
 _NEEDED = ("response", "reference", "retrieved_contexts")
-FIELDS = (*_NEEDED, "user_input", "verdicts", "id", "cluster")
-"""The fields that columns can be mapped to."""
+_EXPECTED = "relevant_contexts"
+FIELDS = (*_NEEDED, "user_input", _EXPECTED, "verdicts", "id", "cluster", "group")
+"""The fields that columns can be mapped to.
+
+``relevant_contexts`` are the contexts that should be retrieved: a chunk is labeled relevant if it
+is one of them, holds one or stands in one, and irrelevant if not. ``group`` is what rows with one
+chunk each have in common: they become one.
+"""
 
 _NAME_COLUMNS = ("id", "query_id", "name")
 
@@ -144,6 +150,10 @@ class ColumnReader(Struct, frozen=True):
         fields = self._picked(row)
         with located("retrieved_contexts"):
             fields["retrieved_contexts"] = self._chunks(fields["retrieved_contexts"])
+        if _EXPECTED in self.columns:
+            with located(_EXPECTED):
+                expected = chunks_of(pick(row, self.columns[_EXPECTED], _EXPECTED))
+            fields["retrieved_contexts"] = labeled_by(expected, fields["retrieved_contexts"])
         with located("response"):
             fields["response"] = answer_of(fields["response"])
         fields["reference"] = reference_of(fields["reference"])
@@ -189,7 +199,10 @@ class ColumnReader(Struct, frozen=True):
         except InputError as error:
             if error.hint or not isinstance(cell, str):
                 raise
-            hint = "if something stands between the chunks: --split-contexts SEP"
+            hint = (
+                "if something stands between the chunks: --split-contexts SEP;"
+                " if each row has one chunk: --map group=COLUMN, which its rows share"
+            )
             raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
 

@@ -355,6 +355,26 @@ def label_of(value: Any) -> Any:
     return _LABELS.get(str(value).strip().lower(), value)
 
 
+def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
+    """The chunks with labels: relevant is what is, holds or stands in an expected one.
+
+    White space does not count, and a chunk's own label stays.
+    """
+    wanted = [_words(each) for each in expected]
+    labeled: list[Any] = []
+    for chunk in chunks:
+        text = _words(chunk)
+        found = any(each in text or text in each for each in wanted if each and text)
+        fields = as_object(chunk) or {"text": chunk}
+        own = fields.get("relevant")
+        labeled.append({**fields, "relevant": found if own is None else own})
+    return labeled
+
+
+def _words(chunk: Any) -> str:
+    return " ".join(str(as_object(chunk).get("text", chunk)).split())
+
+
 def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
     given = parsed(labels) if isinstance(labels, str) else labels
     if not isinstance(given, (list, tuple)) or len(cast("list[Any]", given)) != len(chunks):
