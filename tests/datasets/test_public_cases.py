@@ -78,6 +78,29 @@ def test_a_list_of_answers_says_that_any_is_right(tmp_path: Path) -> None:
     assert result.sample.reference == "A.\nor: B."
 
 
+@pytest.mark.parametrize(
+    ("reference", "read"),
+    [
+        (1902, "1902"),
+        (24.5, "24.5"),
+        ([1902, "in 1902"], "1902\nor: in 1902"),
+        ("['in 1902' 'by 1902']", "in 1902\nor: by 1902"),  # a cell of a table
+        ("[1, 2]", "[1, 2]"),  # an answer that is itself a list
+        ({"text": ["1902"], "answer_start": [3]}, "1902"),  # SQuAD
+        (float("nan"), None),
+        (True, None),
+        ([], None),
+    ],
+)
+def test_references(reference: Any, read: str | None, tmp_path: Path) -> None:
+    (result,) = results(tmp_path / "d.json", [row(ground_truth=reference)])
+    if read is None:
+        assert "reference: expected a string" in str(result.error)
+    else:
+        assert result.sample is not None
+        assert result.sample.reference == read
+
+
 def test_a_row_with_more_texts_does_not_spoil_the_others(tmp_path: Path) -> None:
     """Three rows of one text, and then one of two, as numpy prints them."""
     ones = "".join(f"Q{n}?,{ADA},{ADA},['{ADA}']\n" for n in range(3))

@@ -110,6 +110,11 @@ class RunProgress:
                 self._told = now
                 self.say(f"{far}, {made}" if made else far)
 
+    def note(self, line: str) -> None:
+        """Say it, if there is something to say."""
+        if line:
+            self.say(line)
+
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
         self._console.print(Text(visible(one_line(line))), soft_wrap=True)

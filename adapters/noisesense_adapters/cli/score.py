@@ -99,8 +99,7 @@ class Score(Command):
             raise InputError("--judge as well", got, where="score")
         had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
-        if note := label_note(self.dataset, given["columns"]):
-            progress.say(note)
+        progress.note(label_note(self.dataset, given["columns"]))
         if asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:

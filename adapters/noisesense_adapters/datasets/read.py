@@ -94,14 +94,15 @@ def read_rows(
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     first, rows = _raw_rows(path, provider)
     read = _reader(path, first, columns, verdicts=verdicts)
-    if _GROUP in columns and isinstance(read, ColumnReader):
-        by, contexts = columns[_GROUP], read.columns[_CONTEXTS]
-        rows = _grouped(rows, by, contexts)
-        first = list(_grouped(first, by, contexts))
-        read = replace(read, columns={**read.columns, _CONTEXTS: _CONTEXTS})
-    if split_contexts is not None and isinstance(read, ColumnReader):
-        read = replace(read, separator=split_contexts)
-        rows = _with_separator(rows, read, path)
+    if isinstance(read, ColumnReader):
+        if _GROUP in columns:
+            by, contexts = columns[_GROUP], read.columns[_CONTEXTS]
+            rows = _grouped(rows, by, contexts)
+            first = list(_grouped(first, by, contexts))
+            read = replace(read, columns={**read.columns, _CONTEXTS: _CONTEXTS})
+        if split_contexts is not None:
+            read = replace(read, separator=split_contexts)
+            rows = _with_separator(rows, read, path)
     if columns:
         _check_first(map(partial(_row, read=read, columns=columns, verdicts=verdicts), first))
     are_lines = read is read_line and path.suffix.lower() in files.LINES
@@ -110,17 +111,19 @@ def read_rows(
     return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
 
 
-def label_note(path: Path, columns: Mapping[str, Column]) -> str | None:
+_EXPECTED = ("referencecontexts", "relevantcontexts", "expectedcontexts")
+
+
+def label_note(path: Path, columns: Mapping[str, Column]) -> str:
     """Says that a column of what should have been retrieved would label the chunks, if asked."""
-    first = None
-    if "relevant_contexts" not in columns:
-        with suppress(InputError):  # told when the file is read
-            first = next(files.raw_rows(path), None)
-    for name in {} if first is None else as_object(first.data):
-        if normal(name) in ("referencecontexts", "relevantcontexts", "expectedcontexts"):
-            option = f"--map relevant_contexts={name}"
-            return f"note: {name} labels no chunks; with {option} what is in it is relevant"
-    return None
+    first = Raw("", None)
+    with suppress(InputError):  # told when the file is read
+        first = next(files.raw_rows(path), first)
+    found = [name for name in as_object(first.data) if normal(name) in _EXPECTED]
+    if not found or "relevant_contexts" in columns:
+        return ""
+    option = f"--map relevant_contexts={found[0]}"
+    return f"note: {found[0]} labels no chunks; with {option} what is in it is relevant"
 
 
 _CONTENT_KEY = re.compile("[0-9a-f]{64}")

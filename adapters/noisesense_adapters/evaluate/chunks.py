@@ -307,28 +307,29 @@ class _Text(NamedTuple):
 
 
 def _text_of(chunk: dict[str, Any]) -> _Text:
-    """The text of a chunk and its place. Raises `InputError`."""
+    """The text of a chunk and its place: the first that is not blank. Raises `InputError`."""
     blank: _Text | None = None
     for path, _, beside in SHAPES:
         if blank is not None and "." in path:  # what it wraps, or a title, is not its text
             break
-        if beside and chunk.keys() - {"metadata", *beside.split()}:
-            continue
-        value = found_at(chunk, path)
-        if "[]" in path and texts_of(value):
-            value = _joined(value)
-        if isinstance(value, str) and value.strip():
-            return _Text(value, path)
-        if isinstance(value, str):
-            blank = blank or _Text(value, path)
+        text = None if chunk.keys() - _allowed(path, beside, chunk) else found_at(chunk, path)
+        parts = texts_of(text) if "[]" in path else []
+        if parts:
+            text = _joined(parts)
+        if isinstance(text, str):
+            blank = blank or _Text(text, path)
+            if text.strip():
+                return _Text(text, path)
     if blank is not None:
         return blank
     known = ", ".join(repr(path) for path, *_ in SHAPES[:5])
     names = ", ".join(list(chunk)[:30]) or "an empty object"
-    hint = "a path or a function can name it: see the page of the host or of the files"
-    raise InputError(
-        f"a chunk's text as {known} or another known name", f"only {names}", hint=hint
-    )
+    raise InputError(f"a chunk's text as {known} or another known name", f"only {names}")
+
+
+def _allowed(path: str, beside: str, chunk: dict[str, Any]) -> set[str]:
+    """The fields that may stand beside the text at this path."""
+    return {path.partition(".")[0], *beside.split()} if beside else {*chunk}
 
 
 def _id(homes: Sequence[dict[str, Any]]) -> str | None:

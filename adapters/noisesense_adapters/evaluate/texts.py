@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
@@ -53,7 +54,7 @@ def reference_of(value: Any) -> Any:
     """
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = _listed(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
         return str(value)
     found = plain(opened(value))
     if isinstance(found, dict):
@@ -74,7 +75,7 @@ def _listed(text: str) -> Any:
         found: object = parsed(text)
     except InputError:
         return text
-    return cast("object", found) if isinstance(found, list) else text
+    return texts_of(found) or text
 
 
 def question_of(value: Any) -> Any:
