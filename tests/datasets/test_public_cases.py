@@ -158,6 +158,7 @@ WRITTEN = {
     "JSON": json.dumps(OBJECT),
     "a dict as Python prints it": repr(OBJECT),
     "a fence": f"```json\n{json.dumps(OBJECT, indent=1)}\n```",
+    "a fence among words": f"Here it is:\n```json\n{json.dumps(OBJECT)}\n```\nMore?",
     "JSON in an object": json.dumps({"output": json.dumps(OBJECT)}),
 }
 
@@ -169,6 +170,8 @@ def test_an_answer_that_is_an_object_in_a_text(written: str, tmp_path: Path) -> 
     (result,) = results(tmp_path / "d.jsonl", line)
     assert result.sample is not None
     assert result.sample.response == ROW["answer"]
+    if "words" in written:  # contexts are taken from an answer that is nothing else
+        return
     (alone,) = results(
         tmp_path / "e.jsonl", json.dumps({"output": WRITTEN[written], "expected_output": ADA})
     )
@@ -179,8 +182,12 @@ def test_an_answer_that_is_cut_off_or_has_another_name(tmp_path: Path) -> None:
     cut = row(answer=WRITTEN["JSON"][:-9])
     other = row(answer=json.dumps({"verdict": "x", "contexts": [ADA]}))
     own = row(answer='{"city": "Paris"}')  # an answer that is itself a piece of JSON
-    lines = "\n".join(map(json.dumps, (cut, other, own)))
-    first, second, third = results(tmp_path / "d.jsonl", lines)
+    blank = row(answer=json.dumps({"answer": "", "contexts": [ADA]}))
+    sources = row(answer=json.dumps({"final": "x", "sources": [ADA]}))
+    lines = "\n".join(map(json.dumps, (cut, other, own, blank, sources)))
+    first, second, third, fourth, fifth = results(tmp_path / "d.jsonl", lines)
+    assert "response: expected a non-empty text" in str(fourth.error)
+    assert "the answer as 'answer', 'response'" in str(fifth.error)
     assert "was it cut off?" in str(first.error)
     assert "the answer as 'answer', 'response'" in str(second.error)
     assert third.sample is not None

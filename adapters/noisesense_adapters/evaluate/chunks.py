@@ -101,6 +101,8 @@ LISTS = (
     Shape("documents", "openevals, Haystack, Chroma"),
     Shape("contexts", "ragas, Vertex AI"),
     Shape("retrieved_contexts", "ragas"),
+    Shape("retrieval_context", "DeepEval"),
+    Shape("retrieved_context", "RAGChecker"),
     Shape("context", "LangChain's retrieval chain"),
     Shape("source_documents", "LangChain's RetrievalQA"),
     Shape("source_nodes", "LlamaIndex's responses"),
@@ -135,6 +137,7 @@ _PIECES = ("chunk_id", "id_", "_id", "ids", "file_id")
 """The names of the document that a chunk comes from, and of the chunk, in order of preference."""
 
 _LABEL_NAMES = ("relevant", "isrelevant")
+_BOOL_NAMES = ("relevance", "issupporting", "isgold")  # labels only if they are true or false
 _LABELS = {
     **dict.fromkeys(("true", "yes", "1", "1.0"), True),
     **dict.fromkeys(("false", "no", "0", "0.0"), False),
@@ -178,11 +181,17 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     return chunks if labels is None else _labeled(chunks, labels)
 
 
+def is_one_text(value: object) -> bool:
+    """Is it a text that holds no list?"""
+    starts = ("[", "{", "(", "array(")
+    return isinstance(value, str) and not value.lstrip().startswith(starts)
+
+
 def _items(value: Any) -> list[Any]:
     """What is to be a list of chunks. Raises `InputError`."""
+    if is_one_text(value):
+        raise InputError("a list of chunks", f"one text, {describe(value)}")
     if isinstance(value, str):
-        if not value.lstrip().startswith(("[", "{", "(", "array(")):
-            raise InputError("a list of chunks", f"one text, {describe(value)}")
         value = parsed(value)
     elif inspect.isgenerator(value):
         value = _kept(value)
@@ -346,8 +355,11 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
 def _label(homes: Sequence[dict[str, Any]]) -> Any:
     for home in homes:
         for name, value in home.items():
-            if value is not None and normal(name) in _LABEL_NAMES:
+            name = normal(name)
+            if value is not None and name in _LABEL_NAMES:
                 return label_of(value)
+            if isinstance(value, bool) and name in _BOOL_NAMES:
+                return value
     return None
 
 

@@ -128,9 +128,11 @@ class Inputs:
         That chunk was relevant there, and is so here under its definition; under the others the
         reference decides, as it does everywhere else.
         """
-        noise = self._places["config"].get("noiseContext")
+        where = "config.noiseContext"
+        noise = self._filled(self._places["config"].get("noiseContext"), where)
+        _check_loaded(noise, where)
         if noise is not None and not isinstance(noise, str):
-            raise InputError("a text", describe(noise), where="config.noiseContext")
+            raise InputError("a text", describe(noise), where=where)
         text = f"{text}\n\n{noise}" if noise else text
         assumed = self._places["config"].get("definition") == "promptfoo"
         return {"text": text, "relevant": True} if assumed else text
