@@ -78,6 +78,29 @@ def test_a_list_of_answers_says_that_any_is_right(tmp_path: Path) -> None:
     assert result.sample.reference == "A.\nor: B."
 
 
+@pytest.mark.parametrize(
+    ("reference", "read"),
+    [
+        (1902, "1902"),
+        (24.5, "24.5"),
+        ([1902, "in 1902"], "1902\nor: in 1902"),
+        ("['in 1902' 'by 1902']", "in 1902\nor: by 1902"),  # a cell of a table
+        ("[1, 2]", "[1, 2]"),  # an answer that is itself a list
+        ({"text": ["1902"], "answer_start": [3]}, "1902"),  # SQuAD
+        (float("nan"), None),
+        (True, None),
+        ([], None),
+    ],
+)
+def test_references(reference: Any, read: str | None, tmp_path: Path) -> None:
+    (result,) = results(tmp_path / "d.json", [row(ground_truth=reference)])
+    if read is None:
+        assert "reference: expected a string" in str(result.error)
+    else:
+        assert result.sample is not None
+        assert result.sample.reference == read
+
+
 def test_a_row_with_more_texts_does_not_spoil_the_others(tmp_path: Path) -> None:
     """Three rows of one text, and then one of two, as numpy prints them."""
     ones = "".join(f"Q{n}?,{ADA},{ADA},['{ADA}']\n" for n in range(3))
@@ -135,6 +158,7 @@ WRITTEN = {
     "JSON": json.dumps(OBJECT),
     "a dict as Python prints it": repr(OBJECT),
     "a fence": f"```json\n{json.dumps(OBJECT, indent=1)}\n```",
+    "a fence among words": f"Here it is:\n```json\n{json.dumps(OBJECT)}\n```\nMore?",
     "JSON in an object": json.dumps({"output": json.dumps(OBJECT)}),
 }
 
@@ -146,6 +170,8 @@ def test_an_answer_that_is_an_object_in_a_text(written: str, tmp_path: Path) -> 
     (result,) = results(tmp_path / "d.jsonl", line)
     assert result.sample is not None
     assert result.sample.response == ROW["answer"]
+    if "words" in written:  # contexts are taken from an answer that is nothing else
+        return
     (alone,) = results(
         tmp_path / "e.jsonl", json.dumps({"output": WRITTEN[written], "expected_output": ADA})
     )
@@ -156,8 +182,12 @@ def test_an_answer_that_is_cut_off_or_has_another_name(tmp_path: Path) -> None:
     cut = row(answer=WRITTEN["JSON"][:-9])
     other = row(answer=json.dumps({"verdict": "x", "contexts": [ADA]}))
     own = row(answer='{"city": "Paris"}')  # an answer that is itself a piece of JSON
-    lines = "\n".join(map(json.dumps, (cut, other, own)))
-    first, second, third = results(tmp_path / "d.jsonl", lines)
+    blank = row(answer=json.dumps({"answer": "", "contexts": [ADA]}))
+    sources = row(answer=json.dumps({"final": "x", "sources": [ADA]}))
+    lines = "\n".join(map(json.dumps, (cut, other, own, blank, sources)))
+    first, second, third, fourth, fifth = results(tmp_path / "d.jsonl", lines)
+    assert "response: expected a non-empty text" in str(fourth.error)
+    assert "the answer as 'answer', 'response'" in str(fifth.error)
     assert "was it cut off?" in str(first.error)
     assert "the answer as 'answer', 'response'" in str(second.error)
     assert third.sample is not None

@@ -98,6 +98,7 @@ def test_what_cannot_be_filled_is_refused(given: dict[str, Any], place: str) -> 
         ({}, {"contextChunks": [{"text": "file://gone.md"}]}, "vars.contextChunks"),
         ({"context": "file://a.md"}, {}, "config.context"),
         ({"reference": "file://a.md"}, {"contextChunks": chunks(True)}, "config.reference"),
+        ({"noiseContext": "file://a.md"}, {"context": "a"}, "config.noiseContext"),
     ],
 )
 def test_the_name_of_a_file_is_not_judged_as_its_text(

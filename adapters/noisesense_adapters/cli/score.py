@@ -18,7 +18,7 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.read import read_rows, results_of
+from noisesense_adapters.datasets.read import label_note, read_rows, results_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
@@ -103,6 +103,7 @@ class Score(Command):
         model = self._judge()
         had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
+        progress.note(label_note(self.dataset, self.source.reading()["columns"]))
         if self.asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:

@@ -13,7 +13,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, located
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
@@ -59,8 +59,14 @@ Read = Callable[[Mapping[str, Any], str], Row]
 
 
 _NEEDED = ("response", "reference", "retrieved_contexts")
-FIELDS = (*_NEEDED, "user_input", "verdicts", "id", "cluster")
-"""The fields that columns can be mapped to."""
+_EXPECTED = "relevant_contexts"
+FIELDS = (*_NEEDED, "user_input", _EXPECTED, "verdicts", "id", "cluster", "group")
+"""The fields that columns can be mapped to.
+
+``relevant_contexts`` are the contexts that should be retrieved: a chunk is labeled relevant if it
+is one of them, holds one or stands in one, and irrelevant if not. ``group`` is what rows with one
+chunk each have in common: they become one.
+"""
 
 _NAME_COLUMNS = ("id", "query_id", "name")
 
@@ -78,15 +84,12 @@ class Schema(NamedTuple):
 SCHEMAS = (
     Schema("ragas", "response", "reference", "retrieved_contexts", "user_input"),
     Schema("ragas before 0.2", "answer", "ground_truth", "contexts", "question"),
-    Schema("ragas before 0.1", "answer", "ground_truths", "contexts", "question"),
     Schema("DeepEval", "actual_output", "expected_output", "retrieval_context", "input"),
     Schema("RAGChecker", "response", "gt_answer", "retrieved_context", "query"),
     Schema("Promptfoo", "response", "reference", "contextChunks", "query"),
     Schema("MLflow", "response", "expected_response", "retrieved_context", "request"),
     Schema("Langfuse, LangSmith", "output", "expected_output", "context", "input"),
     Schema("pydantic-evals", "output", "expected_output", "documents", "inputs"),
-    Schema("openevals", "outputs", "reference_outputs", "context", "inputs"),
-    Schema("LangChain", "result", "ground_truth", "source_documents", "query"),
     Schema(
         *("Phoenix", "attributes.output.value", "reference", "attributes.retrieval.documents"),
         "attributes.input.value",
@@ -103,20 +106,24 @@ def is_reference(name: str) -> bool:
     return normal(name) in _REFERENCES
 
 
+_EXPECTATIONS = (
+    "reference reference_outputs reference_output expected_output expectations expected"
+)
 _INSIDE = {
-    "response": paths("outputs output", ANSWERS),
-    "reference": paths(
-        "reference reference_outputs reference_output expected_output expectations expected"
-        " metadata",
-        "answer output response reference ground_truth expected_response expected_output",
+    "response": ("outputs", "result", *paths("outputs output", ANSWERS)),
+    "reference": (
+        *("reference_outputs", "ground_truths"),
+        *paths(_EXPECTATIONS, "answer output response reference expected_response"),
+        *paths("metadata", "reference ground_truth expected_output"),
     ),
-    "retrieved_contexts": paths(
-        "outputs output outputs.output output.output response answer result metadata inputs input",
-        CONTEXTS,
+    "retrieved_contexts": (
+        *("source_documents", "source_nodes"),
+        *paths("outputs output outputs.output output.output response answer result", CONTEXTS),
+        *paths("metadata inputs input", CONTEXTS),
     ),
     "user_input": paths("inputs input", "question query input user_input"),
 }
-"""Where else each field may stand: inside a column of objects, the likeliest first."""
+"""Where else each field may stand, as a rule in a column of objects: the likeliest first."""
 
 _NUMBERED = re.compile(
     r"(?:retrieved|retrieval)?(?:contexts?|chunks?|documents?|docs?|passages?)(\d+)"
@@ -144,6 +151,10 @@ class ColumnReader(Struct, frozen=True):
         fields = self._picked(row)
         with located("retrieved_contexts"):
             fields["retrieved_contexts"] = self._chunks(fields["retrieved_contexts"])
+        if _EXPECTED in self.columns:
+            with located(_EXPECTED):
+                expected = chunks_of(pick(row, self.columns[_EXPECTED], _EXPECTED))
+            fields["retrieved_contexts"] = labeled_by(expected, fields["retrieved_contexts"])
         with located("response"):
             fields["response"] = answer_of(fields["response"])
         fields["reference"] = reference_of(fields["reference"])
@@ -189,7 +200,10 @@ class ColumnReader(Struct, frozen=True):
         except InputError as error:
             if error.hint or not isinstance(cell, str):
                 raise
-            hint = "if something stands between the chunks: --split-contexts SEP"
+            hint = (
+                "if something stands between the chunks: --split-contexts SEP;"
+                " if each row has one chunk: --map group=COLUMN, which its rows share"
+            )
             raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
 
@@ -218,27 +232,33 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
     columns = dict(overrides)
     missing: list[str] = []
     for name in fields:
-        schemas = (closest,) if fits else SCHEMAS
-        column: Column | None = _column(name, schemas, present)
-        if column is None and fits:
-            column = _column(name, SCHEMAS, present)
-        if column is None:
-            column = present.inside(name)
+        column = _column(name, (closest,), present) if fits else None
+        column = column or _column(name, SCHEMAS, present) or present.inside(name)
         if column is not None:
             columns[name] = column
         elif name != "user_input":
             missing.append(name)
-    if missing:
-        known = [named(dict.fromkeys(getattr(each, name) for each in SCHEMAS)) for name in missing]
-        expected = " and ".join(f"one of {names}" for names in known)
-        got = f"only {named(present.top)}" if present.top else "no columns"
-        hint = f"name the column: {' '.join(f'--map {name}=COLUMN' for name in missing)}"
-        raise InputError(
-            expected, got, where=", ".join(missing), hint=f"{hint}, in Python columns="
-        )
+    _check_found(missing, present.top)
     # DeepEval writes a bar between the chunks in a cell.
     is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
     return ColumnReader(columns, "|" if is_deepeval else "")
+
+
+def _check_found(missing: Sequence[str], present: Sequence[str]) -> None:
+    """Raise one `InputError` that names all fields without a column."""
+    if not missing:
+        return
+    expected: list[str] = []
+    for name in missing:
+        known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
+        expected.append(f"one of {named(known)}")
+    options = " ".join(f"--map {name}=COLUMN" for name in missing)
+    raise InputError(
+        " and ".join(expected),
+        f"only {named(present)}" if present else "no columns",
+        where=", ".join(missing),
+        hint=f"name the column: {options}, in Python columns=",
+    )
 
 
 class _Names:
@@ -286,7 +306,7 @@ def _missing(schema: Schema, fields: list[str], present: _Names) -> list[str]:
     return [name for name in fields if present.find(getattr(schema, name)) is None]
 
 
-def _column(field: str, schemas: Iterable[Schema], present: _Names) -> str | None:
+def _column(field: str, schemas: Iterable[Schema], present: _Names) -> Column | None:
     """The column of the field, if the table has one. Raises `InputError`."""
     known = [present.find(getattr(schema, field)) for schema in schemas]
     columns = [*dict.fromkeys(name for name in known if name is not None)]

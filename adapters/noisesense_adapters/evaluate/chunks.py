@@ -101,6 +101,8 @@ LISTS = (
     Shape("documents", "openevals, Haystack, Chroma"),
     Shape("contexts", "ragas, Vertex AI"),
     Shape("retrieved_contexts", "ragas"),
+    Shape("retrieval_context", "DeepEval"),
+    Shape("retrieved_context", "RAGChecker"),
     Shape("context", "LangChain's retrieval chain"),
     Shape("source_documents", "LangChain's RetrievalQA"),
     Shape("source_nodes", "LlamaIndex's responses"),
@@ -135,6 +137,7 @@ _PIECES = ("chunk_id", "id_", "_id", "ids", "file_id")
 """The names of the document that a chunk comes from, and of the chunk, in order of preference."""
 
 _LABEL_NAMES = ("relevant", "isrelevant")
+_BOOL_NAMES = ("relevance", "issupporting", "isgold")  # labels only if they are true or false
 _LABELS = {
     **dict.fromkeys(("true", "yes", "1", "1.0"), True),
     **dict.fromkeys(("false", "no", "0", "0.0"), False),
@@ -178,11 +181,17 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     return chunks if labels is None else _labeled(chunks, labels)
 
 
+def is_one_text(value: object) -> bool:
+    """Is it a text that holds no list?"""
+    starts = ("[", "{", "(", "array(")
+    return isinstance(value, str) and not value.lstrip().startswith(starts)
+
+
 def _items(value: Any) -> list[Any]:
     """What is to be a list of chunks. Raises `InputError`."""
+    if is_one_text(value):
+        raise InputError("a list of chunks", f"one text, {describe(value)}")
     if isinstance(value, str):
-        if not value.lstrip().startswith(("[", "{", "(", "array(")):
-            raise InputError("a list of chunks", f"one text, {describe(value)}")
         value = parsed(value)
     elif inspect.isgenerator(value):
         value = _kept(value)
@@ -307,28 +316,29 @@ class _Text(NamedTuple):
 
 
 def _text_of(chunk: dict[str, Any]) -> _Text:
-    """The text of a chunk and its place. Raises `InputError`."""
+    """The text of a chunk and its place: the first that is not blank. Raises `InputError`."""
     blank: _Text | None = None
     for path, _, beside in SHAPES:
         if blank is not None and "." in path:  # what it wraps, or a title, is not its text
             break
-        if beside and chunk.keys() - {"metadata", *beside.split()}:
-            continue
-        value = found_at(chunk, path)
-        if "[]" in path and texts_of(value):
-            value = _joined(value)
-        if isinstance(value, str) and value.strip():
-            return _Text(value, path)
-        if isinstance(value, str):
-            blank = blank or _Text(value, path)
+        text = None if chunk.keys() - _allowed(path, beside, chunk) else found_at(chunk, path)
+        parts = texts_of(text) if "[]" in path else []
+        if parts:
+            text = _joined(parts)
+        if isinstance(text, str):
+            blank = blank or _Text(text, path)
+            if text.strip():
+                return _Text(text, path)
     if blank is not None:
         return blank
     known = ", ".join(repr(path) for path, *_ in SHAPES[:5])
     names = ", ".join(list(chunk)[:30]) or "an empty object"
-    hint = "a path or a function can name it: see the page of the host or of the files"
-    raise InputError(
-        f"a chunk's text as {known} or another known name", f"only {names}", hint=hint
-    )
+    raise InputError(f"a chunk's text as {known} or another known name", f"only {names}")
+
+
+def _allowed(path: str, beside: str, chunk: dict[str, Any]) -> set[str]:
+    """The fields that may stand beside the text at this path."""
+    return {path.partition(".")[0], *beside.split()} if beside else {*chunk}
 
 
 def _id(homes: Sequence[dict[str, Any]]) -> str | None:
@@ -345,14 +355,37 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
 def _label(homes: Sequence[dict[str, Any]]) -> Any:
     for home in homes:
         for name, value in home.items():
-            if value is not None and normal(name) in _LABEL_NAMES:
+            name = normal(name)
+            if value is not None and name in _LABEL_NAMES:
                 return label_of(value)
+            if isinstance(value, bool) and name in _BOOL_NAMES:
+                return value
     return None
 
 
 def label_of(value: Any) -> Any:
     """A label as tables hold it (``"yes"``, ``1``) as a bool or None; what is none, as it is."""
     return _LABELS.get(str(value).strip().lower(), value)
+
+
+def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
+    """The chunks with labels: relevant is what is, holds or stands in an expected one.
+
+    White space does not count, and a chunk's own label stays.
+    """
+    wanted = [_words(each) for each in expected]
+    labeled: list[Any] = []
+    for chunk in chunks:
+        text = _words(chunk)
+        found = any(each in text or text in each for each in wanted if each and text)
+        fields = as_object(chunk) or {"text": chunk}
+        own = fields.get("relevant")
+        labeled.append({**fields, "relevant": found if own is None else own})
+    return labeled
+
+
+def _words(chunk: Any) -> str:
+    return " ".join(str(as_object(chunk).get("text", chunk)).split())
 
 
 def _labeled(chunks: list[Any], labels: Any) -> list[Any]:

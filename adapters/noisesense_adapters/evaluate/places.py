@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from noisesense.errors import InputError, describe, located
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.chunks import chunks_of, is_one_text
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import (
     Column,
@@ -131,7 +131,11 @@ class Places:
 def _first_of(
     field: str, paths: Iterable[str], row: Mapping[str, Any], *, kind: Any
 ) -> tuple[Any, str] | None:
-    """The first value of that kind at one of the paths, and the path."""
+    """The first value of that kind at one of the paths, and the path.
+
+    A list of chunks comes before one text, into which a prompt's template may have joined them.
+    """
+    one_text: tuple[Any, str] | None = None
     for path in paths:
         value = value_at(path, row)
         if isinstance(value, InputError):  # a host's reason why it has none
@@ -140,11 +144,13 @@ def _first_of(
             with suppress(InputError):
                 return _READERS[field](value), path
             continue
-        if value is not None:
+        if field == "contexts" and is_one_text(value):
+            one_text = one_text or (value, path)
+        elif value is not None:
             value = _read(field, value, f"{field}, {path!r}")
             if isinstance(value, kind):
                 return value, path
-    return None
+    return one_text
 
 
 def _read(field: str, value: Any, where: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
@@ -18,32 +19,52 @@ ANSWERS = (
 _REFERENCES = (*ANSWERS, "reference", "ground_truth", "expected_output", "expected_response")
 _QUESTIONS = ("question", "query", "user_input", "input", "messages", "text", "content")
 
-_LIST_NAMES = "|".join(path for path, *_ in LISTS if "." not in path)
-_CUT_OFF = re.compile(rf"(?:```\w*\s*)?\{{.*[\"'](?:{_LIST_NAMES})[\"']\s*:\s*\[", re.DOTALL)
+_SOURCES = (
+    *(path for path, *_ in LISTS if "." not in path),
+    *("retrieval_context", "retrieved_documents", "sources", "citations", "search_results"),
+)
+_CUT_OFF = re.compile(
+    rf"(?:```\w*\s*)?\{{.*[\"'](?:{'|'.join(_SOURCES)})[\"']\s*:\s*\[", re.DOTALL
+)
+_FENCES = re.compile(r"```.*?```", re.DOTALL)
 
 
 def answer_of(value: Any) -> Any:
     """The text of an answer, also where an object holds it, or a text holds that object.
 
+    A text that is an object without an answer and without sources is itself the answer.
+
     Raises:
-        InputError: an object without an answer, or a text that holds one with contexts.
+        InputError: an object without an answer, or a text that holds one with sources.
     """
     found: object = opened(value)
-    if not isinstance(found, dict):
-        if isinstance(value, str) and _CUT_OFF.match(value.lstrip()):
-            expected = "an answer, or a whole object with one"
-            hint = "contexts stand in this answer; was it cut off?"
-            raise InputError(expected, describe(value), hint=hint)
-        return found
-    text = _held(cast("object", found), ANSWERS)
+    if isinstance(found, dict):
+        return _answer_in(as_object(cast("object", found)), value)
+    if not isinstance(value, str):
+        return value
+    if _CUT_OFF.match(value.lstrip()):
+        hint = "retrieved texts stand in this answer; was it cut off?"
+        raise InputError("an answer, or a whole object with one", describe(value), hint=hint)
+    for fence in _FENCES.findall(value):
+        fields = as_object(opened(fence))
+        if _has_sources(fields):
+            return _answer_in(fields, value)
+    return value
+
+
+def _answer_in(fields: dict[str, Any], value: object) -> Any:
+    text = _held(fields, ANSWERS)
     if text is not None:
         return text
-    fields = as_object(cast("object", found))
-    lists = [path for path, *_ in LISTS if isinstance(fields.get(path), list)]
-    if isinstance(value, str) and not lists:
-        return value  # an answer that is itself a piece of JSON
+    if isinstance(value, str) and not _has_sources(fields):
+        return value
+    known = ", ".join(map(repr, ANSWERS[:4]))
     names = ", ".join(map(repr, fields)) or "an empty object"
-    raise InputError(f"the answer as {', '.join(map(repr, ANSWERS[:4]))} or so", f"only {names}")
+    raise InputError(f"the answer as {known} or so", f"only {names}")
+
+
+def _has_sources(fields: dict[str, Any]) -> bool:
+    return any(isinstance(fields.get(name), list) for name in _SOURCES)
 
 
 def reference_of(value: Any) -> Any:
@@ -53,7 +74,7 @@ def reference_of(value: Any) -> Any:
     """
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = _listed(value)
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
         return str(value)
     found = plain(opened(value))
     if isinstance(found, dict):
@@ -74,7 +95,7 @@ def _listed(text: str) -> Any:
         found: object = parsed(text)
     except InputError:
         return text
-    return cast("object", found) if isinstance(found, list) else text
+    return texts_of(found) or text
 
 
 def question_of(value: Any) -> Any:
@@ -87,8 +108,9 @@ def question_of(value: Any) -> Any:
 
 
 def _held(value: object, names: tuple[str, ...]) -> str | None:
-    """The text under the first of the names that has one, at any depth."""
+    """The text under the first of the names that has one, at any depth; a blank one if need be."""
     fields = {normal(name): item for name, item in as_object(value).items()}
+    blank: str | None = None
     for name in names:
         item = opened(fields.get(normal(name)))
         if isinstance(item, list):
@@ -97,6 +119,8 @@ def _held(value: object, names: tuple[str, ...]) -> str | None:
             item = plain(items[-1]) if items else None
         if isinstance(item, dict):
             item = _held(cast("object", item), names)
-        if isinstance(item, str) and item.strip():
-            return item
-    return None
+        if isinstance(item, str):
+            if item.strip():
+                return item
+            blank = item
+    return blank

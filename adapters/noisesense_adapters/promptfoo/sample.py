@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -128,9 +128,11 @@ class Inputs:
         That chunk was relevant there, and is so here under its definition; under the others the
         reference decides, as it does everywhere else.
         """
-        noise = self._places["config"].get("noiseContext")
+        where = "config.noiseContext"
+        noise = self._filled(self._places["config"].get("noiseContext"), where)
+        _check_loaded(noise, where)
         if noise is not None and not isinstance(noise, str):
-            raise InputError("a text", describe(noise), where="config.noiseContext")
+            raise InputError("a text", describe(noise), where=where)
         text = f"{text}\n\n{noise}" if noise else text
         assumed = self._places["config"].get("definition") == "promptfoo"
         return {"text": text, "relevant": True} if assumed else text
@@ -196,23 +198,18 @@ class Inputs:
 
     def _in(self, place: str, field: str) -> tuple[str, Any] | None:
         values = self._places.get(place) or self._outputs.get(place) or {}
-        authored = place in _AUTHORED
-        is_chunks = field == _CHUNKS
-        for name in _GIVEN if is_chunks and not authored else NAMES[field]:
+        names = NAMES[field]
+        if field == _CHUNKS and place not in _AUTHORED:
+            names = _GIVEN
+        for name in names:
             where = f"{place}.{name}"
             value = values.get(name)
-            if authored and (is_chunks or isinstance(value, str)):
+            if place in _AUTHORED and (field == _CHUNKS or isinstance(value, str)):
                 value = self._filled(_parsed(value), where)
                 if field != "verdicts":
                     _check_loaded(value, where)
-            if field == "reference":
-                value = reference_of(value)
-            elif field == "user_input":
-                value = None if value is None else question_of(value)
-            else:
-                value = _parsed(value)
             if value is not None:
-                return where, value
+                return where, _READERS.get(field, _parsed)(value)
         return None
 
     def _filled(self, value: Any, where: str, depth: int = 0) -> Any:
@@ -263,6 +260,12 @@ def _parsed(value: Any) -> Any:
         except InputError:
             return value
     return opened(value)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "reference": reference_of,
+    "user_input": question_of,
+}
 
 
 def _check_loaded(value: Any, where: str) -> None:
