@@ -145,7 +145,8 @@ class Score(Command):
             verb = "kept the earlier results in" if kept else "wrote"
             written = [f"{verb} {output.out}"] if output.out else []
             written += [f"every reply of the judge is kept in {store}"] if store and judges else []
-            say(*([""] if written else []), *written)
+            if written:
+                say("; ".join(written))
         status = options.SOME_FAILED if summary.failed else 0
         return worst(status, gate.status(summary))
 
@@ -202,15 +203,10 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
 
 
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:
-    """Labels and figures of one mode, top to bottom."""
-    percent = f"  {confidence:.0%} interval"
+    """Labels and figures of one mode, top to bottom; the report and --json have more."""
     return {
         "mean": mode.mean,
-        percent: mode.interval,
-        "median": mode.median,
-        "maximum": mode.maximum,
+        f"  {confidence:.0%} interval": mode.interval,
         "samples undetermined": mode.undetermined,
         "samples undefined": mode.undefined,
-        "mean over all claims": mode.micro,
-        f"{percent} ": mode.micro_interval,
     }

@@ -6,7 +6,6 @@ question, and the judge compares sentences: a text entails those that it holds.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Sequence
@@ -28,6 +27,7 @@ from noisesense import (
     summarize,
 )
 from noisesense.ablation import Ablation
+from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Entailment, Usage
 from noisesense.judging.sentences import sentences
 from noisesense_adapters.datasets import ablate
@@ -159,7 +159,7 @@ class Catch:
 
 def run_catch() -> Catch:
     """Answer, judge, ask again without the documents that mislead, and mend."""
-    return asyncio.run(_run())
+    return run_blocking(_run())
 
 
 async def _run() -> Catch:
