@@ -229,19 +229,14 @@ def _show_files(out: Path | None, store: Path | None, *, kept: bool) -> None:
     if store is not None:
         written.append(f"every reply of the judge is kept in {store}")
     if written:
-        say("", *written)
+        say("; ".join(written))
 
 
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:
-    """Labels and figures of one mode, top to bottom."""
-    percent = f"  {confidence:.0%} interval"
+    """Labels and figures of one mode, top to bottom; the report and --json have more."""
     return {
         "mean": mode.mean,
-        percent: mode.interval,
-        "median": mode.median,
-        "maximum": mode.maximum,
+        f"  {confidence:.0%} interval": mode.interval,
         "samples undetermined": mode.undetermined,
         "samples undefined": mode.undefined,
-        "mean over all claims": mode.micro,
-        f"{percent} ": mode.micro_interval,
     }

@@ -98,7 +98,7 @@ class Trust(Command):
             if self.report is not None:
                 raise InputError("--for as well", "only --report", where="trust")
             if is_label_sheet(self.on):
-                hint = "the judge's verdicts are not in a sheet, but in the results it was written from"
+                hint = "the judge's verdicts are in the results that the sheet was written from"
                 raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
         options.check_pictures(self.report)
         return self.on
