@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from noisesense.judging.sentences import sentences
+from noisesense.judging.tables import cells, rows_with_heads
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
 _AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›。，、；：！？「」『』（）《》｡"
@@ -185,7 +186,10 @@ class ClaimSource:
         return [self._on_its_own(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """The sentences of the text of which the claims say too little: see `_says_enough`."""
+        """The sentences of the text of which the claims say too little: see `_says_enough`.
+
+        A row of a table of which the claims leave out a cell comes with the heads of its columns.
+        """
         if _is_bare(self.text):
             return []
         spoken: set[str] = set()
@@ -195,11 +199,14 @@ class ClaimSource:
         counts = Counter(word for line in lines for word in content(line))
         repeated = {word for word, count in counts.items() if count > 1}
         elsewhere = repeated | self._question_content
+        rows = rows_with_heads(self.text)
         missed: list[str] = []
         for line in lines:
-            is_claim = not _is_no_statement(line) and not self._says_nothing(line)
-            if is_claim and not _says_enough(spoken, line, elsewhere):
-                missed.append(line)
+            if _is_no_statement(line) or self._says_nothing(line):
+                continue
+            has_cells = line not in rows or _has_cells(spoken, line)
+            if not has_cells or not _says_enough(spoken, line, elsewhere):
+                missed.append(rows.get(line, line))
         return missed
 
     def _problem(self, claim: str) -> str:
@@ -293,6 +300,12 @@ def _says_enough(spoken: set[str], sentence: str, elsewhere: set[str]) -> bool:
     if not _details(sentence) <= spoken:
         return False
     return not words or len(words & spoken) > _ENOUGH * len(words)
+
+
+def _has_cells(spoken: set[str], row: str) -> bool:
+    """Do the claims have a word of each cell?"""
+    by_cell = [content(cell) for cell in cells(row)]
+    return not any(words and words.isdisjoint(spoken) for words in by_cell)
 
 
 def _is_no_statement(line: str) -> bool:
