@@ -121,6 +121,12 @@ def test_braces_that_are_text_stand_between_raw_and_endraw() -> None:
     assert "between {% raw %} and {% endraw %}" in refused["reason"]
 
 
+def test_a_reference_and_a_question_may_be_pieces_of_json() -> None:
+    given = {"reference": '{"city": "Paris"}', "query": '{"k": 1}', "contextChunks": chunks(1, 0)}
+    sample = assess(**given)["metadata"]["sample"]
+    assert (sample["reference"], sample["user_input"]) == (given["reference"], given["query"])
+
+
 def test_the_reason_says_where_the_chunks_stood() -> None:
     for response, place in (
         ({"metadata": {"source_documents": RAW["contextChunks"]}}, "metadata.source_documents"),

@@ -14,6 +14,7 @@ import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -103,11 +104,11 @@ def _with_commas(text: str) -> str:
     if with_gaps & with_commas:
         hint = "numpy prints arrays without any; write lists, or JSON"
         raise InputError("commas between all texts of a list, or none", describe(text), hint=hint)
-    lines = text.splitlines(keepends=True)
+    lines = text.split("\n")
     for row, column in reversed(gaps):
         line = lines[row - 1]
         lines[row - 1] = f"{line[:column]},{line[column:]}"
-    return "".join(lines)
+    return "\n".join(lines)
 
 
 _OPENING, _CLOSING = ("[", "(", "{"), ("]", ")", "}")
@@ -126,18 +127,21 @@ _FENCED = re.compile(r"```\w*\s*\n(?P<inside>.*)\n\s*```", re.DOTALL)
 
 def opened(value: Any) -> Any:
     """The object that a text holds, alone or in a fence; anything else as it is."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "```")):
         return value
-    text = value.strip()
+    found = _object_in(value.strip())
+    return value if found is None else found
+
+
+@lru_cache(maxsize=16)  # one text is asked for at many paths
+def _object_in(text: str) -> dict[str, Any] | None:
     if fenced := _FENCED.fullmatch(text):
         text = fenced["inside"].strip()
-    if not text.startswith("{"):
-        return value
-    try:
-        found: object = parsed(text)
-    except InputError:
-        return value
-    return cast("object", found) if isinstance(found, dict) else value
+    found: object = None
+    if text.startswith("{"):
+        with contextlib.suppress(InputError):
+            found = parsed(text)
+    return as_object(found) or None
 
 
 def normal(name: str) -> str:

@@ -140,7 +140,7 @@ def _first_of(
         value = value_at(path, row)
         if isinstance(value, InputError):  # a host's reason why it has none
             raise value
-        if isinstance(value, dict) and kind is str:
+        if kind is str and as_object(value):
             with suppress(InputError):
                 return _READERS[field](value), path
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from math import isfinite
 from typing import Any, cast
@@ -101,10 +100,10 @@ def _listed(text: str) -> Any:
 def question_of(value: Any) -> Any:
     """The text of a question, also where an object holds it; an empty one of anything else."""
     found = plain(opened(value))
-    if isinstance(found, dict):
-        held = _held(cast("object", found), _QUESTIONS)
-        return held if isinstance(held, str) else json.dumps(found, default=str)
-    return found if isinstance(found, str) else ""
+    held = _held(found, _QUESTIONS)
+    if held is not None:
+        return held
+    return value if isinstance(value, str) else ""
 
 
 def _held(value: object, names: tuple[str, ...]) -> str | None:

@@ -205,7 +205,7 @@ class Inputs:
             where = f"{place}.{name}"
             value = values.get(name)
             if place in _AUTHORED and (field == _CHUNKS or isinstance(value, str)):
-                value = self._filled(_parsed(value), where)
+                value = self._filled(value if field in _READERS else _parsed(value), where)
                 if field != "verdicts":
                     _check_loaded(value, where)
             if value is not None:
