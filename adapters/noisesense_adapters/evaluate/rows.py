@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
 
-from noisesense import Judge, Result, StructuredLLM, Summary, summarize
+from noisesense import Judge, Result, StructuredLLM, Summary, Verdicts, summarize
 from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, located
 from noisesense.judging.sharing import sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
@@ -18,7 +18,7 @@ from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Column, Places, Usual
+from noisesense_adapters.evaluate.inputs import Column, Places, Usual, as_object
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
 
 Modes = Literal["relevant", "irrelevant", "both"]
@@ -172,6 +172,17 @@ class RowEvaluator:
             figures.append(Figure(mode, score.value(mode), reason, metadata))
         return figures
 
+    async def kept_figures(self, row: Mapping[str, Any], place: str) -> list[Figure]:
+        """Evaluate a row: its figures, of which the first keeps what `summary_of` reads.
+
+        Raises:
+            NoiseSenseError: see `evaluate`.
+        """
+        result = await self.evaluate(row, place)
+        figures = self.figures(result)
+        figures[0].metadata["scored"] = as_scored(result)
+        return figures
+
     def collect(self) -> None:
         """From now on, keep each result until `summary` asks for it."""
         self._results = {} if self._results is None else self._results
@@ -212,6 +223,44 @@ def rows_of(evaluator: object) -> RowEvaluator:
         raise InputError(expected, describe(evaluator), where="evaluator")
     rows.collect()
     return rows
+
+
+def as_scored(result: Result) -> dict[str, Any]:
+    """What `rescored` reads: verdicts without their texts, and how they are scored."""
+    scored: Any = result.score
+    choices = {name: getattr(scored, name) for name in ("definition", "empty", "undetermined")}
+    return {**choices, "verdicts": scored.verdicts.to_matrices()}
+
+
+def rescored(name: str, kept: Mapping[str, Any]) -> Result:
+    """The result that `as_scored` kept, under this name."""
+    settings = dict(kept)
+    verdicts = Verdicts.from_matrices(**settings.pop("verdicts"))
+    return Result(name, Settings(**settings).score(verdicts))
+
+
+def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> Summary:
+    """The figures of a host's run, from the metadata that the host stored.
+
+    A row without a score under the definition counts as failed.
+
+    Args:
+        rows: of each row the metadata of its scores.
+        definition: of the scores in question.
+
+    Raises:
+        InputError: an unknown definition.
+    """
+    name = check_definition(definition).name
+    results: list[Result] = []
+    for number, row in enumerate(rows):
+        result = Result(str(number), error="it has no score")
+        for metadata in row:
+            kept = as_object(metadata).get("scored")
+            if kept is not None and kept["definition"] == name:
+                result = rescored(str(number), kept)
+        results.append(result)
+    return summarize(results)
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:

@@ -18,16 +18,14 @@ from noisesense import (
     StructuredLLM,
     Summary,
     Undetermined,
-    Verdicts,
     summarize,
 )
-from noisesense import score as scored
 from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.evaluate.evaluator import suffix
 from noisesense_adapters.evaluate.inputs import chunks_of, paths
-from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator
+from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator, rescored
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.models.bridge import Bridge, Reply
@@ -202,9 +200,7 @@ class NoiseSensitivity(Scorer):
         places = ([] if name is None else [f"trace {name}"]) + [f"inputs {describe(inputs)}"]
         # MLflow runs a row again, and pays for it again, whose error has these digits anywhere.
         place = next((each for each in places if "429" not in each), "row")
-        result = run_blocking(self._rows.evaluate(row, place))
-        figures = self._rows.figures(result)
-        figures[0].metadata["scored"] = _as_scored(result)
+        figures = run_blocking(self._rows.kept_figures(row, place))
         return [self._feedback(figure) for figure in figures]
 
     def _feedback(self, figure: Figure) -> Feedback:
@@ -222,13 +218,6 @@ class NoiseSensitivity(Scorer):
             source=AssessmentSource(source_type="LLM_JUDGE", source_id=judge),
             metadata=metadata,
         )
-
-
-def _as_scored(result: Result) -> dict[str, Any]:
-    """What `run_summary` scores again: the verdicts without their texts."""
-    score: Any = result.score
-    choices = {name: getattr(score, name) for name in ("definition", "empty", "undetermined")}
-    return {**choices, "verdicts": score.verdicts.to_matrices()}
 
 
 def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
@@ -252,12 +241,7 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
             if assessment.name == name and assessment.error is not None:
                 results.append(Result(trace.info.trace_id, error=assessment.error.error_message))
             elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-                results.append(_result(trace.info.trace_id, json.loads(metadata[_SCORED])))
+                results.append(rescored(trace.info.trace_id, json.loads(metadata[_SCORED])))
     if not results:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
     return summarize(results)
-
-
-def _result(trace: str, given: dict[str, Any]) -> Result:
-    verdicts = Verdicts.from_matrices(**given.pop("verdicts"))
-    return Result(trace, scored(verdicts, **given))
