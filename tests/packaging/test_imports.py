@@ -28,6 +28,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "local": {"torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
+    "phoenix": {"phoenix"},
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},

@@ -72,6 +72,10 @@ _HOSTS = (
         *("pydantic-evals", "pydantic-evals", "2.0.0 latest", "pydantic-evals"),
         *("langchain-core", "pydantic_evals"),
     ),
+    (
+        *("Phoenix", "arize-phoenix-evals", "3.0.0 latest", "phoenix", "langchain-core"),
+        "phoenix",
+    ),
 )
 _BARE = tuple(
     f"tests/{folder}"
