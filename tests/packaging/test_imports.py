@@ -28,6 +28,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "local": {"torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
+    "opik": {"opik"},
     "phoenix": {"phoenix"},
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM

@@ -33,7 +33,7 @@ def test_no_listed_version_failed() -> None:
 
 
 HOSTS = ["ragas", "deepeval", "mlflow", "langsmith", "langfuse", "pydantic-evals", "validmind"]
-HOSTS += ["phoenix"]
+HOSTS += ["phoenix", "opik"]
 PACKAGES = {"langchain": "langchain-core", "phoenix": "arize-phoenix-evals"}
 
 

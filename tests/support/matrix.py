@@ -76,6 +76,7 @@ _HOSTS = (
         *("Phoenix", "arize-phoenix-evals", "3.0.0 latest", "phoenix", "langchain-core"),
         "phoenix",
     ),
+    ("Opik", "opik", "2.0.0 latest", "opik", "langchain-core", "opik"),
 )
 _BARE = tuple(
     f"tests/{folder}"
