@@ -1,8 +1,8 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why. MLflow, Langfuse and pydantic-evals read rows as LangSmith does; the kit runs
-them all.
+`DIFFERENT` says why. MLflow, Langfuse, pydantic-evals, Phoenix, Opik and Inspect read rows as
+LangSmith does; the kit runs them all.
 """
 
 from __future__ import annotations

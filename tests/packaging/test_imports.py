@@ -23,6 +23,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
     "extras.py": {"packaging"},  # where a framework has brought it
     "factory.py": {"langchain_core"},  # its type only
+    "inspect_ai": {"inspect_ai"},
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
     "local": {"torch", "transformers"},

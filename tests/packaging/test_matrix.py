@@ -33,7 +33,7 @@ def test_no_listed_version_failed() -> None:
 
 
 HOSTS = ["ragas", "deepeval", "mlflow", "langsmith", "langfuse", "pydantic-evals", "validmind"]
-HOSTS += ["phoenix", "opik"]
+HOSTS += ["phoenix", "opik", "inspect-ai"]
 PACKAGES = {"langchain": "langchain-core", "phoenix": "arize-phoenix-evals"}
 
 

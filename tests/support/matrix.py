@@ -77,6 +77,7 @@ _HOSTS = (
         "phoenix",
     ),
     ("Opik", "opik", "2.0.0 latest", "opik", "langchain-core", "opik"),
+    ("Inspect", "inspect-ai", "0.3.250 latest", "inspect-ai", "langchain-core", "inspect_ai"),
 )
 _BARE = tuple(
     f"tests/{folder}"
