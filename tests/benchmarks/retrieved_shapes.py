@@ -1,7 +1,8 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks.
+`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. MLflow, Langfuse,
+pydantic-evals, Phoenix, Opik and Inspect read rows as LangSmith does; the kit runs them all.
 """
 
 from __future__ import annotations

@@ -231,8 +231,9 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
         return client.copy(http_client=http)
     most = settings["timeout"]
     timeout = Timeout(most, connect=min(most, CONNECT_SECONDS))
+    options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
-        return AsyncOpenAI(**{**settings, "timeout": timeout}, http_client=http)
+        return AsyncOpenAI(**options, http_client=http)
     except OpenAIError:
         pass
     raise JudgeError(

@@ -9,7 +9,7 @@ import json
 import os
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from noisesense.errors import JudgeError
@@ -143,17 +143,17 @@ def _new_opener() -> OpenerDirector:
 
     def connection(host: str, **options: Any) -> HTTPConnection:
         made: Any = HTTPSConnection if "context" in options else HTTPConnection
-        opened = made(host, **options)
+        opened: Any = made(host, **options)
         opened._create_connection = _connect
-        return opened
+        return cast("HTTPConnection", opened)
 
     class Plain(HTTPHandler):
-        def http_open(self, request: Any) -> Any:
-            return self.do_open(connection, request)  # type: ignore[arg-type]
+        def http_open(self, req: Any) -> Any:
+            return self.do_open(connection, req)
 
     class Secure(HTTPSHandler):
-        def https_open(self, request: Any) -> Any:
-            return self.do_open(connection, request, context=context)  # type: ignore[arg-type]
+        def https_open(self, req: Any) -> Any:
+            return self.do_open(connection, req, context=context)
 
     class NoRedirect(HTTPRedirectHandler):
         def redirect_request(self, *_: Any, **__: Any) -> None:

@@ -134,12 +134,14 @@ def figures_of(score: Score) -> dict[str, Any]:
 def _agree(derived: Any, said: Any) -> bool:
     """Are they equal? Other programs round numbers."""
     if isinstance(derived, dict) and isinstance(said, dict):
-        parts, other = cast("dict[str, Any]", derived), cast("dict[str, Any]", said)
+        parts = cast("dict[str, Any]", derived)
+        other = cast("dict[str, Any]", said)
         return parts.keys() == other.keys() and all(
             _agree(parts[key], other[key]) for key in parts
         )
     if isinstance(derived, tuple) and isinstance(said, tuple):
-        (low, high), (low_said, high_said) = derived, cast("tuple[float, float]", said)
+        low, high = cast("tuple[float, float]", derived)
+        low_said, high_said = cast("tuple[float, float]", said)
         return _agree(low, low_said) and _agree(high, high_said)
     if isinstance(derived, float) and isinstance(said, float):
         return math.isclose(derived, said, abs_tol=1e-6)
