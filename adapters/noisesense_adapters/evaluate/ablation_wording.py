@@ -12,6 +12,19 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.evaluate.wording import document_name
 
 
+def cause_sentence(found: Ablation) -> str | None:
+    """What an ablation found, in short; None where it cannot tell."""
+    fate = found.without
+    sham = found.without_other
+    if fate is None or fate.gone is None:
+        return None
+    gone = f"{_percent(fate.gone)} ({_span(fate.gone)})"
+    said = f"{gone} of the claims that were said again go with their chunks"
+    if sham is not None and sham.gone is not None:
+        said += f", {_percent(sham.gone)} ({_span(sham.gone)}) with other chunks"
+    return f"{said}."
+
+
 def ablation_sentences(found: Ablation) -> Iterator[str]:
     """What an ablation found."""
     if not found.claims:

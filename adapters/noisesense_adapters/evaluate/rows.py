@@ -18,8 +18,9 @@ from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Column, Places, Usual
+from noisesense_adapters.evaluate.inputs import Column
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
+from noisesense_adapters.evaluate.places import Places, Usual
 
 Modes = Literal["relevant", "irrelevant", "both"]
 

@@ -62,6 +62,12 @@ class Caused(NamedTuple):
     gone: Range
 
 
+def guiltiest(caused: Iterable[Caused]) -> Caused | None:
+    """The document that most claims go with; None if none goes for certain."""
+    guilty = [each for each in caused if each.gone.low > 0]
+    return max(guilty, key=lambda each: each.gone.low, default=None)
+
+
 def document_name(document: str, width: int = 60) -> str:
     """A document in one line of at most so many characters."""
     name = " ".join(document.split())
@@ -72,9 +78,8 @@ def document_name(document: str, width: int = 60) -> str:
 
 def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Iterator[str]:
     """Where to look first, and what may be wrong with that."""
-    guilty = [each for each in caused if each.gone.low > 0]
-    if guilty:
-        most = max(guilty, key=lambda each: each.gone.low)
+    most = guiltiest(caused)
+    if most is not None:
         yield (
             f"By the ablation most claims go with {document_name(most.document)}: "
             f"{extent(most.gone, '.0f')} of {extent(most.again, '.0f')} that were said again with "

@@ -26,8 +26,9 @@ from noisesense import score as scored
 from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
+from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.inputs import chunks_of, paths
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -76,10 +77,13 @@ def bridge(model: object) -> StructuredLLM:
 
 
 _USUAL = {
-    "response": (*paths("outputs", "response answer output"), "outputs"),
+    "response": (*paths("outputs", ANSWERS), "outputs"),
     # MLflow's other expectations are facts and guidelines: no part of the reference.
     "reference": ("expectations.expected_response",),
-    "contexts": ("retrieved", *paths("outputs inputs", "contexts retrieved_contexts documents")),
+    "contexts": (
+        "retrieved",
+        *paths("outputs outputs.output outputs.answer inputs", CONTEXTS),
+    ),
     "user_input": (*paths("inputs", "question query input"), "inputs"),
     "chunk_labels": ("expectations.chunk_labels",),
     "verdicts": ("expectations.verdicts",),
@@ -121,7 +125,7 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
 
 
 with needs_extra("mlflow"):
-    from mlflow import search_traces
+    from mlflow import get_run, search_traces
     from mlflow.entities import AssessmentSource, Feedback, Trace
     from mlflow.genai.judges.utils import get_default_model
     from mlflow.genai.scorers import Scorer
@@ -237,7 +241,7 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
 
     MLflow's own mean is over the rows that have a number: the easy ones, where a judge left
     verdicts open. Here every row counts: an undetermined one by its bounds, and failed and
-    undefined ones are counted apart.
+    undefined ones are counted apart. Rows of which MLflow kept no trace count as failed.
 
     Args:
         run_id: ``mlflow.genai.evaluate(…).run_id``.
@@ -259,8 +263,17 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
                 results.append(_result(trace.info.trace_id, known))
     if not results:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
+    for number in range(len(results), _rows_given(run_id)):
+        results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
     # Without their texts the results do not know.
     return replace(summarize(results), echoes=echoes)
+
+
+def _rows_given(run_id: str) -> int:
+    """The number of rows that the run was given, as MLflow noted it."""
+    inputs: Any = get_run(run_id).inputs
+    profiles = [json.loads(each.dataset.profile or "{}") for each in inputs.dataset_inputs]
+    return sum(int(profile.get("num_rows", 0)) for profile in profiles)
 
 
 def _result(trace: str, given: dict[str, Any]) -> Result:
