@@ -196,13 +196,11 @@ class ClaimSource:
         for claim in claims:
             spoken |= content(claim)
         lines = sentences(_TABLE_HEAD.sub("", self.text))
-        counts = Counter(word for line in lines for word in content(line))
-        repeated = {word for word, count in counts.items() if count > 1}
-        elsewhere = repeated | self._question_content
+        elsewhere = _repeated_words(lines) | self._question_content
         rows = rows_with_heads(self.text)
         missed: list[str] = []
         for line in lines:
-            if _is_no_statement(line) or self._says_nothing(line):
+            if not self._is_statement(line):
                 continue
             has_cells = line not in rows or _has_cells(spoken, line)
             if not has_cells or not _says_enough(spoken, line, elsewhere):
@@ -234,7 +232,10 @@ class ClaimSource:
     def _is_skipped(self, claim: str) -> bool:
         if by_words(claim) == self._text_words and not self._says_nothing(claim):
             return False
-        return not by_words(claim) or _is_no_statement(claim) or self._says_nothing(claim)
+        return not by_words(claim) or not self._is_statement(claim)
+
+    def _is_statement(self, line: str) -> bool:
+        return not _is_no_statement(line) and not self._says_nothing(line)
 
     def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
         """Has it the question's words alone, where another claim says more, or "not" besides?"""
@@ -278,6 +279,14 @@ def is_terse(reference: str) -> bool:
 def claims_nothing(statement: str) -> bool:
     """Does the statement only say that the answer is not known or was not found?"""
     return _phrases().is_no_answer(statement)
+
+
+def _repeated_words(lines: Iterable[str]) -> set[str]:
+    """The words of more than one line."""
+    counts = Counter[str]()
+    for line in lines:
+        counts.update(content(line))
+    return {word for word, count in counts.items() if count > 1}
 
 
 _ENOUGH = 0.6
