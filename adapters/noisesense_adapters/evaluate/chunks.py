@@ -319,8 +319,6 @@ def _text_of(chunk: dict[str, Any]) -> _Text:
     """The text of a chunk and its place: the first that is not blank. Raises `InputError`."""
     blank: _Text | None = None
     for path, _, beside in SHAPES:
-        if blank is not None and "." in path:  # what it wraps, or a title, is not its text
-            break
         text = None if chunk.keys() - _allowed(path, beside, chunk) else found_at(chunk, path)
         parts = texts_of(text) if "[]" in path else []
         if parts:
