@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from types import GeneratorType
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -23,110 +24,105 @@ from noisesense_adapters.evaluate.inputs import (
 _MOST_CHUNKS = 10_000
 
 
-class Shape(NamedTuple):
-    """Where the text of a chunk stands, and who writes it there.
+SHAPES = {
+    "page_content": "LangChain, MLflow",
+    "pageContent": "LangChain.js",
+    "text": "LlamaIndex, Milvus, RAGChecker, BEIR",
+    "content": "Haystack, Semantic Kernel, Vespa",
+    "context": "DeepEval",
+    "chunk": "Azure AI Search, Snowflake Cortex",
+    "chunk_text": "Pinecone's examples",
+    "contents": "Pyserini, Anserini",
+    "body": "Vespa, Solr",
+    "passage": "MS MARCO, TriviaQA",
+    "passage_text": "MS MARCO",
+    "paragraph_text": "MuSiQue",
+    "segment": "TREC RAG",
+    "snippet": "Cohere, web search",
+    "page_snippet": "CRAG",
+    "evidence_text": "FinanceBench",
+    "document": "Voyage, fastembed",
+    "documents": "Chroma's columns, side by side",
+    "Content": "Amazon Kendra",
+    "document.content": "Phoenix, OpenInference",
+    "document.text": "Cohere and Jina rerankers",
+    "document.page_content": "LangChain with scores",
+    "node.text": "LlamaIndex, NodeWithScore",
+    "node.text_resource.text": "LlamaIndex since 0.12",
+    "text_resource.text": "LlamaIndex since 0.12",
+    "kwargs.page_content": "LangChain, dumpd",
+    "content.text": "Bedrock knowledge bases",
+    "content[].text": "OpenAI file search",
+    "payload.page_content": "Qdrant through LangChain",
+    "payload.text": "Qdrant",
+    "payload.content": "Qdrant through Haystack",
+    "payload.document": "Qdrant with fastembed",
+    "_source.text": "Elasticsearch, OpenSearch",
+    "_source.content": "Elasticsearch, OpenSearch",
+    "_source.page_content": "Elasticsearch through LangChain",
+    "properties.text": "Weaviate",
+    "properties.content": "Weaviate",
+    "entity.text": "Milvus",
+    "fields.text": "Pinecone, Vespa",
+    "fields.chunk_text": "Pinecone",
+    "fields.content": "Vespa",
+    "data.text": "Cohere",
+    "data.content": "Cohere",
+    "data.snippet": "Cohere",
+    "doc.segment": "TREC RAG",
+    "doc.text": "TREC",
+    "doc.contents": "Pyserini",
+    "chunk.content": "Vertex AI Search",
+    "chunk.text": "R2R, Vertex AI",
+    "retrievedContext.text": "Gemini's grounding",
+    "retrieved_context.text": "Gemini's grounding",
+    "DocumentExcerpt.Text": "Amazon Kendra",
+    "sentences[]": "HotpotQA on Hugging Face",
+    "metadata.text": "Pinecone",
+    "metadata.content": "Pinecone",
+    "metadata.page_content": "Pinecone",
+}
+"""Where the text of a chunk stands, and who writes it there: the first that is not blank counts.
 
-    Attributes:
-        path: of the text; of a list's items (``content[].text``), they are joined.
-        whose: a retriever, a framework or a data set.
-        beside: the only fields that may stand beside it, where the place alone could mislead.
-    """
+Of a list's items (``content[].text``) the texts are joined. What stands in other fields, titles
+above all, is no chunk's text.
+"""
 
-    path: str
-    whose: str
-    beside: str = ""
+_BESIDE_METADATA = {
+    *("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
+}
+"""Only beside these does the metadata hold the text."""
 
-
-SHAPES = (
-    Shape("page_content", "LangChain, MLflow"),
-    Shape("pageContent", "LangChain.js"),
-    Shape("text", "LlamaIndex, Milvus, RAGChecker, BEIR"),
-    Shape("content", "Haystack, Semantic Kernel, Vespa"),
-    Shape("context", "DeepEval"),
-    Shape("chunk", "Azure AI Search, Snowflake Cortex"),
-    Shape("chunk_text", "Pinecone's examples"),
-    Shape("contents", "Pyserini, Anserini"),
-    Shape("body", "Vespa, Solr"),
-    Shape("passage", "MS MARCO, TriviaQA"),
-    Shape("passage_text", "MS MARCO"),
-    Shape("paragraph_text", "MuSiQue"),
-    Shape("segment", "TREC RAG"),
-    Shape("snippet", "Cohere, web search"),
-    Shape("page_snippet", "CRAG"),
-    Shape("evidence_text", "FinanceBench"),
-    Shape("document", "Voyage, fastembed"),
-    Shape("documents", "Chroma's columns, side by side"),
-    Shape("Content", "Amazon Kendra"),
-    Shape("document.content", "Phoenix, OpenInference"),
-    Shape("document.text", "Cohere and Jina rerankers"),
-    Shape("document.page_content", "LangChain with scores"),
-    Shape("node.text", "LlamaIndex, NodeWithScore"),
-    Shape("node.text_resource.text", "LlamaIndex since 0.12"),
-    Shape("text_resource.text", "LlamaIndex since 0.12"),
-    Shape("kwargs.page_content", "LangChain, dumpd"),
-    Shape("content.text", "Bedrock knowledge bases"),
-    Shape("content[].text", "OpenAI file search"),
-    Shape("payload.page_content", "Qdrant through LangChain"),
-    Shape("payload.text", "Qdrant"),
-    Shape("payload.content", "Qdrant through Haystack"),
-    Shape("payload.document", "Qdrant with fastembed"),
-    Shape("_source.text", "Elasticsearch, OpenSearch"),
-    Shape("_source.content", "Elasticsearch, OpenSearch"),
-    Shape("_source.page_content", "Elasticsearch through LangChain"),
-    Shape("properties.text", "Weaviate"),
-    Shape("properties.content", "Weaviate"),
-    Shape("entity.text", "Milvus"),
-    Shape("fields.text", "Pinecone, Vespa"),
-    Shape("fields.chunk_text", "Pinecone"),
-    Shape("fields.content", "Vespa"),
-    Shape("data.text", "Cohere"),
-    Shape("data.content", "Cohere"),
-    Shape("data.snippet", "Cohere"),
-    Shape("doc.segment", "TREC RAG"),
-    Shape("doc.text", "TREC"),
-    Shape("doc.contents", "Pyserini"),
-    Shape("chunk.content", "Vertex AI Search"),
-    Shape("chunk.text", "R2R, Vertex AI"),
-    Shape("retrievedContext.text", "Gemini's grounding"),
-    Shape("retrieved_context.text", "Gemini's grounding"),
-    Shape("DocumentExcerpt.Text", "Amazon Kendra"),
-    Shape("sentences[]", "HotpotQA on Hugging Face"),
-    Shape("metadata.text", "Pinecone", "id score values sparse_values sparseValues namespace"),
-    Shape("metadata.content", "Pinecone", "id score values sparse_values sparseValues namespace"),
-    Shape("metadata.page_content", "Pinecone", "id score values namespace"),
-)
-"""The first of these with a text is a chunk's. Text in other fields, titles above all, is not."""
-
-LISTS = (
-    Shape("documents", "openevals, Haystack, Chroma"),
-    Shape("contexts", "ragas, Vertex AI"),
-    Shape("retrieved_contexts", "ragas"),
-    Shape("retrieval_context", "DeepEval"),
-    Shape("retrieved_context", "RAGChecker"),
-    Shape("context", "LangChain's retrieval chain"),
-    Shape("source_documents", "LangChain's RetrievalQA"),
-    Shape("source_nodes", "LlamaIndex's responses"),
-    Shape("nodes", "LlamaIndex"),
-    Shape("chunks", "common"),
-    Shape("docs", "common"),
-    Shape("passages", "common"),
-    Shape("retriever.documents", "Haystack's pipelines"),
-    Shape("contexts.contexts", "Vertex AI RAG"),
-    Shape("retrievalResults", "Bedrock knowledge bases"),
-    Shape("matches", "Pinecone"),
-    Shape("result.hits", "Pinecone with inference"),
-    Shape("points", "Qdrant"),
-    Shape("result", "Qdrant over REST"),
-    Shape("result.points", "Qdrant over REST"),
-    Shape("hits.hits", "Elasticsearch, OpenSearch"),
-    Shape("root.children", "Vespa"),
-    Shape("objects", "Weaviate"),
-    Shape("value", "Azure AI Search"),
-    Shape("results", "Cohere, Semantic Kernel"),
-    Shape("ResultItems", "Amazon Kendra"),
-    Shape("data", "OpenAI file search"),
-)
-"""Where an object holds its list of chunks."""
+LISTS = {
+    "documents": "openevals, Haystack, Chroma",
+    "contexts": "ragas, Vertex AI",
+    "retrieved_contexts": "ragas",
+    "retrieval_context": "DeepEval",
+    "retrieved_context": "RAGChecker",
+    "context": "LangChain's retrieval chain",
+    "source_documents": "LangChain's RetrievalQA",
+    "source_nodes": "LlamaIndex's responses",
+    "nodes": "LlamaIndex",
+    "chunks": "common",
+    "docs": "common",
+    "passages": "common",
+    "retriever.documents": "Haystack's pipelines",
+    "contexts.contexts": "Vertex AI RAG",
+    "retrievalResults": "Bedrock knowledge bases",
+    "matches": "Pinecone",
+    "result.hits": "Pinecone with inference",
+    "points": "Qdrant",
+    "result": "Qdrant over REST",
+    "result.points": "Qdrant over REST",
+    "hits.hits": "Elasticsearch, OpenSearch",
+    "root.children": "Vespa",
+    "objects": "Weaviate",
+    "value": "Azure AI Search",
+    "results": "Cohere, Semantic Kernel",
+    "ResultItems": "Amazon Kendra",
+    "data": "OpenAI file search",
+}
+"""Where an object holds its list of chunks, and whose it is."""
 
 _DOCUMENTS = (
     *("id", "doc_id", "source", "doc_uri", "document_id", "docid", "doc_name", "document.id"),
@@ -217,7 +213,7 @@ def _kept(generator: GeneratorType[Any, Any, Any]) -> list[Any]:
 def _list_in(fields: Mapping[str, Any], value: object) -> list[Any]:
     """The list of chunks in a retriever's answer. Raises `InputError`."""
     found: dict[str, list[Any]] = {}
-    for path, *_ in LISTS:
+    for path in LISTS:
         items = found_at(fields, path)
         if isinstance(items, list):
             found[path] = cast("list[object]", items)
@@ -318,10 +314,10 @@ class _Text(NamedTuple):
 def _text_of(chunk: dict[str, Any]) -> _Text:
     """The text of a chunk and its place: the first that is not blank. Raises `InputError`."""
     blank: _Text | None = None
-    for path, _, beside in SHAPES:
-        if blank is not None and "." in path:  # what it wraps, or a title, is not its text
-            break
-        text = None if chunk.keys() - _allowed(path, beside, chunk) else found_at(chunk, path)
+    for path in SHAPES:
+        if path.startswith("metadata.") and chunk.keys() - _BESIDE_METADATA:
+            continue
+        text = found_at(chunk, path)
         parts = texts_of(text) if "[]" in path else []
         if parts:
             text = _joined(parts)
@@ -331,14 +327,9 @@ def _text_of(chunk: dict[str, Any]) -> _Text:
                 return _Text(text, path)
     if blank is not None:
         return blank
-    known = ", ".join(repr(path) for path, *_ in SHAPES[:5])
+    known = ", ".join(repr(path) for path in islice(SHAPES, 5))
     names = ", ".join(list(chunk)[:30]) or "an empty object"
     raise InputError(f"a chunk's text as {known} or another known name", f"only {names}")
-
-
-def _allowed(path: str, beside: str, chunk: dict[str, Any]) -> set[str]:
-    """The fields that may stand beside the text at this path."""
-    return {path.partition(".")[0], *beside.split()} if beside else {*chunk}
 
 
 def _id(homes: Sequence[dict[str, Any]]) -> str | None:

@@ -19,7 +19,7 @@ _REFERENCES = (*ANSWERS, "reference", "ground_truth", "expected_output", "expect
 _QUESTIONS = ("question", "query", "user_input", "input", "messages", "text", "content")
 
 _SOURCES = (
-    *(path for path, *_ in LISTS if "." not in path),
+    *(path for path in LISTS if "." not in path),
     *("retrieval_context", "retrieved_documents", "sources", "citations", "search_results"),
 )
 _CUT_OFF = re.compile(
