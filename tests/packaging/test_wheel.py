@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -23,10 +24,10 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the sdist, the wheel, and under ``again`` the wheel built from the sdist."""
-    if find_spec("hatchling") is None:
+    if find_spec("hatch_fancy_pypi_readme") is None:
         if os.environ.get("CI"):
-            pytest.fail("hatchling is missing")
-        pytest.skip("hatchling builds the wheel: pip install hatchling")
+            pytest.fail("hatch-fancy-pypi-readme is missing")
+        pytest.skip("hatchling builds the wheel: pip install hatchling hatch-fancy-pypi-readme")
     folder = tmp_path_factory.mktemp("dist")
     _build(ROOT, folder)
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
@@ -129,3 +130,19 @@ def test_the_installed_package(built: Path, tmp_path: Path) -> None:
 
 def test_the_version_is_in_the_changelog() -> None:
     assert f"## {noisesense.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_the_package_has_no_link_into_the_source_tree(built: Path) -> None:
+    """PyPI shows the README alone: a relative link or picture would lead nowhere."""
+    with _wheel(built) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = Parser().parsestr(wheel.read(name).decode())
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    page = metadata.get_payload()
+    assert isinstance(page, str)
+    links = re.findall(r"\]\(([^)\s]+)\)", page)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert len(links) == len(re.findall(r"\]\(([^)\s]+)\)", readme)) > 20
+    assert [link for link in links if not link.startswith("https://")] == []
+    pictures = re.findall(r"!\[[^]]*\]\(([^)\s]+)\)", page)
+    assert all(link.startswith("https://raw.githubusercontent.com/") for link in pictures)
