@@ -33,7 +33,8 @@ import numpy as np
 from noisesense import Offender, Result, Verdicts, offenders, score
 from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling
-from noisesense.stats.labels_mean import PoweredMean, labeled_pairs, powered_mean
+from noisesense.stats.labels_mean import labeled_pairs
+from noisesense.stats.powered_mean import PoweredMean, powered_mean
 from support.simulated import POPULATIONS, Population, poisson, result_of
 
 Size = tuple[int, int]

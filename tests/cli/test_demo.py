@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import RecordedJudge, score
+from noisesense import RecordedJudge, read_results, score
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.cli import demo as command
+from noisesense_adapters.demo import catch
+from noisesense_adapters.demo.catch import Library
 from noisesense_adapters.demo.compare import Pair, Place, Report, compare, runs_of
 from support.command import run
 from support.command_here import run_here
@@ -171,3 +173,53 @@ def test_save_writes_the_examples_as_a_recording_and_overwrites_only_with_force(
     assert path.read_text(encoding="utf-8") == "mine"
     assert run_here(capsys, "demo", "--save", path, "--force").status == 0
     assert len(path.read_text(encoding="utf-8").splitlines()) == 6
+
+
+def test_the_catch_counts_names_and_confirms_a_stale_document_and_mends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """28 questions of two topics: 56 claims. A wrong one is a sentence of the handbook alone."""
+    folder = tmp_path / "catch"
+    done = run_here(capsys, "demo", "catch", folder)
+    assert done.status == 0
+    run = [*read_results(folder / "stale.jsonl")]
+    wrong = [
+        claim.text
+        for result in run
+        if result.score is not None
+        for claim in result.score.claims
+        if claim.from_a_chunk
+    ]
+    once = {topic.once for topic in Library().topics if topic.once != topic.now}
+    assert set(wrong) <= once
+    assert len(wrong) >= 10
+    assert f"{len(wrong)} of 56 claims are not supported by the reference" in done.out
+    assert f"2. Name: {len(wrong)} claims from handbook-2019.md, such as" in done.out
+    assert "100% (" in done.out.split("3. Cause")[1].split("with other")[0]
+    assert done.out.count(": fail\n") == 2
+    assert done.out.count(": pass\n") == 2
+    stale, mended = folder / "stale.jsonl", folder / "mended.jsonl"
+    assert run_here(capsys, "score", stale, "--fail-above", "0.1").status == 1
+    assert run_here(capsys, "score", mended, "--fail-above", "0.1").status == 0
+    assert run_here(capsys, "compare", mended, stale, "--fail-if-worse").status == 1
+    assert run_here(capsys, "compare", stale, mended, "--fail-if-worse").status == 0
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Worst document" in page
+    assert 'href="#ablation">Ablation</a>: 100%' in page
+    again = run_here(capsys, "demo", "catch", folder)
+    assert (again.status, "--force overwrites it" in again.err) == (2, True)
+
+
+def test_the_notebook_runs_from_top_to_bottom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it says it prints, it prints."""
+    monkeypatch.chdir(tmp_path)
+    page = Path(catch.__file__).with_name("catch.ipynb")
+    names: dict[str, object] = {}
+    for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), page.name, "exec"), names)
+            shown = "".join(line for each in cell["outputs"] for line in each["text"])
+            assert capsys.readouterr().out == shown
+    assert (tmp_path / "report.html").stat().st_size > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -41,14 +42,9 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "1 of 3 claims is not supported by the reference and comes from a retrieved chunk.",
         "1 from relevant chunks, 0 from irrelevant ones.",
         "",
-        "                          relevant    irrelevant",
-        "mean                        0.2500        0.0000",
-        "  95% interval        0.01 to 0.81  0.00 to 0.77",
-        "median                      0.2500        0.0000",
-        "maximum                     0.5000        0.0000",
-        "mean over all claims        0.3333        0.0000",
-        "  95% interval        0.01 to 0.84  0.00 to 0.75",
-        "",
+        "                    relevant    irrelevant",
+        "mean                  0.2500        0.0000",
+        "  95% interval  0.01 to 0.81  0.00 to 0.77",
         f"wrote {tmp_path / 'out.jsonl'}",
     ]
     assert "note: relevant: 2 samples only; read the interval, not the mean." in done.err
@@ -82,6 +78,10 @@ def test_a_picture_replaces_no_file_of_somebody_elses(
     done = run_here(capsys, "score", examples, option, path)
     assert (done.status, "nothing was overwritten" in done.err) == (2, True)
     assert path.read_bytes() == b"mine"
+    path.unlink()
+    os.mkfifo(path)  # to read one would wait for somebody to write
+    done = run_here(capsys, "score", examples, option, path)
+    assert (done.status, "nothing was overwritten" in done.err) == (2, True)
     path.unlink()
     for _ in range(2):
         done = run_here(capsys, "score", examples, option, path)

@@ -105,14 +105,39 @@ def test_labels_of_a_sample_without_chunks_are_those_of_its_reference() -> None:
     assert judged.judge.to_matrices()["reference_to_response"] == [True]
 
 
+def test_the_reference_is_asked_as_the_answer_to_its_question_and_chunks_alone() -> None:
+    sample = Sample(
+        user_input="Which herb?", response="r", reference="g", retrieved_contexts=["c", "d"]
+    )
+    labels = Verdicts.from_matrices(
+        [True, None],
+        [[True, None], [False, True]],
+        [[True, False]],
+        response_claims=["a", "b"],
+        reference_claims=["x"],
+    ).beside(sample)
+    judge = Scripted()
+    judged = judge_labels([Result("1", score(labels), sample=sample)], judge)
+    of_reference = (("g",), ("a", "b"), "Which herb?")
+    of_chunks = (("c", "d"), ("a", "b", "x"), "")
+    assert judge.questions == [of_reference, of_chunks]
+    # The judge has 0.25 for a first text and 0.5 for a second; cells without a label say nothing.
+    labeled = [(True, 0.25), (True, 0.25), (False, 0.25), (True, 0.5), (True, 0.25), (False, 0.5)]
+    assert judged.probabilities == labeled
+
+
 class Scripted:
     """Says yes with a probability, and fails on some samples."""
 
     def __init__(self, fails: Sequence[int] = ()) -> None:
         self.fails, self.asked = fails, 0
+        self.questions: list[tuple[tuple[str, ...], tuple[str, ...], str]] = []
 
-    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
+    async def entailment(
+        self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
+    ) -> Entailment:
         self.asked += 1
+        self.questions.append((tuple(texts), tuple(claims), question))
         if self.asked - 1 in self.fails:
             raise JudgeError("no answer")
         cells = [[True] * len(texts)] * len(claims)

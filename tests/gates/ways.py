@@ -176,6 +176,7 @@ class Way(NamedTuple):
 
 LOST = r"nothing was retrieved|nothing to measure in B only"
 SILENT = r"claims? nothing|has no claims|nothing to measure in B only"
+ECHO = r"word for word"
 OPEN = r"judge left open"  # a case passes where it does so whatever is open
 FAILED = r"1 (of \d+ samples )?failed"
 
@@ -211,6 +212,9 @@ WAYS: dict[str, Way] = {
     "stopped before the first": Way(only(0)),
     # The reference.
     "the question as the reference": Way(by(lambda row: replace(row, reference=row.question))),
+    "the response as the reference": Way(
+        by(lambda row: replace(row, reference=row.response)), names=ECHO
+    ),
     "no references": Way(each(reference="")),
     "no reference for half": Way(each(10, reference="")),
     # The judge.

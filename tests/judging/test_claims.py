@@ -20,6 +20,7 @@ from noisesense.judging.claims import (
 )
 from noisesense.judging.llm import Check
 from noisesense.judging.plan import Plan
+from noisesense.judging.tables import rows_with_heads
 from support.mind import data_of
 from support.no_claims import (
     LISTS,
@@ -188,9 +189,22 @@ def test_repeated_claims_are_one_whatever_their_case_and_punctuation() -> None:
          ["It carries 40 bicycles."]),  # its number is in no claim
         ("Carla and Ben sit on the board. Carla chairs it.", ["Carla sits on the board.",
          "Ben sits on the board."], ["Carla chairs it."]),  # "chairs" is in no claim
+        ("The stone mill was built in 1742 in Arle.", ["The stone mill was built in 1742."],
+         ["The stone mill was built in 1742 in Arle."]),  # 4 of 5 words, without the name
+        ("The board has three members, Ada and Ben.", ["Members of the board: Ada, Ben."],
+         ["The board has three members, Ada and Ben."]),  # 4 of 5 words, without the number
+        ("The board has three members, Ada and Ben.", ["Ada is one of 3 members.", "So is Ben."],
+         []),  # 4 of 5 words
+        ("It never came with a charger, but it supports wireless charging.",
+         ["It supports wireless charging."],
+         ["It never came with a charger, but it supports wireless charging."]),  # 3 of 5 words
         ("青石桥建于1653年。桥长42米。", ["青石桥建于1653年。"], ["桥长42米。"]),
         ("| Town | People |\n|---|---|\n| Arlen | 12,000 |", ["Nobody lives in a town."],
-         ["| Arlen | 12,000 |"]),
+         ["Town: Arlen, People: 12,000"]),
+        ("| Plant | Light | Water |\n|---|---|---|\n| Fern | shade | daily |",
+         ["The fern needs shade."], ["Plant: Fern, Light: shade, Water: daily"]),  # "daily"
+        ("| Plant | Light | Water |\n|---|---|---|\n| Fern | shade | daily |",
+         ["The fern needs shade.", "Water the fern daily."], []),
         ("Hello! It sails at noon. I hope this helps.", ["It sails at noon."], []),
         ("您好！渡轮中午启航。希望对您有帮助。", ["渡轮中午启航。"], []),
         ("Gute Frage! Die Fähre fährt um zwölf. Ich hoffe, das hilft.",
@@ -204,6 +218,12 @@ def test_a_sentence_that_is_left_out_is_a_claim(
     text: str, listed: list[str], added: list[str]
 ) -> None:
     assert ClaimSource(text, "When does it sail?").untouched(listed) == added
+
+
+def test_rows_of_tables_beside_their_heads() -> None:
+    text = "Hi | there\n\nTown | Size\n:-- | --:\nArlen | 12\nBex |\n\nA | B\n| C |\n|---|\n| d |"
+    said = {"Arlen | 12": "Town: Arlen, Size: 12", "Bex |": "Town: Bex", "| d |": "C: d"}
+    assert rows_with_heads(text) == said
 
 
 def test_what_stands_together_or_twice_or_is_the_question_is_put_right() -> None:
@@ -278,6 +298,6 @@ def test_a_negation_claims_something(text: str) -> None:
 def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
     """A text may say "None", a list, a refusal or the instruction."""
     for text in ("None", '["a", "b"]', "Error: context too long", "<claim>"):
-        assert ClaimSource(text, "What does it print?").problem([text]) == ""
+        assert ClaimSource(text, "What does it print?").read([text]).problem == ""
     said = "The guide said: I'm sorry, but I can't help you. Then she left."
-    assert ClaimSource(said).problem(["I'm sorry, but I can't help you."]) == ""
+    assert ClaimSource(said).read(["I'm sorry, but I can't help you."]).problem == ""

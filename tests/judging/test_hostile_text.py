@@ -22,7 +22,7 @@ SAMPLE = Sample.model_validate(
     {
         "user_input": "Who painted it, and when?",
         "response": "Leonardo painted it. In the 15th century. In Paris. On wood.",
-        "reference": "Leonardo painted it on wood in Florence in the 16th century.",
+        "reference": "Leonardo painted it on wood in the 16th century.",
         "retrieved_contexts": ["By Leonardo, 15th century.", HOSTILE, "Painted in Paris."],
     }
 )

@@ -49,7 +49,7 @@ CASES: dict[str, tuple[str, dict[int, bool] | None]] = {
     # a reply on three statements, and what is read of it
     "as asked": ('{"1": "yes", "2": "no", "3": "yes"}', {1: T, 2: F, 3: T}),
     "in another order": ('{"3": "yes", "2": "no", "1": "no"}', {1: F, 2: F, 3: T}),
-    "in other words": ('{"1": "Yes.", "2": false, "3": 1}', {1: T, 2: F, 3: T}),
+    "in other words": ('{"1": "Yes.", "2": false, "3": "TRUE"}', {1: T, 2: F, 3: T}),
     "one left out": ('{"1": "yes", "3": "no"}', {1: T, 3: F}),
     "one open": ('{"1": "yes", "2": null, "3": "perhaps"}', {1: T}),
     "no word": ('{"1": "yes", "2": {"a": 1}, "3": [true]}', {1: T}),
@@ -60,8 +60,6 @@ CASES: dict[str, tuple[str, dict[int, bool] | None]] = {
     "unknown instead": ('{"1": "yes", "2": "no", "7": "yes"}', None),
     "from 0": ('{"0": "yes", "1": "no", "2": "yes"}', None),
     "one too many": ('{"1": "yes", "2": "no", "3": "yes", "4": "no"}', None),
-    "a note": ('{"1": "yes", "2": "no", "3": "yes", "note": "…"}', {1: T, 2: F, 3: T}),
-    "a huge number": (f'{{"1": "yes", "{"9" * 5000}": "no"}}', {1: T}),
 }
 
 
@@ -70,7 +68,14 @@ def test_each_number_is_read_by_itself(reply: str, expected: dict[int, bool] | N
     assert _answers([1, 2, 3], answers_form(3).model_validate_json(reply)) == expected
 
 
-@pytest.mark.parametrize("reply", ["{}", '{"a": "yes"}', '{"1": null}', "[]", '"yes"', "null"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{}", '{"a": "yes"}', '{"1": null}', "[]", '"yes"', "null",
+        '{"1": "yes", "2": "no", "3": "yes", "note": "…"}',
+        f'{{"1": "yes", "{"9" * 5000}": "no"}}',
+    ],
+)  # fmt: skip
 def test_a_reply_that_answers_nothing_is_none(reply: str) -> None:
     with pytest.raises(ValidationError):
         answers_form(3).model_validate_json(reply)

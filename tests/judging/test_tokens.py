@@ -42,6 +42,12 @@ def test_a_number_that_is_a_window() -> None:
     assert not check.is_cut(WORDS * 40, 2_048)  # 560 at least: three times as many are another's
 
 
+@pytest.mark.parametrize("tokens", [256, 512])
+def test_a_number_too_small_for_a_window(tokens: int) -> None:
+    """What is asked about a short answer has 200 to 600 tokens, so it has these now and then."""
+    assert not TokenCheck().is_cut(WORDS * 14, tokens)  # 196 at least
+
+
 def test_what_says_nothing_of_the_whole_prompt() -> None:
     check = TokenCheck()
     assert not check.is_cut(WORDS * 70, 0)  # a host that reports none

@@ -48,6 +48,7 @@ def test_nothing_leaks(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     seen: list[str] = []
+    keys: set[str] = set()
     errors = 0
     lasting = [fault for fault in FAULTS if fault.times is None]
     for i, fault in enumerate([*ECHOES, *lasting[::every]]):
@@ -55,7 +56,8 @@ def test_nothing_leaks(
             ScriptedServer(mind(), script=fault.script()) as server,
             VerdictStore(tmp_path / f"{i}.sqlite") as store,
         ):
-            llm = make(server, timeout=0.5)
+            # A busy machine is not given up on: only where no reply ever comes is the wait short.
+            llm = make(server, timeout=0.5 if fault.misbehavior.hang else 300)
             judge = LLMJudge(llm, store=store)
             for result in judged(judge):
                 if isinstance(result, Judgement):
@@ -66,7 +68,8 @@ def test_nothing_leaks(
                     seen.append(_everything_of(result))
                     assert TEXT not in seen[-1]
             seen += [repr(llm), repr(judge), repr(store), str(getattr(llm, "name", ""))]
-            assert {request.key for request in server.log.requests} == {KEY}
+            keys |= {request.key for request in server.log.requests}
+    assert keys == {KEY}
     assert errors >= len(ECHOES)
     seen += [r.getMessage() for r in caplog.records if r.name.startswith("noisesense")]
     seen += [path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()]

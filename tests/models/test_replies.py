@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, Field, StrictBool
 
 from noisesense.errors import ReplyError
-from noisesense.judging.prompts import DEFAULT_PROMPTS, Claims, answers_form
+from noisesense.judging.prompts import DEFAULT_PROMPTS, Answer, Claims, answers_form
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.models.replies import (
     LONGEST,
@@ -69,6 +69,37 @@ def test_anything_else_is_no_reply(text: str, says: str) -> None:
     assert caught.value.usage is USAGE
     assert caught.value.__context__ is None
     assert "secret-prompt" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        '"error": "context window exceeded"', '"refusal": "I cannot judge this"',
+        '"note": "2 is a guess"', '"correction": {"1": "yes"}', '"type": "object"',
+        '"properties": {"1": {"enum": ["yes", "no"]}}', '"01": "yes"', '"\uff11": "yes"',
+        '"1.": "no"', '" 1": "no"', '"+1": "no"', '"": null', '"-1": "no"', '"1e0": "no"',
+    ],
+)  # fmt: skip
+def test_an_object_with_more_than_the_form_is_no_reply(beside: str) -> None:
+    """It says the opposite, that nothing was judged, or one number twice."""
+    text = f'{{"1": "no", "2": "no", {beside}}}'
+    with pytest.raises(ReplyError, match="does not fit"):
+        read_reply(text, answers_form(2), USAGE)
+    forms: dict[type[BaseModel], str] = {Claims: '"claims": ["One."]', Answer: '"answer": "no"'}
+    for form, said in forms.items():
+        assert read_reply(f"{{{said}}}", form, USAGE)
+        with pytest.raises(ReplyError, match="does not fit"):
+            read_reply(f"{{{said}, {beside}}}", form, USAGE)
+
+
+def test_a_number_is_no_answer() -> None:
+    """Models echo the statement's number, or rate it from 1 to 5: 1 is a yes, or the worst."""
+    for text in ('{"1": 1, "2": 2}', '{"1": 1, "2": 5}', '{"1": 0, "2": 1}', '{"1": 1.0}'):
+        with pytest.raises(ReplyError, match="does not fit"):
+            read_reply(text, answers_form(2), USAGE)
+    assert read_reply('{"1": true, "2": 1}', answers_form(2), USAGE).by_number == {1: True}
+    with pytest.raises(ReplyError, match="does not fit"):
+        read_reply('{"answer": 1}', Answer, USAGE)
 
 
 def test_a_key_with_two_values_has_none() -> None:
@@ -167,10 +198,19 @@ def test_time_is_linear_in_a_hostile_reply() -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("yes", "yes"), ("No", "no"), (" **Yes**.", "yes"), ("no, it does not say", "no"),
+        ("yes", "yes"), ("No", "no"), (" **Yes**.", "yes"), ("(no)", "no"),
         ("<think>yes</think>no", "no"), ("```\nyes\n```", "yes"), ("Yes<|im_end|>", "yes"),
         ("yes or no", None), ("No. Yes", None), ("maybe", None), ("", None), ("not", None),
-        ("No. The text does not say that", "no"), ("No\n\nThe sentence", "no"),
+        # What SmolLM2 says to most statements, in eight tokens.
+        ("No, the statement is not true.", "no"), ("No. The statement is false. The", "no"),
+        ("Yes, the statement is true because", "yes"),
+        # The word, and more: what takes it back, or another thing altogether.
+        ("No, I can't assist with that request.", None), ("No. 1: true", None),
+        ("Yes. The statement is false.", None), ("No\n\nThe statement is true because", None),
+        ("Yes. The statement is not true.", None), ("No. The statement", None),
+        ("No, the statement is false. Not", None), ("Yes, the statement is true? No", None),
+        ("Yes, the statement is truer", None), ("No. The text does not say that", None),
+        ("No problem. Here is", None), ("Yes: 1. No", None), ("no, it does not say", None),
         ("No doubt it is", None), ("Yes. Wait, that is wrong", None), ("Yes? Hardly", None),
         ("It is: yes", None), ("<think>yes", None), ("yesterday", None), ("是", None),
     ],

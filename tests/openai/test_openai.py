@@ -157,7 +157,7 @@ def test_a_word_and_the_share_of_the_first_among_the_words() -> None:
 
 def test_a_short_reply_that_reaches_its_limit_is_a_word_all_the_same() -> None:
     cut = bad.always(bad.Misbehavior("cut", finish_reason="length"))
-    with ScriptedServer(Says("No, the text does not"), script=cut) as server:
+    with ScriptedServer(Says("No, the statement is not true based"), script=cut) as server:
         assert _choose(server) == Choice("no")
 
 

@@ -32,30 +32,52 @@ LEFT_OUT = ("validmind", "local", "batch")
 
 
 def installed_by(page: Path) -> tuple[str, ...]:
-    """What the page's first install line names; of the project its folder."""
-    line = re.search(r"pip install ((?:(?!&&).)*\.\[.*)", page.read_text("utf-8"))
+    """What the page's first install line names."""
+    line = re.search(r"pip install ((?:(?!&&).)*\[.*)", page.read_text("utf-8"))
     if line is None:
-        return (str(ROOT),)
+        return ("noisesense",)
     words = list(takewhile(lambda word: word != "&&", shlex.split(line[1], comments=True)))
     if "--group" in words:
         del words[words.index("--group") :]
-    return tuple(
-        f"{ROOT}{word.removeprefix('.')}" if word.startswith(".") else word
-        for word in words
-        if not word.startswith("-")
-    )
+    # In a clone: the README's, and those of who develops.
+    names = [re.sub(r"^\.(?=\[)", "noisesense", word) for word in words]
+    return tuple(name for name in names if not name.startswith("-"))
 
 
-def environment_with(wanted: Sequence[str], folder: Path) -> Path:
-    """A new environment with these packages; its Python."""
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+def local_index(folder: Path) -> Path:
+    """An index of packages with the wheel of this tree and nothing else."""
+    ours = folder / "noisesense"
+    ours.mkdir(parents=True)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", ours, ROOT]
+    if uv := _uv():
+        command = [uv, "build", "-q", "--wheel", "-o", ours, ROOT]
+    subprocess.run(command, check=True)
+    (wheel,) = ours.glob("*.whl")
+    (ours / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>', "utf-8")
+    return folder
+
+
+def _uv() -> str | None:
     here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    if uv := shutil.which("uv", path=here):
+    return shutil.which("uv", path=here)
+
+
+def environment_with(wanted: Sequence[str], folder: Path, index: Path) -> Path:
+    """A new environment with these packages, ours by its name from that index; its Python."""
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if uv := _uv():
         subprocess.run([uv, "venv", "-q", "--python", sys.executable, folder], check=True)
-        subprocess.run([uv, "pip", "install", "-q", "--python", python, *wanted], check=True)
+        # Whatever another index has under our name is never looked at.
+        command = [uv, "pip", "install", "-q", "--python", python, "--index", index.as_uri()]
+        subprocess.run([*command, *wanted], check=True)
     else:
+        (wheel,) = (index / "noisesense").glob("*.whl")
+        files = [
+            f"{name} @ {wheel.as_uri()}" if name.startswith("noisesense") else name
+            for name in wanted
+        ]
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", *wanted], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", *files], check=True)
     return python
 
 
@@ -65,11 +87,12 @@ def main() -> int:
     pages = [page for page in pages if not sys.argv[1:] or page.parent.name in sys.argv[1:]]
     with TemporaryDirectory(prefix="pages-") as scratch, model_environment() as env:
         made: dict[tuple[str, ...], Path] = {}
+        index = local_index(Path(scratch) / "index")
         for number, page in enumerate(pages):
             start = time.monotonic()
             wanted = installed_by(page)
             if wanted not in made:
-                made[wanted] = environment_with(wanted, Path(scratch) / f"env{len(made)}")
+                made[wanted] = environment_with(wanted, Path(scratch) / f"env{len(made)}", index)
             python = made[wanted]
             folder = Path(scratch) / f"page{number}"
             folder.mkdir()
@@ -81,7 +104,7 @@ def main() -> int:
                 failed += 1
                 print(f"FAILED {page.relative_to(ROOT)}: {error}")
             else:
-                named = " ".join(wanted).replace(str(ROOT), ".")
+                named = " ".join(wanted)
                 seconds = time.monotonic() - start
                 print(f"{page.relative_to(ROOT)}, after {named}: {seconds:.0f} s", flush=True)
     print(f"{len(pages) - failed} passed, {failed} failed")

@@ -9,9 +9,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from noisesense_adapters.demo.catch import run_catch  # noqa: E402
 from noisesense_adapters.report import write_report  # noqa: E402
 from support.browser import browser, chromium, opened  # noqa: E402 - found on the line above
-from support.readable_run import readable_run  # noqa: E402
 
 
 def main() -> None:
@@ -19,9 +19,12 @@ def main() -> None:
     if executable is None:
         sys.exit("no Chromium: apt-get install chromium, or name one in $CHROMIUM")
     with tempfile.TemporaryDirectory() as folder, browser(executable) as running:
-        report = write_report(readable_run(60), Path(folder, "report.html"), title="Bridges")
+        found = run_catch()
+        report = write_report(
+            found.stale, Path(folder, "report.html"), title="A library", ablation=found.ablation
+        )
         with opened(running, report) as seen:
-            seen.page.set_viewport_size({"width": 1100, "height": 1960})
+            seen.page.set_viewport_size({"width": 1100, "height": 535})
             seen.page.screenshot(path=ROOT / ".github" / "report.png")
 
 

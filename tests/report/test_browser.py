@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from noisesense import Result, Sample, Verdicts, score
+from noisesense import Result, Sample, Verdicts, offenders, score
 from support.browser import Show
 from support.hostile_run import ATTACKS, hostile_run
 from support.readable_run import readable_run
@@ -39,6 +41,37 @@ def test_every_part_is_there_and_nothing_is_fetched(show: Show) -> None:
         assert page.locator("#table tbody tr").count() == 25
         assert seen.requests == [page.url]
         assert not seen.complaints
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_first_screen_has_what_a_reader_came_for(show: Show, width: int, height: int) -> None:
+    """Both means with intervals, the worst document with its claims, and what to do next."""
+    with show(width=width, height=height) as seen:
+        for name in (".tile.relevant", ".tile.irrelevant", ".tile.worst li", ".next"):
+            box = seen.page.locator(name).last.bounding_box() or {}
+            assert 0 < box["y"] + box["height"] <= height, name
+        found = offenders(readable_run(60)).documents[0]
+        worst = seen.page.locator(".tile.worst").inner_text()
+        assert found.document in worst
+        assert all(offence.claim in worst for offence in found.offences[:2])
+        seen.page.locator(".tile.relevant").click()
+        assert seen.page.url.endswith("#figures")
+
+
+def test_the_table_is_saved_as_csv_and_no_cell_is_a_formula(show: Show) -> None:
+    claim = {"text": "c", "correct": False, "entailed_by": [0]}
+    read = Verdicts.model_validate
+    noisy = score(read({"response_claims": [claim], "chunks": [{"text": "t", "relevant": True}]}))
+    with show([Result('=1+"1"', noisy), Result("plain", error="failed")]) as seen:
+        with seen.page.expect_download() as download:
+            seen.page.get_by_role("button", name="Save as CSV").click()
+        with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+    assert head[:4] == ["id", "question", "relevant_low", "relevant_high"]
+    assert rows == [
+        ['\'=1+"1"', "", "1", "1", "0", "0", "1", "1"],
+        ["plain", "", "", "", "", "", "", ""],
+    ]
 
 
 def test_samples_are_ranked_by_the_lowest_value_they_can_have(show: Show) -> None:
@@ -195,7 +228,7 @@ def test_the_keyboard_reaches_a_samples_claims(show: Show) -> None:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
         page.locator("#find").focus()
-        for _ in range(6):  # the filter, four column heads, the first row
+        for _ in range(7):  # the filter, the CSV, four column heads, the first row
             page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "opener"
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"

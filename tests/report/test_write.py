@@ -22,7 +22,7 @@ from noisesense import (
     trust,
 )
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.evaluate.wording import ablation_sentences
+from noisesense_adapters.evaluate.ablation_wording import ablation_sentences
 from noisesense_adapters.report import write_png, write_report
 from support.ablation_world import Mind, repeating, run_of
 from support.hostile_run import hostile_run
@@ -196,5 +196,5 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     assert "Of 4 claims that the reference or a relevant chunk supports, 3 are in no" in said
     assert "Since the earlier run: relevant 0.500 → 0.750 (+0.250, which may be chance)," in said
     assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)." in said
-    assert "m has an unknown share of false yes and 0.0% false no in claims against the" in said
+    assert "that people do not find in the reference it finds an unknown share there" in said
     assert "Since" not in header()

@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
-from noisesense.stats.compare import ClaimChange, FigureComparison
+from noisesense.stats.changes import ClaimChange
+from noisesense.stats.figures import FigureComparison
 from noisesense.stats.interval import Resampling, few_units_interval
 from noisesense.stats.resampling import Unit
 from support.simulated import Draw, result_of
@@ -357,7 +358,7 @@ def test_what_would_have_been_seen() -> None:
     """Of 10 pairs, 5 by 1/4 and 5 by -1/4: the error is 1/4 / 3, and the margin is on top."""
     a = run(*[(1, 4), (2, 4)] * 5)
     b = run(*[(2, 4), (1, 4)] * 5)
-    errors = stats.t.ppf(1 - (0.025 - 0.8 * 2**-10), 9) + stats.t.ppf(0.8, 9)
+    errors = stats.t.ppf(1 - (0.025 - 2**-10), 9) + stats.t.ppf(0.8, 9)
     assert relevant(a, b).seen == pytest.approx(errors / 12, rel=1e-6)
     assert relevant(a, b, 0.1).seen == pytest.approx(0.1 + errors / 12, rel=1e-6)
     assert relevant(a, a).seen is None

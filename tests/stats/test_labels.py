@@ -67,10 +67,10 @@ def test_rates_by_hand() -> None:
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    assert trust_sentence(found).startswith("m has 14.3% (")
-    assert trust_sentence(found).endswith(
-        " false no in response claims against chunks (10 labeled verdicts)."
-    )
+    said = trust_sentence(found)
+    asked = "m, by 10 labeled verdicts: of the response claims that people do not find in a chunk"
+    assert said.startswith(f"{asked} it finds 14.3% (")
+    assert " there, and of those that they do find it misses 33.3% (" in said
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
@@ -182,7 +182,8 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
     means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
     open_ones = replace(trust("m", [labeled("1", [True], [True])]), means=means)
     assert " where m finds 0.1000 to 0.2500; " in trust_sentence(open_ones)
-    assert "m has an unknown share of false yes and 0.0% false no" in trust_sentence(open_ones)
+    said = "it finds an unknown share there, and of those that they do find it misses 0.0%"
+    assert said in trust_sentence(open_ones)
     assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
 
 

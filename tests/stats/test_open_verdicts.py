@@ -26,12 +26,8 @@ from noisesense import (
     summarize,
 )
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.stats.interval import (
-    Resampling,
-    decides_nothing,
-    difference_interval,
-    effective_units,
-)
+from noisesense.stats.interval import Resampling, effective_units
+from noisesense.stats.paired import decides_nothing, difference_interval
 from noisesense.stats.summarize import ModeSummary
 from noisesense_adapters.ragchecker import ragchecker_aggregates
 from support.plain_definitions import by_words, category_by_words, completions

@@ -87,6 +87,24 @@ def test_claims_of_which_none_can_come_from_a_chunk_are_in_no_figure() -> None:
         assert (found.nothing_claimed, found.nothing_retrieved) == (0, 1)
 
 
+def test_given_verdicts_that_repeat_a_claim_by_words_are_counted_with_a_warning() -> None:
+    """Three claims of one answer say the same, two of which are repetitions; others' do not."""
+
+    def of(*texts: str) -> Score:
+        claims = [{"text": text, "correct": False, "entailed_by": [0]} for text in texts]
+        chunks = [{"text": "c", "relevant": True}]
+        return score(Verdicts.model_validate({"response_claims": claims, "chunks": chunks}))
+
+    thrice = of("It sails at noon.", "It is red.", "it sails at “noon”", "It sails at Noon !")
+    once = of("It sails at noon.", "It was at sea at noon.")
+    without_texts = score_of((1, 2))
+    found = summarize([thrice, once, without_texts])
+    assert (found.repeated_claims, found.partition.total) == (2, 4 + 2 + 2)
+    said = "The given verdicts repeat 2 claims of the same answer by words; each counts."
+    assert found.warnings[0] == said
+    assert summarize([once, without_texts]).repeated_claims == 0
+
+
 def test_what_was_not_measured_in_words() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": []}
     lost = score(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))

@@ -49,7 +49,9 @@ class Mind:
             raise JudgeError("no key")
         return verdicts(sample, self._claims_of)
 
-    async def entailment(self, texts: list[str], claims: list[str]) -> Entailment:
+    async def entailment(
+        self, texts: list[str], claims: list[str], *, question: str = ""
+    ) -> Entailment:
         self.checked += [(text, tuple(claims)) for text in texts]
         if self._broken:
             raise JudgeError("no key")

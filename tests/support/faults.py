@@ -114,7 +114,7 @@ def _each(**changes: Callable[[Any], Any]) -> Callable[[Items], Items]:
 
 
 def _padded(text: str) -> str:
-    return json.dumps({**json.loads(text), "note": "x" * 1_000_000})
+    return text[:-1] + " " * 1_000_000 + "}"
 
 
 def _flipped(text: str) -> str:
@@ -231,7 +231,10 @@ REPLIES: tuple[Fault, ...] = (
     Fault("ids as text", in_verdicts("ids as text", _each(id=str)), "exact", CALLS),
     Fault("ids as fractions", in_verdicts("2.0", _each(id=float)), "undefined", _NO_VERDICT),
     Fault("verdicts as words", in_verdicts("yes", _each(entailed=_YES.get)), "exact", CALLS),
-    Fault("verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "exact", CALLS),
+    # Numbers may be echoed, or a scale.
+    Fault(
+        "verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "undefined", _NO_VERDICT
+    ),
     Fault("trailing comma", bad.mutated(",}", lambda text: text[:-1] + ",}"), "exact", CALLS),
     Fault("bare list", bad.mutated("[]", lambda t: t[t.index("[") : -1]), "unusable", _SPOILED),
     Fault(

@@ -78,15 +78,17 @@ def model_environment() -> Iterator[dict[str, str]]:
         }
 
 
+_INSTALLED = re.compile(r"^python3.*pip install .*&& (?=noisesense )", re.MULTILINE)
 _SET_UP = re.compile(
-    r"^(pip|uv|npm|npx|git|cd|export|python -m|source|\.|docker)\b.*\n?", re.MULTILINE
+    r"^(pip|uv|npm|npx|git|cd|export|python[0-9.]* -m|source|\.|docker)\b.*\n?", re.MULTILINE
 )
 """What makes a machine ready: the tests' environment is."""
 
 
 def commands_in(block: Block) -> str:
     """The commands of ours in a block of a shell; empty if there are none."""
-    text = _SET_UP.sub("", block.text.replace("\\\n", " "))
+    text = _INSTALLED.sub("", block.text.replace("\\\n", " "))
+    text = _SET_UP.sub("", text)
     return text if re.search(r"^noisesense ", text, re.MULTILINE) else ""
 
 

@@ -34,7 +34,7 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        with needs_extra("cli", "click", "rich"):
+        with needs_extra("cli", "click"):
             from noisesense_adapters.cli.app import app
             from noisesense_adapters.cli.commands import run
         return run(app, sys.argv[1:])

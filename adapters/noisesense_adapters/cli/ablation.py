@@ -17,7 +17,7 @@ from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import spent
 from noisesense_adapters.datasets.answering import Answer, ablate
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.evaluate.wording import ablation_sentences, ablation_tables
+from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge

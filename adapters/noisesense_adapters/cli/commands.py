@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 import click
 
 from noisesense.errors import NoiseSenseError
+from noisesense_adapters.extras import needs_extra
 
 COUNT = click.IntRange(min=0)
 """The type of an option that says how many are shown."""
@@ -57,7 +58,7 @@ class Options:
     heading = "Options"
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        for name, hint in get_type_hints(type(self)).items():
+        for name, hint in _fields(type(self)):
             vars(self)[name] = hint(values) if _is_group(hint) else values[name]
 
     def given(self, *without: str) -> dict[str, Any]:
@@ -68,7 +69,7 @@ class Options:
     @classmethod
     def described(cls) -> Iterator[tuple[click.Parameter, str, str]]:
         """Each parameter with its heading and help, in the order of the fields."""
-        for name, hint in get_type_hints(cls).items():
+        for name, hint in _fields(cls):
             if _is_group(hint):
                 yield from hint.described()
             else:
@@ -77,12 +78,24 @@ class Options:
                 yield field.parameter(name, hint), heading, field.text
 
 
+def _fields(kind: type[Options]) -> Iterator[tuple[str, Any]]:
+    for name, hint in get_type_hints(kind).items():
+        if get_origin(hint) is not ClassVar:
+            yield name, hint
+
+
 def _is_group(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, Options)
 
 
 class Command(Options):
-    """A command: its docstring is the help."""
+    """A command: its docstring is the help.
+
+    Attributes:
+        parts: commands of its own, by name, each with its home: see `group`.
+    """
+
+    parts: ClassVar[Mapping[str, str]] = {}
 
     def run(self) -> int:
         """Do it, and return the exit status."""
@@ -107,35 +120,65 @@ class _Sections(click.Command):
             self.format_commands(ctx, formatter)
 
 
-class _Group(_Sections, click.Group):
+class _Lazy(click.Group):
+    """Loads a command when it is asked for."""
+
+    homes: Mapping[str, str] = {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*self.homes, *super().list_commands(ctx)])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        home = self.homes.get(cmd_name)
+        if home is None:
+            return super().get_command(ctx, cmd_name)
+        module, _, kind = home.partition(":")
+        with needs_extra("cli", "rich"):
+            loaded = import_module(f"noisesense_adapters.cli.{module}")
+        return _command(cmd_name, getattr(loaded, kind))
+
+
+class _Group(_Sections, _Lazy):
     pass
 
 
-def command(kind: type[Command], *parts: click.Command) -> click.Command:
-    """The command that a class declares; with ``parts``, they are its own commands."""
+def _command(name: str, kind: type[Command]) -> click.Command:
+    """The command that a class declares."""
 
     def run(**values: Any) -> int:
-        is_other = parts and click.get_current_context().invoked_subcommand
+        is_other = kind.parts and click.get_current_context().invoked_subcommand
         return 0 if is_other else kind(values).run()
 
     described = [*kind.described()]
-    how: dict[str, Any] = {"help": kind.__doc__, "params": [each for each, *_ in described]}
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
-    made = (
-        _Group(name, commands=parts, invoke_without_command=True, callback=run, **how)
-        if parts
-        else _Sections(name, callback=run, **how)
-    )
+    parameters = [parameter for parameter, _, _ in described]
+    made: _Sections
+    if kind.parts:
+        made = _Group(
+            name, help=kind.__doc__, params=parameters, callback=run, invoke_without_command=True
+        )
+        made.homes = kind.parts
+    else:
+        made = _Sections(name, help=kind.__doc__, params=parameters, callback=run)
     made.described = {parameter.name: (heading, text) for parameter, heading, text in described}
     return made
 
 
-def group(name: str, text: str, *commands: click.Command) -> click.Group:
-    """Commands under one name. They inherit how help is asked for, and that it shows defaults."""
+def group(name: str, text: str, homes: Mapping[str, str], *groups: click.Group) -> click.Group:
+    """Commands under one name. They inherit how help is asked for, and that it shows defaults.
+
+    Args:
+        name: of the group.
+        text: its help.
+        homes: of each command the module in this folder and the class, as ``"score:Score"``. It
+            is loaded when the command is asked for, and nothing else needs it.
+        groups: further groups in it.
+    """
     settings = {"help_option_names": ["-h", "--help"], "show_default": True}
-    return click.Group(
-        name, help=text, commands=commands, no_args_is_help=False, context_settings=settings
+    made = _Lazy(
+        name, help=text, commands=groups, no_args_is_help=False, context_settings=settings
     )
+    made.homes = homes
+    return made
 
 
 def run(app: click.Command, arguments: Sequence[str]) -> int:

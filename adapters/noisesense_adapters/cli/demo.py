@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
+from typing import ClassVar
 
 from rich.console import Console
 
@@ -26,6 +28,8 @@ class Demo(Command):
 
     Exit status: 0 all agree; 1 some differ; 2 an error.
     """
+
+    parts: ClassVar[Mapping[str, str]] = {"catch": "catch:Catch"}
 
     require: str = option(
         "Frameworks that must be installed, e.g. ragas,deepeval,promptfoo.", "NAMES", default=""

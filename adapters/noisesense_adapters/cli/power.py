@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from noisesense import power
-from noisesense.stats.interval import POWER
+from noisesense.stats.paired import POWER
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import Command, argument, option

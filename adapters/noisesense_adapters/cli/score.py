@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
@@ -15,7 +18,8 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.datasets.read import label_note, read_rows, results_of
+from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
 
@@ -29,6 +33,15 @@ class Verdicts(Options):
     judge: str | None = option("Who judges, e.g. openai:gpt-4.1-mini.", "PROVIDER:MODEL")
     claims: str | None = option("Finds a local judge's claims; else sentences.", "PROVIDER:MODEL")
     plan: str = options.PLAN
+
+
+class Counting(Options):
+    """What it would take."""
+
+    heading = "Before it is paid"
+
+    dry_run: bool = option("Only count the calls and tokens that this would take.")
+    rate: int = option("Calls a minute, for --dry-run.", type=click.IntRange(min=1), default=100)
 
 
 class Output(Options):
@@ -75,64 +88,108 @@ class Score(Command):
     source: options.Input
     scoring: options.Scoring
     judging: Verdicts
+    counting: Counting
     asking: options.Asking
     local: options.Local
     gate: Gate
     output: Output
 
     def run(self) -> int:
-        from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
-
-        asking, output, gate = self.asking, self.output, self.gate
-        given, judging = {**self.source.reading(), **self.scoring.given()}, self.judging
-        gate.check()
+        output = self.output
+        self.gate.check()
         options.check_pictures(output.report, output.png)
-        settings = {**asking.of_model, **self.local.given()}
-        settings |= judging.given("verdicts", "judge", "plan")
-        model, store = None, asking.store
-        if judging.judge is not None:
-            store = store or (Path(f"{output.out}.db") if output.out else None)
-            asking.store = store
-            model = asking.make_judge(judging.judge, plan=judging.plan, **settings)
-        elif only := [*settings, *(["store"] if store else [])]:
-            got = f"only --{only[0].replace('_', '-')}"
-            raise InputError("--judge as well", got, where="score")
+        if self.counting.dry_run:
+            return self._dry_run()
+        model = self._judge()
         had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
-        if asking.check == "auto":
+        progress.note(label_note(self.dataset, self.source.reading()["columns"]))
+        if self.asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
             results = Path(scratch, "results.jsonl") if scratch else output.out
-            try:
-                with progress:
-                    summary = score_dataset(
-                        self.dataset,
-                        **given,
-                        verdicts=judging.verdicts,
-                        judge=model,
-                        out=results,
-                        concurrency=asking.concurrency,
-                        on_done=progress.add,
-                        confidence=gate.level,
-                    )
-            except KeyboardInterrupt:
-                if model is not None:
-                    progress.say(_interrupted(progress.done - progress.failed, store))
-                raise
+            summary = self._scored(model, results, progress)
             kept = had_results and not summary.scored
             if results is not None and not kept:
                 output.write_pages(results, self.dataset.name)
-        judges = {model.name: model.form_reason} if model and summary.scored else {}
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:
-            _show(self.dataset.name, summary, progress.chunks, judge_warnings(judges))
-            verb = "kept the earlier results in" if kept else "wrote"
-            written = [f"{verb} {output.out}"] if output.out else []
-            written += [f"every reply of the judge is kept in {store}"] if store and judges else []
-            say(*([""] if written else []), *written)
+            self._show(summary, model, progress.chunks, kept=kept)
         status = options.SOME_FAILED if summary.failed else 0
-        return worst(status, gate.status(summary))
+        return worst(status, self.gate.status(summary))
+
+    def _show(self, summary: Summary, model: Any, chunks: int, *, kept: bool) -> None:
+        judges: dict[str, str] = {}
+        store = None
+        if model is not None and summary.scored:
+            judges[model.name] = model.form_reason
+            store = self.asking.store
+        _show(self.dataset.name, summary, chunks, judge_warnings(judges))
+        _show_files(self.output.out, store, kept=kept)
+
+    def _judge(self) -> Any:
+        """The model that judges; None: nobody. Raises `InputError` for options without one."""
+        asking = self.asking
+        judging = self.judging
+        settings = {**asking.of_model, **self.local.given()}
+        settings |= judging.given("verdicts", "judge", "plan")
+        if judging.judge is not None:
+            if asking.store is None and self.output.out is not None:
+                asking.store = Path(f"{self.output.out}.db")
+            return asking.make_judge(judging.judge, plan=judging.plan, **settings)
+        only = [*settings]
+        if asking.store is not None:
+            only.append("store")
+        if only:
+            got = f"only --{only[0].replace('_', '-')}"
+            raise InputError("--judge as well", got, where="score")
+        return None
+
+    def _scored(self, model: Any, results: Path | None, progress: RunProgress) -> Summary:
+        """Score the dataset; an interrupt is told what is kept."""
+        from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
+
+        try:
+            with progress:
+                return score_dataset(
+                    self.dataset,
+                    **self.source.reading(),
+                    **self.scoring.given(),
+                    verdicts=self.judging.verdicts,
+                    judge=model,
+                    out=results,
+                    concurrency=self.asking.concurrency,
+                    on_done=progress.add,
+                    confidence=self.gate.level,
+                )
+        except KeyboardInterrupt:
+            if model is not None:
+                done = progress.done - progress.failed
+                progress.say(_interrupted(done, self.asking.store))
+            raise
+
+    def _dry_run(self) -> int:
+        from noisesense_adapters.cli import dry_run
+
+        model = self.judging.judge
+        if model is None or model.startswith("local:"):
+            got = "a local judge" if model else "none"
+            raise InputError("--judge with a model that is asked", got, where="--dry-run")
+        rows = read_rows(self.dataset, verdicts=False, **self.source.reading())
+        asked = dry_run.Asked(
+            check=self.asking.check or "list",
+            plan=self.judging.plan,
+            votes=self.asking.votes or 1,
+            text_chars=self.asking.text_chars,
+            keeps=bool(self.asking.store or self.output.out),
+        )
+        found = dry_run.estimate(rows, asked, choices(definition=self.scoring.definition))
+        if self.output.as_json:
+            show_json({"input": str(self.dataset), **found.to_dict(self.counting.rate)})
+        else:
+            say(*found.sentences(self.dataset.name, self.counting.rate))
+        return 0
 
 
 def _interrupted(done: int, store: Path | None) -> str:
@@ -164,16 +221,22 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
+def _show_files(out: Path | None, store: Path | None, *, kept: bool) -> None:
+    """Where the results are, or still are, and the judge's replies."""
+    written: list[str] = []
+    if out is not None:
+        written.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
+    if store is not None:
+        written.append(f"every reply of the judge is kept in {store}")
+    if written:
+        say("; ".join(written))
+
+
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:
-    """Labels and figures of one mode, top to bottom."""
-    percent = f"  {confidence:.0%} interval"
+    """Labels and figures of one mode, top to bottom; the report and --json have more."""
     return {
         "mean": mode.mean,
-        percent: mode.interval,
-        "median": mode.median,
-        "maximum": mode.maximum,
+        f"  {confidence:.0%} interval": mode.interval,
         "samples undetermined": mode.undetermined,
         "samples undefined": mode.undefined,
-        "mean over all claims": mode.micro,
-        f"{percent} ": mode.micro_interval,
     }

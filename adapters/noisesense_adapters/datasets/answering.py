@@ -69,23 +69,30 @@ async def ablate(
     list(matched(cases, done))  # before anything is asked
     queue = iter([row for row in rows if row.place not in known])
 
-    async def worker() -> None:
+    async def work() -> None:
         for row in queue:
-            response: Any = cases[row.id].sample.response
-            if not (deterministic and row.variant == "again"):
-                texts = [chunk.text for chunk in row.retrieved_contexts]
-                response = await asyncio.to_thread(answer, row.user_input, texts)
-            if inspect.isawaitable(response):
-                response = await response
-            if not isinstance(response, str):
-                raise InputError("a text", describe(response), where=f"the answer to {row.place}")
+            if deterministic and row.variant == "again":
+                response = cases[row.id].sample.response
+            else:
+                response = await _answered(answer, row)
             done.append(row.model_copy(update={"response": response}))
             with path.open("a", encoding="ascii", newline="\n") as file:
                 file.write(f"\n{json.dumps(done[-1].to_dict())}\n")
             on_answer(len(done), len(rows))
 
-    await gather_all(worker() for _ in range(max_concurrency))
+    await gather_all(work() for _ in range(max_concurrency))
     return await ablation_async(results, done, judge)
+
+
+async def _answered(answer: Answer, row: Row) -> str:
+    """The user's system's response. Raises `InputError`, and what the system raises."""
+    texts = [chunk.text for chunk in row.retrieved_contexts]
+    response: Any = await asyncio.to_thread(answer, row.user_input, texts)
+    if inspect.isawaitable(response):
+        response = await response
+    if not isinstance(response, str):
+        raise InputError("a text", describe(response), where=f"the answer to {row.place}")
+    return response
 
 
 def _kept(path: Path) -> dict[str, Row]:

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import ConfigDict
 
-from noisesense import InputError, LabeledVerdicts, Result, Usage, Verdicts, errors, score
+from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdicts, errors, score
 from noisesense.errors import check_whole, located
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import run_blocking
@@ -51,7 +51,8 @@ def judge_labels(
 
     Args:
         labeled: results whose verdicts are labels; they need the chunks' texts. Where people said
-            which claims are correct and the sample is there, its reference is a text, too.
+            which claims are correct and the sample is there, its reference is asked, too, as the
+            answer to its question.
             Results without verdicts are left out.
         judge: e.g. `LLMJudge`, or `noisesense_adapters.local.LocalJudge`.
         concurrency: how many samples at once.
@@ -72,15 +73,16 @@ def judge_labels(
         labels = as_model(result.score.verdicts)
         judged = None
         try:
-            judged, usage, likely = await _judged(labels, result, judge)
+            asked = await _judged(labels, result, judge)
         except errors.JudgeError as error:
             on_done(str(error))
             failures.add(str(error))
         else:
             on_done(None)
             failures.judged = True
-            usages.append(usage)
-            probabilities.extend(likely)
+            judged = asked.verdicts
+            usages.append(asked.usage)
+            probabilities.extend(asked.probabilities)
         return LabeledVerdicts(labels, judged, result.id, result.cluster)
 
     with_labels = (result for result in labeled if result.score is not None)
@@ -88,39 +90,108 @@ def judge_labels(
     return JudgedLabels(samples, sum(usages, Usage()), probabilities)
 
 
-async def _judged(
-    labels: Verdicts, result: Result, judge: EntailmentJudge
-) -> tuple[Verdicts, Usage, list[tuple[bool, float]]]:
-    texts = [chunk.text for chunk in labels.chunks or ()]
-    response = [claim.text for claim in labels.response_claims]
-    reference = [claim.text for claim in labels.reference_claims]
-    premises, width, nothing = texts, len(texts), Entailment((), Usage(), 0)
-    if result.sample and any(claim.correct is not None for claim in labels.response_claims):
-        premises = [*texts, result.sample.reference]
-    if not premises or not all(map(str.strip, [*response, *reference])):
+class _Texts(NamedTuple):
+    """What a judge is asked about, of one labeled sample.
+
+    Attributes:
+        sample: whose reference people held the response's claims against; None if they did not.
+    """
+
+    response: list[str]
+    reference: list[str]
+    chunks: list[str]
+    sample: Sample | None
+
+    @property
+    def claims(self) -> list[str]:
+        return [*self.response, *self.reference]
+
+
+class _Judged(NamedTuple):
+    """One labeled sample beside a judge."""
+
+    verdicts: Verdicts
+    usage: Usage
+    probabilities: list[tuple[bool, float]]
+
+
+async def _judged(labels: Verdicts, result: Result, judge: EntailmentJudge) -> _Judged:
+    texts = _texts(labels, result)
+    of_reference = await _correctness(texts, judge)
+    of_chunks = await _sources(texts, judge)
+    correct = [[claim.correct] for claim in labels.response_claims]
+    probabilities = _beside(correct, of_reference) + _beside(_chunk_cells(labels), of_chunks)
+    usage = of_reference.usage + of_chunks.usage
+    return _Judged(_verdicts(texts, of_reference, of_chunks), usage, probabilities)
+
+
+def _texts(labels: Verdicts, result: Result) -> _Texts:
+    """Raises `InputError` if there are none."""
+    texts = _Texts(
+        response=[claim.text for claim in labels.response_claims],
+        reference=[claim.text for claim in labels.reference_claims],
+        chunks=[chunk.text for chunk in labels.chunks or ()],
+        sample=result.sample if _has_correctness(labels) else None,
+    )
+    has_premises = texts.chunks or texts.sample
+    if not has_premises or not all(map(str.strip, texts.claims)):
         hint = "labels need the texts of their claims and chunks"
         raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
-    of_response = await judge.entailment(premises, response) if response else nothing
-    of_reference = await judge.entailment(texts, reference) if reference and texts else nothing
-    likely: list[tuple[bool, float]] = []
-    sides: list[tuple[Sequence[ClaimForm], Entailment]] = [
-        (labels.response_claims, of_response),
-        (labels.reference_claims, of_reference),
-    ]
-    for claims, found in sides:
-        for claim, row in zip(claims, found.probabilities or (), strict=False):
-            said = [*(cell_of(claim, j) for j in range(width)), getattr(claim, "correct", None)]
-            pairs = zip(said, row, strict=False)  # a reference claim has no cell for correct
-            likely += [(label, p) for label, p in pairs if label is not None and p is not None]
-    verdicts = Verdicts.from_matrices(
-        [row[width] if len(premises) > width else None for row in of_response.cells],
-        [row[:width] for row in of_response.cells],
-        of_reference.cells or [()] * len(reference),
-        response_claims=response,
-        reference_claims=reference,
-        chunks=texts,
+    return texts
+
+
+def _has_correctness(labels: Verdicts) -> bool:
+    return any(claim.correct is not None for claim in labels.response_claims)
+
+
+_NOT_ASKED = Entailment((), Usage(), 0)
+
+
+async def _correctness(texts: _Texts, judge: EntailmentJudge) -> Entailment:
+    """Does the reference, as the answer to its question, entail the response's claims?"""
+    sample = texts.sample
+    if sample is None or not texts.response:
+        return _NOT_ASKED
+    return await judge.entailment([sample.reference], texts.response, question=sample.user_input)
+
+
+async def _sources(texts: _Texts, judge: EntailmentJudge) -> Entailment:
+    """Which chunks entail which claims, the response's and the reference's?"""
+    if not texts.chunks or not texts.claims:
+        return _NOT_ASKED
+    return await judge.entailment(texts.chunks, texts.claims)
+
+
+def _verdicts(texts: _Texts, of_reference: Entailment, of_chunks: Entailment) -> Verdicts:
+    """What was not asked is undetermined."""
+    correct = [row[0] for row in of_reference.cells]
+    rows = of_chunks.cells or [()] * len(texts.claims)
+    count = len(texts.response)
+    return Verdicts.from_matrices(
+        correct or [None] * count,
+        rows[:count],
+        rows[count:],
+        response_claims=texts.response,
+        reference_claims=texts.reference,
+        chunks=texts.chunks,
     )
-    return verdicts, of_response.usage + of_reference.usage, likely
+
+
+def _chunk_cells(labels: Verdicts) -> list[list[Cell]]:
+    """Of each claim, the response's first: whether each chunk entails it."""
+    count = len(labels.chunks or ())
+    claims: list[ClaimForm] = [*labels.response_claims, *labels.reference_claims]
+    return [[cell_of(claim, at) for at in range(count)] for claim in claims]
+
+
+def _beside(labels: Sequence[Sequence[Cell]], judged: Entailment) -> list[tuple[bool, float]]:
+    """The labels and the judge's probabilities, of the cells that have both."""
+    pairs: list[tuple[bool, float]] = []
+    for cells, probabilities in zip(labels, judged.probabilities or (), strict=False):
+        for cell, probability in zip(cells, probabilities, strict=True):
+            if cell is not None and probability is not None:
+                pairs.append((cell, probability))
+    return pairs
 
 
 class Imported(NamedTuple):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import json
+from collections.abc import Awaitable
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, cast
@@ -16,7 +19,7 @@ from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
 from noisesense_adapters.evaluate.judges import judge_over
-from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.bridge import Bridge, Reply, ending_of
 from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.replies import NOT_JSON, read_reply, spelled_out, usage_of
 from noisesense_adapters.models.running import in_thread
@@ -64,6 +67,8 @@ class DeepEvalLLM(Bridge):
         self.takes_forms = self._enforces or takes_schema
         self.name = str(self._llm.get_model_name() or type(self._llm).__name__)
         self.identity = identity(model=self._llm)
+        if self._native:
+            self._llm = _watched_model(self._llm)
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`. DeepEval's own models return ``(content, cost)``."""
@@ -72,6 +77,8 @@ class DeepEvalLLM(Bridge):
             prompt = prompt if self._enforces else spelled_out(prompt, schema)
             options["schema"] = _reading(schema) if self._enforces else schema
         blocking = partial(self._llm.generate, prompt, **options)
+        received: list[Any] = []
+        _received.set(received)
         if self._blocking:
             returned = blocking()
         else:
@@ -85,7 +92,8 @@ class DeepEvalLLM(Bridge):
         # is unknown.
         price = getattr(cost, "value", cost)
         price = float(price) if isinstance(price, (int, float)) else None
-        return Reply(_text_of(content), replace(usage_of(cost), cost=price))
+        usage = replace(usage_of(cost), cost=price)
+        return Reply(_text_of(content), usage, *ending_of(received[-1] if received else None))
 
     def explain(self, error: BaseException) -> JudgeError | None:
         """See `Bridge`."""
@@ -95,6 +103,47 @@ class DeepEvalLLM(Bridge):
             return ReplyError("the reply holds no text", Usage(calls=1))
         # DeepEval's own words, on a missing key for example, name the setting and hold no secret.
         return JudgeError(str(error)) if isinstance(error, DeepEvalError) else None
+
+
+# What the model's client has returned in this call. Its tasks and threads inherit the list.
+_received: ContextVar[list[Any] | None] = ContextVar("noisesense_deepeval_received", default=None)
+
+
+def _watched_model(llm: Any) -> Any:
+    """A model of DeepEval's own, which returns a text and keeps to itself why it ended."""
+    watched = copy.copy(llm)
+    if load := getattr(llm, "load_model", None):
+
+        def load_model(*given: Any, **options: Any) -> _Watched:
+            return _Watched(load(*given, **options))
+
+        watched.load_model = load_model
+    return watched
+
+
+class _Watched:
+    """A client, or what it has: the same, but what its methods return is noted as well."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return _Watched(getattr(self._inner, name))
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        result = self._inner(*given, **options)
+        return _noted(result) if inspect.isawaitable(result) else _note(result)
+
+
+async def _noted(result: Awaitable[Any]) -> Any:
+    return _note(await result)
+
+
+def _note(result: Any) -> Any:
+    received = _received.get()
+    if received is not None:
+        received.append(result)
+    return result
 
 
 def _text_of(content: object) -> str:

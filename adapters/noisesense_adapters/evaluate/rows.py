@@ -6,6 +6,7 @@ A host is a map of names (where its users keep the texts) and a result made of e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
@@ -18,8 +19,9 @@ from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Column, Places, Usual, as_object
+from noisesense_adapters.evaluate.inputs import Column, as_object
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
+from noisesense_adapters.evaluate.places import Places, Usual
 
 Modes = Literal["relevant", "irrelevant", "both"]
 
@@ -226,16 +228,20 @@ def rows_of(evaluator: object) -> RowEvaluator:
 
 
 def as_scored(result: Result) -> dict[str, Any]:
-    """What `rescored` reads: verdicts without their texts, and how they are scored."""
+    """What `rescored` reads: verdicts without their texts, and how they are scored.
+
+    With it whether the response is the reference, which cannot be told without the texts.
+    """
     scored: Any = result.score
     choices = {name: getattr(scored, name) for name in ("definition", "empty", "undetermined")}
-    return {**choices, "verdicts": scored.verdicts.to_matrices()}
+    return {**choices, "verdicts": scored.verdicts.to_matrices(), "echoes": result.echoes}
 
 
 def rescored(name: str, kept: Mapping[str, Any]) -> Result:
     """The result that `as_scored` kept, under this name."""
     settings = dict(kept)
     verdicts = Verdicts.from_matrices(**settings.pop("verdicts"))
+    del settings["echoes"]
     return Result(name, Settings(**settings).score(verdicts))
 
 
@@ -253,14 +259,16 @@ def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> 
     """
     name = check_definition(definition).name
     results: list[Result] = []
+    echoes = 0
     for number, row in enumerate(rows):
         result = Result(str(number), error="it has no score")
         for metadata in row:
             kept = as_object(metadata).get("scored")
             if kept is not None and kept["definition"] == name:
                 result = rescored(str(number), kept)
+                echoes += kept["echoes"]
         results.append(result)
-    return summarize(results)
+    return replace(summarize(results), echoes=echoes)
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +15,7 @@ from pydantic import BaseModel
 from noisesense.errors import InputError
 from noisesense_adapters.evaluate.inputs import as_list, as_object
 from noisesense_adapters.extras import needs_extra
-from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.bridge import Bridge, Ending, Reply, ending_of
 from noisesense_adapters.models.identity import described, identity
 from noisesense_adapters.models.replies import json_form, spelled_out, usage_of
 from noisesense_adapters.models.running import ask_either
@@ -32,7 +31,6 @@ __all__ = ["LangChainLLM", "judge"]
 with needs_extra("langchain", "langchain_core"):
     pass  # raises an error for an unsupported version
 
-_STOPS = ("finish_reason", "stop_reason", "done_reason")  # OpenAI, Anthropic, Ollama
 _NAMES = ("model_name", "model", "model_id")
 
 
@@ -82,18 +80,25 @@ class LangChainLLM(Bridge):
             partial(model.invoke, prompt, config=self._config),
         )
         message = as_object(result).get("raw", result)
-        metadata = as_object(getattr(message, "response_metadata", None))
-        stop = next((metadata[name] for name in _STOPS if metadata.get(name)), None)
-        extra = as_object(getattr(message, "additional_kwargs", None))
-        return Reply(_text_of(message, extra), usage_of(message), stop, extra.get("refusal"))
+        return Reply(_text_of(message), usage_of(message), *message_ending(message))
 
 
-def _text_of(message: Any, extra: Mapping[str, Any]) -> str:
+def message_ending(message: object) -> Ending:
+    """Why a message of LangChain's ended, and what it holds in place of a reply."""
+    ending = ending_of(getattr(message, "response_metadata", None))
+    extra = as_object(getattr(message, "additional_kwargs", None))
+    blocks = map(as_object, as_list(getattr(message, "content", None)))
+    refusals = [block for block in blocks if block.get("type") == "refusal"]
+    return Ending(ending.stop, extra.get("refusal") or ending.refusal or refusals)
+
+
+def _text_of(message: Any) -> str:
     """The arguments of tool calls, or the text if there are none.
 
     As the model wrote them, if LangChain keeps that: its own parser takes the last of two values
     for one key.
     """
+    extra = as_object(getattr(message, "additional_kwargs", None))
     raw = [call.get("function", {}).get("arguments") for call in extra.get("tool_calls") or ()]
     calls = raw if all(isinstance(arguments, str) for arguments in raw) else []
     if not calls:

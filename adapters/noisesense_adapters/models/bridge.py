@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
-from noisesense_adapters.evaluate.inputs import as_list
+from noisesense_adapters.evaluate.inputs import as_list, as_object
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.failures import RequestRefusedError, call_model
 
@@ -36,7 +36,7 @@ class Reply(NamedTuple):
     @property
     def problem(self) -> str:
         """Why it is no whole reply: refused, filtered or cut short; else empty."""
-        return replies.REFUSED if self.refusal else replies.STOPS.get(str(self.stop).lower(), "")
+        return replies.REFUSED if self.refusal else replies.stop_problem(self.stop)
 
     @property
     def is_thinking(self) -> bool:
@@ -61,6 +61,29 @@ class Reply(NamedTuple):
         return Choice(word, replies.share_of_first(self.tokens, words)), self.usage
 
 
+class Ending(NamedTuple):
+    """Why a reply ended: its provider's reason, and what was said instead of a reply."""
+
+    stop: object = None
+    refusal: object = None
+
+
+def ending_of(reply: object) -> Ending:
+    """Wherever a provider's reply, as an object or as a dict, says why it ended."""
+    choices = as_list(_field(reply, "choices")) or as_list(_field(reply, "candidates"))
+    choice = choices[0] if choices else reply
+    reasons = (_field(choice, name) for name in ("finish_reason", "stop_reason", "done_reason"))
+    stop = next((reason for reason in reasons if reason), None)
+    status = _field(choice, "status")  # of OpenAI's Responses
+    if isinstance(status, str):
+        stop = _field(_field(choice, "incomplete_details"), "reason") or status
+    return Ending(stop, _field(_field(choice, "message"), "refusal"))
+
+
+def _field(value: object, name: str) -> Any:
+    return as_object(value).get(name, getattr(value, name, None))
+
+
 def completion_reply(completion: Any) -> Reply:
     """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
 
@@ -76,13 +99,9 @@ def completion_reply(completion: Any) -> Reply:
     functions: list[Any] = [getattr(call, "function", None) for call in calls]
     texts = [getattr(function, "arguments", None) for function in functions]
     texts = texts or [getattr(message, "content", None)]
-    return Reply(
-        "\n".join(text for text in texts if isinstance(text, str)),
-        usage,
-        getattr(choice, "finish_reason", None),
-        getattr(message, "refusal", None),
-        getattr(getattr(choice, "logprobs", None), "content", None),
-    )
+    text = "\n".join(text for text in texts if isinstance(text, str))
+    tokens = getattr(getattr(choice, "logprobs", None), "content", None)
+    return Reply(text, usage, *ending_of(completion), tokens)
 
 
 class Bridge:

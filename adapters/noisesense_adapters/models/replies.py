@@ -24,15 +24,35 @@ REFUSED = "the model refused to reply"
 MISFIT = "the reply does not fit the requested form"
 NOT_JSON = "the reply is not JSON"
 
-# As OpenAI, Anthropic, Ollama, Google and Mistral name them.
-STOPS = {
-    "length": CUT_SHORT,
-    "max_tokens": CUT_SHORT,
-    "model_length": CUT_SHORT,
-    "content_filter": FILTERED,
-    "safety": FILTERED,
+UNFINISHED = "the reply is not whole: the model stopped for another reason than its end"
+
+# Why models stop, as providers name it. What is not here is no end of a whole reply.
+_WHOLE = frozenset(
+    (
+        *("stop", "tool_calls", "function_call", "completed"),  # OpenAI, and who follows it
+        *("end_turn", "stop_sequence", "tool_use"),  # Anthropic, Bedrock
+        *("complete", "tool_call"),  # Cohere, pydantic-ai
+        *("eos", "eos_token", "endoftext"),  # Together, TGI and watsonx, AI21
+    )
+)
+_STOPS = {
+    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), CUT_SHORT),
+    **dict.fromkeys(("model_context_window_exceeded", "token_limit"), CUT_SHORT),
+    **dict.fromkeys(("content_filter", "content_filtered", "safety", "recitation"), FILTERED),
+    **dict.fromkeys(("blocklist", "prohibited_content", "spii", "error_toxic"), FILTERED),
+    "guardrail_intervened": FILTERED,
     "refusal": REFUSED,
 }
+
+
+def stop_problem(reason: object) -> str:
+    """Why a reply that ended for that reason is no whole one; empty if it is, or nobody says."""
+    if reason is None or reason == "":
+        return ""
+    word = str(getattr(reason, "value", reason)).rpartition(".")[2].lower()  # Google's are enums
+    return "" if word in _WHOLE else _STOPS.get(word, UNFINISHED)
+
+
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
@@ -208,15 +228,22 @@ def _object(text: str) -> object:
     raise UnreadableError("it holds no complete JSON object")
 
 
-_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)(?=[\s*_\"'`)]*(?:[.,:;!]|\Z|\n))")
-_TAKEN_BACK = {"wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"}
+_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)[\s*_\"'`).,:;!]*")
+# Small models say the word, and then what it answers, in eight tokens or less.
+_RESTATED = {
+    "yes": re.compile(r"the statement is (?:true|correct)\b"),
+    "no": re.compile(r"the statement is (?:not (?:entirely )?true|false|incorrect)\b"),
+}
+_TAKEN_BACK = {
+    *("wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"),
+    *("true", "false", "not"),
+}
 
 
 def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
-    """Which of the words a plain reply is: the word alone, or a sentence that begins with it.
+    """Which of the words a plain reply is: the word alone, or with the statement judged again.
 
-    A reply of a few tokens often breaks off in the sentence behind the word ("No. The text does
-    not say"). One that names two of the words, or takes the first back, is none.
+    What else begins with the word may take it back, or be no answer ("No, I can't assist").
 
     Raises:
         ReplyError: it is none of the words.
@@ -224,15 +251,25 @@ def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
     problem = f"it is none of {', '.join(words)}"
     try:
         answer = answer_in(text).casefold()
-        said = re.findall(r"\w+", answer)
-        named = [word for word in words if word.casefold() in said]
-        sentence = _WORD_FIRST.match(answer)
-        alone = sentence and [sentence[1]] == [word.casefold() for word in named]
-        if alone and _TAKEN_BACK.isdisjoint(said):
+        first = _WORD_FIRST.match(answer)
+        named = [word for word in words if first and first[1] == word.casefold()]
+        if first and named and _adds_nothing(answer[first.end() :], first[1], words):
             return named[0]
     except UnreadableError as error:
         problem = str(error)
     raise ReplyError(f"the reply is no answer: {problem}", usage)
+
+
+def _adds_nothing(rest: str, word: str, words: Sequence[str]) -> bool:
+    """Is there nothing behind the word, or only what it says again?"""
+    if not rest:
+        return True
+    again = _RESTATED[word].match(rest) if word in _RESTATED else None
+    if again is None:
+        return False
+    others = {each.casefold() for each in words}
+    said = re.findall(r"\w+", rest[again.end() :])
+    return (_TAKEN_BACK | others).isdisjoint(said)
 
 
 def share_of_first(tokens: object, words: Sequence[str]) -> float | None:

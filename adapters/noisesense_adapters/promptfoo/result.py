@@ -22,7 +22,12 @@ _NO_THIRD_OUTCOME = (
 
 
 def as_result(
-    score: Score, mode: Mode, max_noise: float, judgement: Judgement | None
+    score: Score,
+    mode: Mode,
+    max_noise: float,
+    judgement: Judgement | None,
+    *,
+    record: dict[str, Any],
 ) -> dict[str, Any]:
     """What the assertion returns. An undefined or undetermined value has no named score.
 
@@ -36,18 +41,8 @@ def as_result(
         if value is not None:
             named[score_name(each, score.definition)] = value
     status = score.status(mode)
-    incorrect = [claim.text for claim in score.claims if claim.correct is False]
-    counted = [claim.text for claim in score.claims if getattr(claim, mode)]
     metadata: dict[str, Any] = {
-        # As Promptfoo's unmerged assertion names them.
-        "mode": mode,
-        "totalClaims": len(score.claims),
-        "incorrectClaimsCount": len(incorrect),
-        "noiseInfluencedClaimsCount": len(counted),
-        "incorrectClaims": incorrect,
-        "noiseInfluencedClaims": counted,
-        "claimAnalyses": [_analysis(score, claim) for claim in score.claims],
-        # Ours.
+        **_claims(score, mode),
         "claims": [claim.sentence for claim in score.claims],
         "status": "scored" if status == "determined" else status,
         "gate": gate,
@@ -57,11 +52,14 @@ def as_result(
         "bounds": {each: score.bounds(each) for each in MODES},
         "partition": score.partition._asdict(),
         "chunkRelevance": score.chunk_relevance,
+        **record,
     }
+    place = record.get("contextsFrom")
+    source = f" Chunks: {place}." if place else ""
     result: dict[str, Any] = {
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
-        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}",
+        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}{source}",
         "namedScores": named,
         "metadata": metadata,
     }
@@ -75,6 +73,21 @@ def as_result(
         )
         result["tokensUsed"] = _tokens(usage)
     return _writable(result)
+
+
+def _claims(score: Score, mode: Mode) -> dict[str, Any]:
+    """The claims, as Promptfoo's unmerged assertion names them."""
+    incorrect = [claim.text for claim in score.claims if claim.correct is False]
+    counted = [claim.text for claim in score.claims if getattr(claim, mode)]
+    return {
+        "mode": mode,
+        "totalClaims": len(score.claims),
+        "incorrectClaimsCount": len(incorrect),
+        "noiseInfluencedClaimsCount": len(counted),
+        "incorrectClaims": incorrect,
+        "noiseInfluencedClaims": counted,
+        "claimAnalyses": [_analysis(score, claim) for claim in score.claims],
+    }
 
 
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
+import json
 import logging
 import weakref
 from collections.abc import Callable
@@ -16,18 +18,21 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from pydantic import BaseModel
+from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import (
     BaseRagasLLM,
     InstructorBaseRagasLLM,
     InstructorModelArgs,
     LangchainLLMWrapper,
+    LlamaIndexLLMWrapper,
 )
 from ragas.llms.base import InstructorLLM as FactoryLLM
+from ragas.run_config import add_async_retry, add_retry
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense_adapters.langchain import LangChainLLM
-from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
+from noisesense_adapters.langchain import LangChainLLM, message_ending
+from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply, ending_of
 from noisesense_adapters.models.failures import completion_in
 from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.replies import usage_of
@@ -36,6 +41,9 @@ from noisesense_adapters.openai import OpenAILLM
 
 # The callbacks of the row that is scored. Tasks and threads that the judge starts inherit them.
 row_group: ContextVar[Any] = ContextVar("noisesense_ragas_row_group", default=None)
+
+_CACHING = ("generate", "agenerate", "generate_text", "agenerate_text")
+"""What ragas wraps on an instance with a cache."""
 
 _quiet: ContextVar[bool] = ContextVar("noisesense_ragas_quiet", default=False)
 for _name in ("instructor", "instructor.v2.retry"):  # its words hold the prompt; ours do not
@@ -46,6 +54,8 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
     """Makes the judge's model. Raises `InputError` for what no ragas metric takes as its own."""
     if isinstance(llm, BaseLanguageModel):
         return partial(LangChainLLM, cast("Any", llm))
+    if isinstance(llm, LlamaIndexLLMWrapper):
+        return partial(LlamaIndexLLM, llm)
     if isinstance(llm, BaseRagasLLM):
         return partial(RagasLLM, llm)
     if isinstance(llm, InstructorBaseRagasLLM):
@@ -79,6 +89,9 @@ def _over_openai(llm: Any) -> OpenAILLM:
 class RagasLLM(Bridge):
     """A model of texts, such as ragas' wrapper of a LangChain model. Its `RunConfig` retries.
 
+    A ``cache`` of the user's keeps whole replies, in any event loop. ragas itself would keep those
+    that were cut short, too, and take those of another model.
+
     Attributes:
         name: the model's name; empty if it has none.
         identity: what else its answers depend on: class, endpoint and options; no key.
@@ -88,20 +101,62 @@ class RagasLLM(Bridge):
 
     def __init__(self, llm: Any) -> None:
         self.name, self.identity = _name_of(llm), identity(model=llm)
-        self._llm = llm
+        self._cache: Any = getattr(llm, "cache", None)
+        self._llm = llm if self._cache is None else _without_cache(llm)
         if isinstance(llm, LangchainLLMWrapper):
-            self._llm = copy.copy(llm)
+            self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`."""
+        if self._cache is None:
+            return await self._ask(prompt, schema)
+        asked = [self.name, self.identity, prompt, schema and schema.__name__]
+        key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        if self._cache.has_key(key):
+            return Reply(self._cache.get(key), Usage(cached_calls=1))
+        reply = await self._ask(prompt, schema)
+        if not reply.problem:
+            self._cache.set(key, reply.text)
+        return reply
+
+    async def _ask(self, prompt: str, schema: Any) -> Reply:
         value = StringPromptValue(text=prompt)
         call = partial(self._llm.generate, value, callbacks=row_group.get())
         if isinstance(self._llm, LangchainLLMWrapper):
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
             result = await call()
-        return _first(result)
+        return _first(self._llm, result)
+
+
+def _without_cache(llm: Any) -> Any:
+    """A copy whose methods are those of its class again."""
+    plain: Any = copy.copy(llm)
+    for method in _CACHING:
+        plain.__dict__.pop(method, None)
+    return plain
+
+
+class LlamaIndexLLM(RagasLLM):
+    """ragas' wrapper of a model of LlamaIndex, whose async client belongs to one event loop."""
+
+    async def _ask(self, prompt: str, schema: Any) -> Reply:
+        model, config = self._llm.llm, self._llm.run_config
+        options = self._llm.check_args(1, 0.01, None, None)
+        if self._llm.bypass_temperature:
+            options.pop("temperature", None)
+
+        async def complete() -> Any:
+            return await model.acomplete(prompt, **options)
+
+        def complete_in_thread() -> Any:
+            return model.complete(prompt, **options)
+
+        asking = add_async_retry(complete, config)
+        response = await ask_either(asking, add_retry(complete_in_thread, config))
+        raw = getattr(response, "raw", None)
+        return Reply(str(response.text), usage_of(raw), *ending_of(raw))
 
 
 class InstructorLLM(RagasLLM):
@@ -117,12 +172,11 @@ class InstructorLLM(RagasLLM):
     def __init__(self, llm: Any) -> None:
         super().__init__(llm)
         if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
-            self._llm = copy.copy(llm)
+            self._llm = copy.copy(self._llm)
             self._llm.model_args = {**llm.model_args, "max_retries": 0}
         self._loop: object = None
 
-    async def ask(self, prompt: str, schema: Any) -> Reply:
-        """See `Bridge`."""
+    async def _ask(self, prompt: str, schema: Any) -> Reply:
         token = _quiet.set(True)
         try:
             if getattr(self._llm, "is_async", True):
@@ -140,7 +194,7 @@ class InstructorLLM(RagasLLM):
         raw = getattr(reply, "_raw_response", None)
         if hasattr(raw, "choices"):
             return completion_reply(raw)
-        return Reply(reply.model_dump_json(), usage_of(raw))
+        return Reply(reply.model_dump_json(), usage_of(raw), *ending_of(raw))
 
     def _leave_other_loops(self) -> None:
         """Before an async client is first asked in an event loop: drop its idle connections.
@@ -157,23 +211,33 @@ class InstructorLLM(RagasLLM):
                 pool._connections = [each for each in pool._connections if not each.is_idle()]
 
 
-def _blocking(llm: Any, prompt: StringPromptValue) -> Any:
-    """As ``llm.generate``, which ragas has for event loops only."""
+def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:
+    """As ``llm.generate``, which is for event loops alone: with its retries and its check."""
     group = row_group.get()
-    if llm.bypass_temperature:  # which generate_text does not
+
+    def generate() -> Any:  # not generate_text, which sets a temperature of its own
         return llm.langchain_llm.generate_prompt([prompt], callbacks=group)
-    return llm.generate_text(prompt, callbacks=group)
+
+    result: LLMResult = add_retry(generate, llm.run_config)()
+    if not llm.is_finished(result):
+        raise LLMDidNotFinishException
+    return result
 
 
-def _first(result: LLMResult) -> Reply:
+def _first(llm: Any, result: LLMResult) -> Reply:
     """The reply, with its usage from its message or else as the provider reported it."""
     if not result.generations or not result.generations[0]:
         raise ReplyError("the model gave no reply", Usage(calls=1))
     generation = result.generations[0][0]
+    message = getattr(generation, "message", None)
     output: dict[str, Any] = result.llm_output or {}
-    told = getattr(getattr(generation, "message", None), "usage_metadata", None)
+    told = getattr(message, "usage_metadata", None)
     usage = usage_of(told or output.get("token_usage") or output.get("usage"))
-    return Reply(str(generation.text), usage)
+    stop, refusal = message_ending(message)
+    stop = stop or ending_of(generation.generation_info).stop
+    if getattr(llm, "is_finished_parser", None) is not None:  # the user's own rule has passed it
+        stop = None
+    return Reply(str(generation.text), usage, stop, refusal)
 
 
 def _name_of(llm: Any) -> str:

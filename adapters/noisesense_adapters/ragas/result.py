@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score, Status
 from noisesense.scoring.scoring import score as make_score
 from noisesense.stats.summarize import Summary
-from noisesense.stats.summarize import summarize as summarize_results
+from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.rows import mean_of
 from noisesense_adapters.ragas.sample import row_trace
@@ -85,9 +85,11 @@ def _is_bare(value: ScoredFloat) -> bool:
 
 def _no_number_in_ragas(score: Score) -> bool:
     """Does the relevance of a chunk depend on a reference that makes no claims?"""
-    verdicts, choices = score.verdicts, (score.definition, score.undetermined)
-    depends = not verdicts.reference_claims and None in score.chunk_relevance
-    return choices == ("ragas", "none") and bool(verdicts.response_claims) and depends
+    if score.definition != "ragas" or score.undetermined != "none":
+        return False
+    if not score.verdicts.response_claims or score.verdicts.reference_claims:
+        return False
+    return None in score.chunk_relevance
 
 
 class _OpenRows(BaseCallbackHandler):
@@ -98,27 +100,36 @@ class _OpenRows(BaseCallbackHandler):
         self.columns: dict[str, list[float]] = {}
 
     def on_chain_end(self, outputs: Any, **_: Any) -> None:
-        columns, self.columns = self.columns, {}
-        lines: list[str] = []
-        for column, values in columns.items():
-            if missing := sum(map(math.isnan, values)):
-                one = next((each for each in values if isinstance(each, ScoredFloat)), None)
-                run = _summary(values)
-                told = "All of them failed." if one is None else mean_of(run, one.mode).reason
-                lines.append(f"{column}: {missing} of {len(values)} rows have no number. {told}")
+        columns = self.columns
+        self.columns = {}
+        lines = [line for column, values in columns.items() if (line := _missing(column, values))]
         if lines:
             _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
+
+
+def _missing(column: str, values: Sequence[float]) -> str:
+    """How many rows have no number, and the mean of the others; empty if all have one."""
+    missing = sum(map(math.isnan, values))
+    if not missing:
+        return ""
+    line = f"{column}: {missing} of {len(values)} rows have no number."
+    scored = [value for value in values if isinstance(value, ScoredFloat)]
+    if not scored:
+        return f"{line} All of them failed."
+    return f"{line} {mean_of(_summary(values), scored[0].mode).reason}"
 
 
 def count_row(value: float, column: str, group: Any) -> None:
     """Count a row for the log line of the run that ragas' group of it belongs to: its number, or
     NaN if it failed."""
-    if row_trace(group) is not None:
-        handlers: list[Any] = group.parent_run_manager.handlers  # of all rows of the run
-        rows = next((each for each in handlers if isinstance(each, _OpenRows)), None)
-        if rows is None:
-            handlers.append(rows := _OpenRows())
-        rows.columns.setdefault(column, []).append(value)
+    if row_trace(group) is None:
+        return
+    handlers: list[Any] = group.parent_run_manager.handlers  # of all rows of the run
+    rows = next((each for each in handlers if isinstance(each, _OpenRows)), None)
+    if rows is None:
+        rows = _OpenRows()
+        handlers.append(rows)
+    rows.columns.setdefault(column, []).append(value)
 
 
 def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
@@ -139,17 +150,27 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
         InputError: numbers without a score attached (as pandas and files hold them), no column of
             ours, or several metrics among which ``name`` does not choose.
     """
-    rows = getattr(result, "scores", result)
-    rows = cast("list[dict[str, Any]]", rows if isinstance(rows, list) else [])
-    cells = [(column, value) for row in rows for column, value in row.items()]
-    found = {column for column, value in cells if isinstance(value, ScoredFloat)}
-    columns = sorted(each for each in found if each.startswith(name))
-    if len({each.partition("(mode=")[0] for each in columns}) != 1:
-        got = ", ".join(sorted(found)) or "no score of ours"
-        hint = "choose with name=…" if found else "a pandas column or a file keeps numbers alone"
+    scores = getattr(result, "scores", result)
+    rows = cast("list[dict[str, Any]]", scores if isinstance(scores, list) else [])
+    column = _our_column(rows, name)
+    return _summary([row[column] for row in rows], **options)
+
+
+def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
+    """The column of one metric of ours, of the relevant mode if it is there: its scores have both.
+
+    Raises `InputError`.
+    """
+    ours: set[str] = set()
+    for row in rows:
+        ours.update(column for column, value in row.items() if isinstance(value, ScoredFloat))
+    columns = sorted(column for column in ours if column.startswith(name))
+    metrics = {column.partition("(mode=")[0] for column in columns}
+    if len(metrics) != 1:
+        got = ", ".join(sorted(ours)) or "no score of ours"
+        hint = "choose with name=…" if ours else "a pandas column or a file keeps numbers alone"
         raise InputError("a result with one metric of ours", got, where="result", hint=hint)
-    # The column of the relevant mode, if it is there; its scores have both modes.
-    return _summary([row[columns[-1]] for row in rows], **options)
+    return columns[-1]
 
 
 def _summary(values: Sequence[Any], **options: Any) -> Summary:

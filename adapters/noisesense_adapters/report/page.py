@@ -12,18 +12,32 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from noisesense import Comparison, Result, Tally, Trust, __version__, offenders, read_results
+from noisesense import (
+    Comparison,
+    Offender,
+    Offenders,
+    Result,
+    Tally,
+    Trust,
+    __version__,
+    offenders,
+    read_results,
+)
 from noisesense.ablation import Ablation
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
+from noisesense_adapters.evaluate.ablation_wording import (
+    ablation_sentences,
+    ablation_tables,
+    cause_sentence,
+)
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import (
     Caused,
-    ablation_sentences,
-    ablation_tables,
+    guiltiest,
     headline,
     offender_sentences,
     trust_sentence,
@@ -76,9 +90,10 @@ def write_report(
 ) -> Path:
     """Write the report: one HTML file that needs no network.
 
-    It shows both modes' figures with intervals, warnings, histograms, box plots, the partition,
-    the documents that mislead, and a table of samples, each of which opens to its claims and
-    chunks. The same results give the same bytes (with the same matplotlib).
+    Its first screen has both means with their intervals, the worst document with some of its
+    claims, and what to do next. Below are warnings, the documents that mislead, the partition,
+    histograms, box plots, and a table of samples, each of which opens to its claims and chunks.
+    The same results give the same bytes (with the same matplotlib).
 
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads. Read once;
@@ -129,6 +144,9 @@ def write_report(
         partition=map(plots.image, plots.partition_plots(summary.partition)),
         spread=[plots.image(each) for each in plots.spread_plots(summary)],
         offenders=ranked.documents[:_DOCUMENTS],
+        first=ranked.first,
+        worst=_worst(ranked, caused),
+        cause=ablation and cause_sentence(ablation),
         suspicion=offender_sentences(ranked, caused),
         judges=judges,
         warnings=warnings,
@@ -149,3 +167,14 @@ def _collect(
         if result.judge is not None:
             judges[result.judge] = result.judge_test or ""
         yield result
+
+
+def _worst(found: Offenders, caused: Sequence[Caused]) -> Offender | None:
+    """The document that the first screen names: by the ablation if there is one, else by rank."""
+    certain = [each for each in found.documents if each.claims]
+    guilty = guiltiest(caused)
+    if guilty is not None:
+        for each in certain:
+            if each.document == guilty.document:
+                return each
+    return certain[0] if certain else None

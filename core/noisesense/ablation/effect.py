@@ -27,16 +27,15 @@ from noisesense.scoring.outcomes import Counts, Range, Record
 from noisesense.scoring.results import Result
 from noisesense.stats.binomial import binomial_interval
 from noisesense.stats.interval import (
-    MIN_PAIRS,
     Estimate,
     Interval,
     Resampling,
     covering,
-    difference_interval,
     ends_of,
     estimate,
     mean_range,
 )
+from noisesense.stats.paired import MIN_PAIRS, difference_interval
 from noisesense.stats.resampling import Units
 from noisesense.verdicts.form import VerdictsForm
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import StrictStr
 
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, encodable, located
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.definitions import Truth
@@ -148,8 +148,12 @@ def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> l
     texts = sorted({chunk.text for chunk in innocent})
     if len(texts) < len(case.sources):
         return None
-    others = Random(f"{seed} {case.id}").sample(texts, len(case.sources))
+    others = Random(_seed(case, seed)).sample(texts, len(case.sources))
     return case.chunks_without({*others})
+
+
+def _seed(case: Case, seed: int) -> str:
+    return encodable(f"{seed} {case.id}")
 
 
 def _relevant_chunks(case: Case) -> list[Chunk]:
@@ -165,7 +169,7 @@ def _with_distractors(case: Case, count: int, cases: Iterable[Case], seed: int) 
     if len(pool) < count:
         expected = f"{count} chunks of other samples (or fewer variants), without the reference"
         raise InputError(expected, str(len(pool)), where=f"{case.id}, plus-{count}")
-    random = Random(f"{seed} {case.id}")  # plus-4 holds the distractors of plus-2
+    random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
     random.shuffle(pool)
     chunks = [*case.sample.retrieved_contexts]
     for chunk in pool[:count]:
@@ -179,20 +183,26 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     A chunk that is, or may be, relevant to the same question or reference does; so does one that
     holds the reference, or one of its claims, word for word.
     """
-    own = case.sample
     pool: dict[str, Chunk] = {}
-    unfit = {chunk.text for chunk in own.retrieved_contexts}
+    unfit = {chunk.text for chunk in case.sample.retrieved_contexts}
     claims = [claim.text for claim in case.score.verdicts.reference_claims]
-    wanted = [text for text in (own.reference, *claims) if text]
-    for each in cases:
-        other = each.sample
-        same = other.user_input == own.user_input or other.reference == own.reference
-        for chunk, relevant in zip(other.retrieved_contexts, each.relevance, strict=True):
-            held = (same and relevant is not False) or any(text in chunk.text for text in wanted)
-            if held or not chunk.text.strip():
-                unfit.add(chunk.text)
+    wanted = [text for text in (case.sample.reference, *claims) if text]
+    for other in cases:
+        asks_the_same = _asks_the_same(case.sample, other.sample)
+        for chunk, relevant in zip(other.sample.retrieved_contexts, other.relevance, strict=True):
             pool.setdefault(chunk.text, chunk)
+            may_be_relevant = asks_the_same and relevant is not False
+            if may_be_relevant or _holds_one(chunk.text, wanted) or not chunk.text.strip():
+                unfit.add(chunk.text)
     return [pool[text].model_copy(update={"relevant": False}) for text in sorted({*pool} - unfit)]
+
+
+def _asks_the_same(sample: Sample, other: Sample) -> bool:
+    return sample.user_input == other.user_input or sample.reference == other.reference
+
+
+def _holds_one(text: str, wanted: Iterable[str]) -> bool:
+    return any(each in text for each in wanted)
 
 
 def plan(

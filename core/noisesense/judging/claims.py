@@ -13,9 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from noisesense.judging.sentences import sentences
+from noisesense.judging.tables import cells, rows_with_heads
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
 _AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›。，、；：！？「」『』（）《》｡"
@@ -51,6 +54,19 @@ def distinct(claims: Iterable[str]) -> list[str]:
     return kept
 
 
+def repetitions(texts: Iterable[str]) -> int:
+    """How many texts say by words what an earlier one says; empty ones aside."""
+    written = [text for text in texts if text]
+    if len(set(map(_last_word, written))) == len(written):
+        return 0  # nearly always, and found out fast
+    return len(written) - len(set(map(by_words, written)))
+
+
+def _last_word(text: str) -> str:
+    _, _, word = text.rstrip(_AROUND + " ").rpartition(" ")
+    return word.lstrip(_AROUND).casefold()
+
+
 def _holds(claim: str, words: str) -> bool:
     """Are the words a part of the claim? Both as `by_words` has them."""
     if claim == words:
@@ -63,17 +79,43 @@ def _holds(claim: str, words: str) -> bool:
 def content(text: str) -> set[str]:
     """What a text speaks of: the beginnings of its words, function words left out.
 
-    Where a script has no spaces it is each pair of neighboring characters.
+    Small numbers are digits, however they are written. Where a script has no spaces it is each
+    pair of neighboring characters.
     """
-    plain = unicodedata.normalize("NFKC", text).casefold()
+    phrases = _phrases()
     found: set[str] = set()
-    for run in _UNSPACED.findall(plain):
-        pairs = {run[i : i + 2] for i in range(len(run) - 1)}
+    for run in _UNSPACED.findall(unicodedata.normalize("NFKC", text)):
+        pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
-    for word in _WORD.findall(_UNSPACED.sub(" ", plain)):
-        if word not in _phrases().function_words:
+    for written in _spaced_words(text):
+        word = written.casefold()
+        word = phrases.numbers.get(word, word)
+        if word not in phrases.function_words:
             found.add(word if word[0].isdecimal() else word[:_STEM])
     return found
+
+
+def _spaced_words(text: str) -> list[str]:
+    """The words in scripts with spaces, as they are written."""
+    return _WORD.findall(_UNSPACED.sub(" ", unicodedata.normalize("NFKC", text)))
+
+
+def _details(sentence: str) -> set[str]:
+    """Its numbers and names, as `content` has them.
+
+    A name is a word with a capital letter that is not the first. In German that is every noun.
+    """
+    numbers = {word for word in content(sentence) if word[0].isdecimal()}
+    later_words = _spaced_words(sentence)[1:]
+    names = " ".join(word for word in later_words if word[0].isupper())
+    return numbers | content(names)
+
+
+class ClaimList(NamedTuple):
+    """What a model's list says, or why it cannot be believed."""
+
+    claims: list[str]
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,23 +154,24 @@ class ClaimSource:
     def _about(self) -> set[str]:
         return self._text_content | self._question_content
 
-    def problem(self, listed: Sequence[str]) -> str:
-        """Why a model's list cannot be believed; empty if it can.
+    def read(self, listed: Sequence[str]) -> ClaimList:
+        """The claims of a model's list, or why it cannot be believed.
 
-        It holds something that is no claim of this text (a refusal, a placeholder, the
-        instruction, a list within a text, a claim that shares no word with text and question), or
-        more than the text can hold.
+        It cannot if it holds something that is no claim of this text (a refusal, a placeholder,
+        the instruction, a list within a text, a claim that shares no word with text and question),
+        or more than the text can hold.
         """
         size = sum(map(len, listed))
         if len(listed) > 10 + len(self.text) // 4 or size > 1_000 + 20 * len(self.text):
-            return "its list is longer than the text can hold"
+            return ClaimList([], "its list is longer than the text can hold")
         for claim in listed:
             problem = self._problem(claim)
             if problem:
-                return f"its list holds {problem}"
-        if listed and not self.claims(listed) and not all(map(self._says_nothing, listed)):
-            return "its list holds no claim"
-        return ""
+                return ClaimList([], f"its list holds {problem}")
+        claims = self.claims(listed)
+        if not claims and not all(map(self._says_nothing, listed)):
+            return ClaimList([], "its list holds no claim")
+        return ClaimList(claims)
 
     def claims(self, listed: Sequence[str]) -> list[str]:
         """The list without repetitions, questions, headings, statements that nothing was found,
@@ -143,7 +186,10 @@ class ClaimSource:
         return [self._on_its_own(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """The sentences of the text of which the claims say too little, or nothing new."""
+        """The sentences of the text of which the claims say too little: see `_says_enough`.
+
+        A row of a table of which the claims leave out a cell comes with the heads of its columns.
+        """
         if _is_bare(self.text):
             return []
         spoken: set[str] = set()
@@ -151,13 +197,16 @@ class ClaimSource:
             spoken |= content(claim)
         lines = sentences(_TABLE_HEAD.sub("", self.text))
         counts = Counter(word for line in lines for word in content(line))
+        repeated = {word for word, count in counts.items() if count > 1}
+        elsewhere = repeated | self._question_content
+        rows = rows_with_heads(self.text)
         missed: list[str] = []
         for line in lines:
-            words = content(line)
-            own = {word for word in words if counts[word] == 1} - self._question_content
-            is_claim = not _is_no_statement(line) and not self._says_nothing(line)
-            if is_claim and not (_is_touched(words, spoken) and (not own or own & spoken)):
-                missed.append(line)
+            if _is_no_statement(line) or self._says_nothing(line):
+                continue
+            has_cells = line not in rows or _has_cells(spoken, line)
+            if not has_cells or not _says_enough(spoken, line, elsewhere):
+                missed.append(rows.get(line, line))
         return missed
 
     def _problem(self, claim: str) -> str:
@@ -192,8 +241,10 @@ class ClaimSource:
         if by_words(claim) in self._text_words:
             return False
         spoken = content(claim)
-        others = (content(other) for other in claims if other != claim)
-        return spoken <= self._question_content and any(spoken <= other for other in others)
+        if not spoken <= self._question_content:
+            return False
+        others = [other for other in claims if other != claim]
+        return any(spoken <= content(other) for other in others)
 
     def _says_nothing(self, statement: str) -> bool:
         """A greeting, an offer of help; in a response also that the answer was not found."""
@@ -215,7 +266,8 @@ _TERSE = 4
 
 def _is_bare(text: str) -> bool:
     """Is it so short that it is hardly a sentence?"""
-    return max(len(by_words(text).split()), len(content(text))) <= _BARE
+    words = by_words(text).split()
+    return len(words) <= _BARE and len(content(text)) <= _BARE
 
 
 def is_terse(reference: str) -> bool:
@@ -228,14 +280,32 @@ def claims_nothing(statement: str) -> bool:
     return _phrases().is_no_answer(statement)
 
 
-_TOUCHED = 0.6
-"""The share of a sentence's words that claims must have. Half of a sentence may be left out
+_ENOUGH = 0.6
+"""Claims must have more than this share of a sentence's words. Half of a sentence may be left out
 where they share a subject; with more, what is said in other words would count as left out."""
 
 
-def _is_touched(words: set[str], spoken: set[str]) -> bool:
-    numbers = {word for word in words if word[0].isdecimal()}
-    return numbers <= spoken and len(words & spoken) >= _TOUCHED * len(words)
+def _says_enough(spoken: set[str], sentence: str, elsewhere: set[str]) -> bool:
+    """Do the claims have most words of the sentence, its numbers and names, and a word of its own?
+
+    Args:
+        spoken: the words of the claims.
+        sentence: of the text.
+        elsewhere: the words that stand in another sentence or in the question, too.
+    """
+    words = content(sentence)
+    own = words - elsewhere
+    if own and own.isdisjoint(spoken):
+        return False
+    if not _details(sentence) <= spoken:
+        return False
+    return not words or len(words & spoken) > _ENOUGH * len(words)
+
+
+def _has_cells(spoken: set[str], row: str) -> bool:
+    """Do the claims have a word of each cell?"""
+    by_cell = [content(cell) for cell in cells(row)]
+    return not any(words and words.isdisjoint(spoken) for words in by_cell)
 
 
 def _is_no_statement(line: str) -> bool:
@@ -266,6 +336,9 @@ class _Phrases:
     def __init__(self) -> None:
         phrases = json.loads(Path(__file__).with_name("phrases.json").read_text("utf-8"))
         self.function_words = frozenset(phrases["function_words"].split())
+        self.numbers: dict[str, str] = {}
+        for number, names in phrases["numbers"].items():
+            self.numbers |= dict.fromkeys(names.split(), number)
         self.placeholders = frozenset(phrases["placeholder"])
         self._no_answer = _any_of(phrases["no_answer"])
         self._refusal = _any_of(phrases["refusal"])
@@ -282,8 +355,8 @@ class _Phrases:
 
 
 def _any_of(by_language: dict[str, list[str]]) -> re.Pattern[str]:
-    patterns = [f"(?:{each})" for language in by_language.values() for each in language]
-    return re.compile("|".join(patterns))
+    patterns = chain.from_iterable(by_language.values())
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 def _plain(statement: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import (
     InputError,
@@ -122,16 +122,22 @@ class LLMJudge(PlannedJudge):
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
         check_number(timeout, 0.001, math.inf, "timeout")
-        self._prompts, self._budget = prompts or DEFAULT_PROMPTS, budget or Budget()
+        self._prompts = prompts or DEFAULT_PROMPTS
+        self._budget = budget or Budget()
         self._limit = TextLimit(self._budget)
-        self._check, self._threshold, self._votes = check, threshold, votes
+        self._check: Check = check
+        self._threshold = threshold
+        self._votes = votes
         self._attempts = range(1 + max_reasks)
         self._probe = SingleFlight[Probe]()
         name = model_name(llm, model, needed=store is not None)
         calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
-        known = "" if threshold is None else f" threshold={threshold}"
-        known += "" if votes == 1 else f" votes={votes}"
-        super().__init__(calls, plan=plan, settings=f"check={check}{known}")
+        settings = [f"check={check}"]
+        if threshold is not None:
+            settings.append(f"threshold={threshold}")
+        if votes != 1:
+            settings.append(f"votes={votes}")
+        super().__init__(calls, plan=plan, settings=" ".join(settings))
 
     async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
         """The claims in the text's order; none if the model says twice that there are none.
@@ -197,35 +203,47 @@ class LLMJudge(PlannedJudge):
     async def _part(
         self, run: SampleRun, form: str, premise: Premise, claims: Sequence[str]
     ) -> list[Finding]:
-        ask, most = (self._list, self._budget.claims) if form == "list" else (self._each, 1)
-        starts, votes = range(0, len(claims), most), self._votes
-        found = await gather_all(
-            ask(run, premise, claims[start : start + most], vote)
-            for start in starts
-            for vote in range(votes)
-        )
-        batches = (found[first : first + votes] for first in range(0, len(found), votes))
-        return [majority(each) for batch in batches for each in zip(*batch, strict=True)]
+        """As many claims in a call as it may hold."""
+        is_list = form == "list"
+        ask = self._list if is_list else self._each
+        most = self._budget.claims if is_list else 1
+        batches = [claims[start : start + most] for start in range(0, len(claims), most)]
+        by_batch = await gather_all(self._voted(ask, run, premise, batch) for batch in batches)
+        return [finding for findings in by_batch for finding in findings]
+
+    async def _voted(
+        self, ask: _Ask, run: SampleRun, premise: Premise, claims: Sequence[str]
+    ) -> list[Finding]:
+        """What more than half of the votes say."""
+        votes = range(self._votes)
+        by_vote = await gather_all(ask(run, premise, claims, vote) for vote in votes)
+        return [majority(findings) for findings in zip(*by_vote, strict=True)]
 
     async def _list(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Finding]:
         """All in one call; asks again for what the replies left out."""
-        cells: dict[int, bool] = {}
-        attempt, missing = 0, [*range(len(claims))]
+        cells: list[Cell] = [None] * len(claims)
+        missing: list[int] = list(range(len(claims)))
+        attempt = 0
         while missing and attempt < len(self._attempts):
-            # Numbered from 1 in every call: with gaps, a model may count on its own.
-            numbered = {n: claims[number] for n, number in enumerate(missing, start=1)}
-            prompts = [
-                self._prompts.verification(premise.text, numbered, premise.question, attempt=n)
-                for n in self._attempts
-            ]
-            read = partial(_answers, numbered)
-            call = ModelCall(prompts, answers_form(len(missing)), read, vote)
-            found, attempt = await self._calls.ask(run, call, attempt)
-            cells |= {missing[n - 1]: cell for n, cell in (found or {}).items()}
-            missing = [number for number in range(len(claims)) if number not in cells]
-        return [Finding(cells.get(number)) for number in range(len(claims))]
+            call = self._list_call(premise, [claims[at] for at in missing], vote)
+            answers, attempt = await self._calls.ask(run, call, attempt)
+            for number, answer in (answers or {}).items():
+                cells[missing[number - 1]] = answer
+            missing = [at for at in missing if cells[at] is None]
+        return [Finding(cell) for cell in cells]
+
+    def _list_call(
+        self, premise: Premise, claims: Sequence[str], vote: int
+    ) -> ModelCall[Answers, dict[int, bool]]:
+        """Numbered from 1 in every call: with gaps, a model may count on its own."""
+        numbered = dict(enumerate(claims, start=1))
+        prompts = [
+            self._prompts.verification(premise.text, numbered, premise.question, attempt=attempt)
+            for attempt in self._attempts
+        ]
+        return ModelCall(prompts, answers_form(len(claims)), partial(_answers, numbered), vote)
 
     async def _each(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
@@ -255,11 +273,11 @@ class LLMJudge(PlannedJudge):
             found = await self._part(run, form, Premise(text, question), statements)
             return [finding.cell for finding in found]
 
-        (form, reason), _ = await self._probe.get(partial(probe, find, ask))
-        if form is None:
-            raise UnfitJudgeError(f"{self.model} cannot judge: {reason}")
-        self.form_reason = reason
-        return form
+        test, _ = await self._probe.get(partial(probe, find, ask))
+        if test.form is None:
+            raise UnfitJudgeError(f"{self.model} cannot judge: {test.reason}")
+        self.form_reason = test.reason
+        return test.form
 
 
 class Premise(NamedTuple):
@@ -269,13 +287,17 @@ class Premise(NamedTuple):
     question: str = ""
 
 
+_Ask = Callable[[SampleRun, Premise, Sequence[str], int], Coroutine[Any, Any, list[Finding]]]
+"""Asks whether a premise entails the claims, for one of the votes."""
+
+
 def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] | None:
     """The reply's claims; None, and the reason in the run, if the list cannot be believed."""
-    problem = source.problem(reply.claims)
-    if problem:
-        run.problem = problem
+    listed = source.read(reply.claims)
+    if listed.problem:
+        run.problem = listed.problem
         return None
-    return source.claims(reply.claims)
+    return listed.claims
 
 
 def _answer(threshold: float | None, reply: ChosenAnswer) -> Finding | None:
@@ -304,14 +326,19 @@ def majority(votes: Sequence[Finding]) -> Finding:
     """What more than half of the votes say; one without an answer counts for no side."""
     if len(votes) == 1:
         return votes[0]
-    said = [vote.cell for vote in votes]
-    cells = [cell for cell in (True, False) if 2 * said.count(cell) > len(said)]
-    return Finding(cells[0] if cells else None)
+    cells = [vote.cell for vote in votes]
+    for cell in (True, False):
+        if 2 * cells.count(cell) > len(cells):
+            return Finding(cell)
+    return Finding(None)
 
 
 def any_of(findings: Sequence[Finding]) -> Finding:
     """Kleene's ∃: true if any is; false if all are; else undetermined. The highest probability."""
     cells = [each.cell for each in findings]
-    known = [each.probability for each in findings if each.probability is not None]
-    cell = True if any(cells) else None if None in cells else False
-    return Finding(cell, max(known) if len(known) == len(findings) else None)
+    probabilities = [each.probability for each in findings if each.probability is not None]
+    has_all = len(probabilities) == len(findings)
+    highest = max(probabilities) if has_all else None
+    if any(cells):
+        return Finding(True, highest)
+    return Finding(None if None in cells else False, highest)

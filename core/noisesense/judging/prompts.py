@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
@@ -124,19 +125,22 @@ def consistent(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """
     value: dict[str, Any] = {}
     for key, item in pairs:
-        value[key] = None if key in value and value[key] != item else item
+        is_contradicted = key in value and value[key] != item
+        value[key] = None if is_contradicted else item
     return value
 
 
 YES_NO = ("yes", "no")
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 _WORDS = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 
 
 def _as_word(value: Any) -> Any:
+    """Numbers are no answers: models echo a statement's number, or rate it from 1 to 5."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, str):
         return _WORDS.get(value.strip(" \t\r\n.\"'*").lower(), value)
-    if isinstance(value, (bool, int, float)) and value in (0, 1):
-        return "yes" if value else "no"
     return value
 
 
@@ -148,9 +152,12 @@ F = TypeVar("F", bound="_Form")
 
 
 class _Form(BaseModel):
-    """A reply. Forms may say their ``max_tokens``, see `noisesense.StructuredLLM`."""
+    """A reply, and nothing beside it: another field may take it back, as an error or a correction.
 
-    model_config = ConfigDict(frozen=True, json_schema_extra={"additionalProperties": False})
+    Forms may say their ``max_tokens``, see `noisesense.StructuredLLM`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def model_validate_json(cls: type[F], json_data: str | bytes | bytearray, **kwargs: Any) -> F:
@@ -212,19 +219,21 @@ class ChosenAnswer(Answer):
 class Answers(_Form, extra="allow"):
     """Answers by the numbers of the statements; `answers_form` makes the form of so many.
 
-    A number without a yes or no has no answer, and spoils no other.
+    A number without a yes or no has no answer, and spoils no other. A key that is no number, or
+    another spelling of one, spoils the reply.
     """
 
     @model_validator(mode="before")
     @classmethod
     def _answers_alone(cls, value: Any) -> Any:
-        """What else a reply holds is not kept: it could be too deep to be written again."""
         if not isinstance(value, dict):
             return value
         answers: dict[str, str] = {}
         for number, said in cast("dict[str, Any]", value).items():
+            if not _NUMBER.fullmatch(number):
+                raise ValueError("something beside the statements' numbers")
             word = _as_word(said)
-            if word in YES_NO and number.isdecimal() and len(number) < 10:
+            if word in YES_NO:
                 answers[number] = word
         if not answers:
             raise ValueError("no statement's number with yes or no")
@@ -233,17 +242,22 @@ class Answers(_Form, extra="allow"):
     @property
     def by_number(self) -> dict[int, bool]:
         """Each statement's answer; of numbers that were not asked for, too."""
-        return {int(n): word == "yes" for n, word in (self.model_extra or {}).items()}
+        answers = self.model_extra or {}
+        return {int(number): word == "yes" for number, word in answers.items()}
 
 
-@lru_cache(maxsize=256)
+@cache  # one class for each count, or pickle would not take it
 def answers_form(count: int) -> type[Answers]:
     """The form of the answers to statements 1 to ``count``."""
-    name, numbers = f"Answers{count}", [str(number) for number in range(1, count + 1)]
+    name = f"Answers{count}"
+    fields: dict[str, Any] = {}
+    for number in range(1, count + 1):
+        title = str(number)
+        fields[title] = {"enum": list(YES_NO), "title": title, "type": "string"}
     form: dict[str, Any] = {
         "additionalProperties": False,
-        "properties": {n: {"enum": list(YES_NO), "title": n, "type": "string"} for n in numbers},
-        "required": numbers,
+        "properties": fields,
+        "required": list(fields),
     }
 
     class Numbered(Answers, title=name, json_schema_extra=form):
@@ -251,6 +265,14 @@ def answers_form(count: int) -> type[Answers]:
 
     Numbered.__name__ = Numbered.__qualname__ = name
     return Numbered
+
+
+def __getattr__(name: str) -> type[Answers]:
+    """A form by its name, ``Answers3``: so pickle finds the class of a reply that a host keeps."""
+    count = name.removeprefix("Answers")
+    if name.startswith("Answers") and _NUMBER.fullmatch(count):
+        return answers_form(int(count))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # The best place to split is the last one of these kinds in the second half of a part.
@@ -295,7 +317,8 @@ def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
     parts: list[str] = []
     start = 0
     while len(text) - start > size:
-        end = _split_point(text, start + max(size // 2, overlap) + 1, start + size)
+        earliest = start + max(size // 2, overlap) + 1
+        end = _split_point(text, earliest, start + size)
         parts.append(text[start:end])
         start = end - overlap
     parts.append(text[start:])
@@ -305,8 +328,12 @@ def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
 def _split_point(text: str, earliest: int, latest: int) -> int:
     """The end of a paragraph, line, sentence or word in that range, or its very end."""
     for ends in _ENDS:
-        points = (text.rfind(end, max(earliest - len(end), 0), latest) + len(end) for end in ends)
-        best = max(points)
-        if earliest <= best <= latest:
+        best = max(_last_end(text, end, earliest, latest) for end in ends)
+        if earliest <= best:
             return best
     return latest
+
+
+def _last_end(text: str, mark: str, earliest: int, latest: int) -> int:
+    """The position behind the last such mark in that range; before it if there is none."""
+    return text.rfind(mark, max(earliest - len(mark), 0), latest) + len(mark)

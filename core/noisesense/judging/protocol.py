@@ -110,8 +110,10 @@ class Entailment(NamedTuple):
 class EntailmentJudge(Protocol):
     """What checks given claims against given texts; `LLMJudge` does."""
 
-    async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
-        """Raises `NoiseSenseError` if it cannot."""
+    async def entailment(
+        self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
+    ) -> Entailment:
+        """With a question, each text is read as its answer. Raises `NoiseSenseError`."""
         ...
 
 

@@ -208,6 +208,13 @@ class Score(Struct, frozen=True, dict=True):
         return tuple(j for j in claim.entailed_by if self.chunk_relevance[j] is relevant)
 
     @property
+    def echoes(self) -> bool:
+        """Has the reference the same claims, in the same words?"""
+        said = {claim.text for claim in self.verdicts.response_claims}
+        wanted = {claim.text for claim in self.verdicts.reference_claims}
+        return said == wanted and bool(said - {""})
+
+    @property
     def from_chunks(self) -> Counts:
         """The claims that are incorrect and entailed by a chunk, relevant or not."""
         return Counts.of(self.outcomes, "from_a_chunk")
@@ -319,6 +326,8 @@ def _sentence(score: Score, mode: Mode) -> str:
         which = "1 claim counts" if count == 1 else f"{count} claims count"
         sentences.append(f"The judge left open whether {which}.")
         sentences += _listed(score, mode, None)
+    if score.echoes:
+        sentences.append("The reference says the same, word for word.")
     return " ".join(sentences)
 
 

@@ -12,13 +12,14 @@ _STEPS = 40
 
 
 def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None:
-    """Of a share of cases: Clopper and Pearson's in its mid-P form.
+    """Of a share of cases: Clopper and Pearson's exact interval.
 
-    The ends are the chances ``p`` at which ``(P(X ≥ x) + P(X > x)) / 2`` is ``α/2`` and
-    ``1 − α/2``, where X counts the yes among ``n`` cases of chance ``p``. So 11 of 11 give
-    ``0.05^(1/11)`` to 1. Cases of one unit count as if they always fell the same way: ``n`` is
-    the effective number of units, ``(Σ size)² / Σ size²``, and ``x`` the same share of it, which
-    is wider than need be where they do not.
+    The low end is the chance at which ``P(X ≥ x) = α/2``, the high end that at which
+    ``P(X ≤ x) = α/2``, where X counts the yes among ``n`` cases. So 11 of 11 give
+    ``0.025^(1/11)`` to 1. It holds the true chance at least as often as it says. Cases of one
+    unit count as if they always fell the same way: ``n`` is the effective number of units,
+    ``(Σ size)² / Σ size²``, and ``x`` the same share of it, which is wider than need be where they
+    do not.
 
     Args:
         units: what each unit adds to ``(Σ yes, how many cases)``.
@@ -27,39 +28,30 @@ def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None
     Returns:
         None without cases.
 
-    Sources: Clopper and Pearson (1934), Biometrika 26; Lancaster (1961), Significance tests in
-    discrete distributions, JASA 56; Kish (1965), Survey sampling.
+    Sources: Clopper and Pearson (1934), Biometrika 26; Kish (1965), Survey sampling.
     """
     yes, cases = total(units) if units else (0.0, 0.0)
     if not cases:
         return None
     count = effective_units(units)
     hits = count * yes / cases
+    rest = count - hits
     tail = (1 - confidence) / 2
-    low = _chance(hits, count, tail) if yes else 0.0
-    high = _chance(hits, count, 1 - tail) if yes < cases else 1.0
+    low = _beta_quantile(tail, hits, rest + 1) if yes else 0.0
+    high = _beta_quantile(1 - tail, hits + 1, rest) if yes < cases else 1.0
     with_cases = sum(times for (_, size), times in units.items() if size)
     return Interval(low, high, confidence, "binomial", with_cases)
 
 
-def _chance(hits: float, count: float, wanted: float) -> float:
-    """The chance of a yes at which so many hits or more are as likely as ``wanted``."""
+def _beta_quantile(p: float, a: float, b: float) -> float:
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        if _at_least(hits, count, middle) < wanted:
+        if beta_below(middle, a, b) < p:
             low = middle
         else:
             high = middle
     return (low + high) / 2
-
-
-def _at_least(hits: float, count: float, chance: float) -> float:
-    """``(P(X ≥ hits) + P(X > hits)) / 2``; fractions of cases are read between whole ones."""
-    rest = count - hits
-    as_many = beta_below(chance, hits, rest + 1) if hits > 0 else 1.0
-    more = beta_below(chance, hits + 1, rest) if rest > 0 else 0.0
-    return (as_many + more) / 2
 
 
 def beta_below(x: float, a: float, b: float) -> float:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from noisesense.scoring.definitions import MODES, Mode, check_mode, modes_of
 from noisesense.scoring.outcomes import Range, Record, check_limit, extent, gate
 from noisesense.stats.interval import Interval
-from noisesense.stats.summarize import Summary, counted
+from noisesense.stats.summarize import Summary, counted, echo_of
 
 MAX_UNDEFINED = 0.1
 """The share of the samples that may have nothing to measure, unless the caller says otherwise."""
@@ -116,6 +116,8 @@ def gate_run(
         said += f", and at least {min_samples:,} were expected"
         findings.append(Finding("not measured", said))
     if limit is not None:
+        if summary.is_echo:
+            findings.append(Finding("warn", echo_of(summary.echoes, summary.scored)))
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval)
     return RunGate(tuple(findings), summary.unmeasured)

@@ -5,8 +5,7 @@ differ from the commonest, `few_units_interval`: random Dirichlet weights. Else 
 and accelerated bootstrap (BCa), at a level widened for small samples: for ``n`` units it takes the
 percentiles of level ``Φ(−√(n/(n−1)) · t(1 − α/2, n − 1))`` instead of ``α/2``, which gives a
 symmetric sample the width of Student's t interval. How often each covers is printed by the
-benchmark ``tests/benchmarks/coverage.py``. A paired difference has Student's t, made monotone:
-`difference_interval`.
+benchmark ``tests/benchmarks/coverage.py``. Of a paired difference see `noisesense.stats.paired`.
 
 Where open verdicts leave a range instead of a figure, `covering` takes the lowest and the highest
 end of the intervals of the range's two ends: mostly the lower end of the one and the upper end of
@@ -240,7 +239,6 @@ def few_units_interval(
     units: Units,
     resampling: Resampling,
     limits: tuple[float, float],
-    beside: tuple[float, float] = (0.0, 0.0),
 ) -> Interval:
     """The interval of a ratio of sums over few units: Gaffke's bounds in a half-weight form.
 
@@ -254,202 +252,30 @@ def few_units_interval(
         units: what each adds to ``(Σ value, how many)``; at least one.
         resampling: confidence, resamples, seed.
         limits: the lowest and the highest value of the ratio.
-        beside: mean and standard error of a normal figure that is added.
 
     Sources: Gaffke (2005), Three test statistics for a nonparametric one-sided hypothesis on the
     mean of a nonnegative variable, Mathematical Methods of Statistics 14; Learned-Miller and
     Thomas (2019), A new confidence interval for the mean of a bounded random variable,
     arXiv:1905.06208.
     """
-    count, (part, whole) = sum(units.values()), total(units)
+    count = sum(units.values())
+    part, whole = total(units)
     size = whole / effective_units(units)
     weights, (tops, bottoms) = columns_of(units)
-    random = Random(resampling.seed)
-    gamma = random.gammavariate
+    gamma = Random(resampling.seed).gammavariate
     lows: list[float] = []
     highs: list[float] = []
     for _ in range(resampling.resamples):
         drawn = [gamma(shape, 1.0) for shape in weights]
         unseen = gamma(0.5, 1.0) * size
-        top, bottom = sum(map(mul, drawn, tops)), sum(map(mul, drawn, bottoms)) + unseen
-        moved = random.gauss(*beside) if beside[1] else beside[0]
-        lows.append((top + limits[0] * unseen) / bottom + moved)
-        highs.append((top + limits[1] * unseen) / bottom + moved)
+        top = sum(map(mul, drawn, tops))
+        bottom = sum(map(mul, drawn, bottoms)) + unseen
+        lows.append((top + limits[0] * unseen) / bottom)
+        highs.append((top + limits[1] * unseen) / bottom)
     low = quantile_of_sorted(sorted(lows), resampling.tail)
     high = quantile_of_sorted(sorted(highs), 1 - resampling.tail)
-    value = part / whole + beside[0]
+    value = part / whole
     return Interval(min(low, value), max(high, value), resampling.confidence, "dirichlet", count)
-
-
-MIN_PAIRS = 6
-"""Fewer pairs decide nothing: of five, all worse, chance makes as many in one of 16 runs."""
-
-
-def decides_nothing(units: float, tail: float) -> bool:
-    """Are so few units, all of one sign, no rarer than ``tail``? Below 6 always."""
-    return units < MIN_PAIRS or 2.0**-units > tail
-
-
-_SPENT = 0.8
-
-
-def critical_t(size: float, tail: float) -> float:
-    """How many errors a paired difference must lie away; see `difference_interval`.
-
-    Args:
-        size: how many units there are, by Kish; degrees of freedom are one less.
-        tail: how often that may be by chance.
-    """
-    if not decides_nothing(size, tail):
-        tail -= _SPENT * 2.0**-size
-    return t_quantile(1 - tail, max(size - 1, 1.0))
-
-
-POWER = 0.8
-
-
-def errors_seen(size: float, tail: float, power: float = POWER) -> float:
-    """By how many errors a true difference must lie away to be told with that power."""
-    return critical_t(size, tail) + t_quantile(power, max(size - 1, 1.0))
-
-
-def least_seen(units: Units, resampling: Resampling) -> float:
-    """The true difference that 80 of 100 comparisons of such units tell from none."""
-    return errors_seen(effective_units(units), resampling.tail) * mean_error(units)
-
-
-def difference_interval(
-    units: Units, resampling: Resampling, limit: float = 1.0
-) -> Interval | None:
-    """Of a mean difference between pairs: Student's t, so that more difference decides no less.
-
-    Student's lower end is ``mean − t · error``, with the error of `mean_error`. It falls where one
-    difference grows far above the others, as that is scatter, too: six differences of 0.1 would
-    say more than five of them and one of 1. So the low end is the greatest ``mean − t · error`` of
-    all differences that are as large as these or smaller; the high end mirrors it. Hence it
-    grows with each difference. If all are the same it is their value, and the far end is that of
-    `few_units_interval`.
-
-    Smaller differences are chosen after the fact, which costs: where all signs are equal, which
-    chance makes in ``2 ** −units``, the low end is never below the least difference. Four fifths
-    of that probability are taken from ``α/2``: measured, so that B is called worse where nothing
-    changed in at most 3.3% (``tests/benchmarks/coverage.py``). So few units that equal signs are
-    no rarer than ``α/2`` (fewer than 6 at 95%) have Student's plain interval.
-
-    Args:
-        units: what each pair (or cluster of pairs) adds to ``(Σ difference, how many)``.
-        resampling: confidence, resamples, seed.
-        limit: no difference is larger.
-
-    Returns:
-        None below two units.
-    """
-    count = sum(units.values())
-    if count < 2:
-        return None
-    part, whole = total(units)
-    mean = part / whole
-    few = decides_nothing(effective_units(units), resampling.tail)
-    if len({round(each / n, 12) for each, n in units}) == 1:
-        wide = few_units_interval(units, resampling, (-limit, limit))
-        if few or abs(mean) <= _TIE:
-            return wide
-        return wide._replace(low=mean) if mean > 0 else wide._replace(high=mean)
-    t = critical_t(effective_units(units), resampling.tail)
-    if few:
-        reach = t * mean_error(units)
-        low, high = mean - reach, mean + reach
-    else:
-        mirrored: dict[Unit, int] = {(-each, n): times for (each, n), times in units.items()}
-        low, high = _monotone_end(units, t), -_monotone_end(mirrored, t)
-    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", count)
-
-
-def mean_error(units: Units) -> float:
-    """The standard error of a mean over units, by leaving out each in turn (CR3, the jackknife).
-
-    ``√((G − 1) / G · Σ (mean without the unit − mean)²)`` for ``G`` units. Of equal units it is
-    ``s / √G``; a large one weighs more than in the usual error, which is too small where one
-    unit holds much of the data.
-
-    Source: Bell and McCaffrey (2002), Bias reduction in standard errors for linear regression
-    with multi-stage samples, Survey Methodology 28.
-    """
-    count, (part, whole) = sum(units.values()), total(units)
-    mean = part / whole
-    squares = math.fsum(
-        times * ((each - mean * size) / (whole - size)) ** 2
-        for (each, size), times in units.items()
-    )
-    return math.sqrt(squares * (count - 1) / count)
-
-
-_HALVINGS = 40
-
-
-class _End(NamedTuple):
-    """``mean − t · error`` at its greatest for one mean, and whether a larger mean gives more."""
-
-    value: float
-    rises: bool
-
-
-def _monotone_end(units: Units, t: float) -> float:
-    """The greatest ``mean − t · error`` of all differences as large as these or smaller.
-
-    It is a concave function of the differences, and so is its greatest value for a given mean of
-    that mean: the best mean is found by halving.
-    """
-    part, whole = total(units)
-    high = part / whole
-    best = _end_at(high, units, t)
-    if best.rises:
-        return best.value
-    least = low = min(each / size for each, size in units)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        found = _end_at(middle, units, t)
-        best = max(best, found)
-        if found.rises:
-            low = middle
-        else:
-            high = middle
-    return max(best.value, least)
-
-
-def _end_at(mean: float, units: Units, t: float) -> _End:
-    """The same for differences of this mean: of those, the ones with the least error.
-
-    The error is that of the distances ``e = difference − mean · size``, which add up to 0:
-    ``error² = (G − 1) / G · Σ e² / (whole − size)²``. No distance may be larger than it is. The
-    least error leaves the smallest as they are and cuts the others at
-    ``e = level · (whole − size)²``.
-    """
-    count, (_, whole) = sum(units.values()), total(units)
-    distances = [
-        (each - mean * size, size, (whole - size) ** 2, times)
-        for (each, size), times in units.items()
-    ]
-    distances.sort(key=lambda unit: unit[0] / unit[2])
-    cut = math.fsum(times * square for *_, square, times in distances)
-    kept = squares = sizes = pull = level = 0.0
-    for distance, size, square, times in distances:
-        own = distance / square
-        level = -kept / cut
-        if level <= own:
-            break
-        kept += times * distance
-        squares += times * distance * own
-        sizes += times * size
-        pull += times * size * own
-        cut -= times * square
-        level = own
-    else:
-        cut = 0.0
-    error = math.sqrt((squares + level**2 * cut) * (count - 1) / count)
-    # By the envelope theorem half of what a larger mean adds to the sum of squares.
-    growth = (level * sizes - pull) * (count - 1) / count
-    return _End(mean - t * error, error >= t * growth)
 
 
 def bootstrap_interval(

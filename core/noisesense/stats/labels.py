@@ -22,8 +22,9 @@ from noisesense.stats.labels_cells import (
     cell_agreement,
     compare_cells,
 )
-from noisesense.stats.labels_mean import PoweredMean, corrected_mean, labeled_pairs
+from noisesense.stats.labels_mean import corrected_mean, labeled_pairs
 from noisesense.stats.pairing import PairedBy
+from noisesense.stats.powered_mean import PoweredMean
 from noisesense.verdicts.form import VerdictsForm
 
 

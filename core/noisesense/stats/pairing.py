@@ -9,7 +9,7 @@ it would keep exactly the samples that stayed the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice
@@ -122,32 +122,43 @@ def _rules(a: Sequence[Result], b: Sequence[Result]) -> tuple[PairedBy, ...]:
 def _pair(
     a: Sequence[Result], b: Sequence[Result], by: PairedBy, runs: tuple[str, str], same_first: bool
 ) -> Paired:
-    questions = [*map(question_of, a)], [*map(question_of, b)]
     if by == "id":
         found = partners(_ids(a, runs[0]), _ids(b, runs[1]))
-        asked = [(questions[0][i], questions[1][j]) for i, j in found.items()]
-        doubtful = sum(None not in both and both[0] != both[1] for both in asked)
-        warning = (
-            f"{doubtful} of {len(found)} pairs have the same id and another question or "
-            "reference: if they are not the same sample, pair by question."
-        )
     else:
         same = partners([*map(_key, a)], [*map(_key, b)]) if same_first else None
-        found = partners(*questions, same)
-        doubtful = max(max(Counter(filter(None, each)).values(), default=0) for each in questions)
-        doubtful -= 1
-        warning = (
-            "Several samples have the same question and reference; they are paired in order, the "
-            "first with the first. Ids would say which belong together."
-        )
+        found = partners([*map(question_of, a)], [*map(question_of, b)], same)
     taken = {*found.values()}
+    pairs = [(a[i], b[j]) for i, j in found.items()]
     return Paired(
         by,
-        [(a[i], b[j]) for i, j in found.items()],
-        tuple(each.id for i, each in enumerate(a) if i not in found),
-        tuple(each.id for j, each in enumerate(b) if j not in taken),
-        (warning,) if doubtful > 0 else (),
+        pairs,
+        only_a=tuple(each.id for i, each in enumerate(a) if i not in found),
+        only_b=tuple(each.id for j, each in enumerate(b) if j not in taken),
+        warnings=tuple(_of_ids(pairs) if by == "id" else _of_questions(a, b)),
     )
+
+
+def _of_ids(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
+    doubtful = 0
+    for x, y in pairs:
+        questions = question_of(x), question_of(y)
+        doubtful += None not in questions and questions[0] != questions[1]
+    if doubtful:
+        yield (
+            f"{doubtful} of {len(pairs)} pairs have the same id and another question or "
+            "reference: if they are not the same sample, pair by question."
+        )
+
+
+def _of_questions(*runs: Sequence[Result]) -> Iterator[str]:
+    for results in runs:
+        questions = [question for question in map(question_of, results) if question]
+        if len({*questions}) < len(questions):
+            yield (
+                "Several samples have the same question and reference; they are paired in order, "
+                "the first with the first. Ids would say which belong together."
+            )
+            return
 
 
 def _ids(results: Sequence[Result], run: str) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from noisesense.errors import InputError, check_whole
 from noisesense.scoring.definitions import DefinitionName, Mode, Truth, modes_of
@@ -95,26 +96,12 @@ def sensitivity_band(
     check_scores_alike(scored, "results")
     judged = [each.verdicts for each in scored]
     chosen = definition or scored[0].definition
-    random = Random(seed)
-
-    def flip(cell: Truth) -> Truth:
-        if cell is None:
-            return None
-        return cell != (random.random() < (false_no if cell else false_yes))
-
-    def mean(samples: Iterable[VerdictsForm]) -> dict[Mode, Range | None]:
-        found = [score(each, definition=chosen) for each in samples]
-        return {
-            mode: mean_range([bounds for each in found if (bounds := each.bounds(mode))])
-            for mode in modes_of(chosen)
-        }
-
-    actual = mean(judged)
-    runs = [mean(_flipped(each, flip) for each in judged) for _ in range(simulations)]
-    bands = {
-        mode: _band(mode, actual[mode], [each for run in runs if (each := run[mode])])
-        for mode in actual
-    }
+    errors = _Errors(false_yes, false_no, Random(seed))
+    actual = _means(judged, chosen)
+    runs: list[dict[Mode, Range | None]] = []
+    for _ in range(simulations):
+        runs.append(_means([_flipped(each, errors) for each in judged], chosen))
+    bands = {mode: _band(mode, mean, [run[mode] for run in runs]) for mode, mean in actual.items()}
     return SensitivityBand(
         samples=len(judged),
         failed=len(scores) - len(judged),
@@ -123,16 +110,44 @@ def sensitivity_band(
     )
 
 
-def _band(mode: Mode, mean: Range | None, means: list[Range]) -> Band:
+class _Errors(NamedTuple):
+    """How often a cell is turned over."""
+
+    false_yes: float
+    false_no: float
+    random: Random
+
+    def flip(self, cell: Truth) -> Truth:
+        if cell is None:
+            return None
+        rate = self.false_no if cell else self.false_yes
+        return cell != (self.random.random() < rate)
+
+
+def _means(
+    samples: Iterable[VerdictsForm], definition: DefinitionName
+) -> dict[Mode, Range | None]:
+    scores = [score(each, definition=definition) for each in samples]
+    means: dict[Mode, Range | None] = {}
+    for mode in modes_of(definition):
+        bounds = [each.bounds(mode) for each in scores]
+        means[mode] = mean_range([each for each in bounds if each is not None])
+    return means
+
+
+def _band(mode: Mode, mean: Range | None, runs: Iterable[Range | None]) -> Band:
+    means = [each for each in runs if each is not None]
     if not means:
         return Band(mode, mean, None, None)
-    lows, highs = map(sorted, zip(*means, strict=True))
-    ends = quantile_of_sorted(lows, 0.025), quantile_of_sorted(highs, 0.975)
-    return Band(mode, mean, mean_range(means), Range(*ends))
+    lows = sorted(each.low for each in means)
+    highs = sorted(each.high for each in means)
+    band = Range(quantile_of_sorted(lows, 0.025), quantile_of_sorted(highs, 0.975))
+    return Band(mode, mean, mean_range(means), band)
 
 
-def _flipped(verdicts: VerdictsForm, flip: Callable[[Truth], Truth]) -> LightVerdicts:
+def _flipped(verdicts: VerdictsForm, errors: _Errors) -> LightVerdicts:
     count = verdicts.chunk_count
+    flip = errors.flip
 
     def entailing(claim: ClaimForm) -> tuple[int, ...]:
         return tuple(j for j in range(count) if flip(cell_of(claim, j)))

@@ -127,11 +127,14 @@ def _posteriors(counts: Counter[Hits]) -> dict[Hits, list[float]]:
     found: dict[Hits, list[float]] = {}
     for case, values in evidence.items():
         weights = [exp(fits[i] - best) / values[i] for i in likely]
-        prior = (_dot(weights, column) for column in by_cell)
-        joint = [p * q for p, q in zip(prior, likelihoods[case], strict=True)]
-        whole = fsum(joint)
-        found[case] = [each / whole for each in joint]
+        found[case] = _posterior([_dot(weights, column) for column in by_cell], likelihoods[case])
     return found
+
+
+def _posterior(prior: Sequence[float], likelihood: Sequence[float]) -> list[float]:
+    joint = list(map(mul, prior, likelihood))
+    whole = fsum(joint)
+    return [each / whole for each in joint]
 
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:

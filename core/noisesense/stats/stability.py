@@ -152,33 +152,63 @@ def stability(
 def _mode(
     mode: Mode, samples: Sequence[Sequence[Result]], repeats: int, limit: float | None
 ) -> ModeStability | None:
-    scores = [result.score for results in samples for result in results if result.score]
-    if scores and all(score.counts(mode) is None for score in scores):
-        return None  # the definition has no such mode
+    if not _has_mode(samples, mode):
+        return None
     found: list[SampleStability] = []
     questions = defaultdict[Hashable, list[SampleStability]](list)
     for results in samples:
-        bounds = [each.score.bounds(mode) for each in results if each.score]
-        known = tuple(each.low for each in bounds if each and each.value is not None)
-        if len(known) == repeats:
-            sides = () if limit is None else {value > limit for value in known}
-            sample = SampleStability(results[0].id, known, len(sides) > 1)
+        values = _values(results, mode)
+        if len(values) == repeats:
+            sample = SampleStability(results[0].id, values, _crosses(values, limit))
             found.append(sample)
             questions[_question(results[0])].append(sample)
-    units = Counter(_sums(answers) for answers in questions.values())
-    changed = [each for each in found if len({*each.values}) > 1]
-    # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
-    changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
-    within = fsum(_variance(each.values) for each in found)
+    shares: dict[Source, Share] = {}
+    mean_error = None
+    if found:
+        shares = _shares(Counter(map(_sums, questions.values())), repeats)
+        within = fsum(_variance(each.values) for each in found)
+        mean_error = sqrt(within) / len(found)
+    runs = zip(*(each.values for each in found), strict=True)
     return ModeStability(
         mode=mode,
         samples=len(found),
         left_out=len(samples) - len(found),
-        means=tuple(fmean(run) for run in zip(*(each.values for each in found), strict=True)),
-        shares=_shares(units, repeats) if found else {},
-        mean_error=sqrt(within) / len(found) if found else None,
-        changed=tuple(changed),
+        means=tuple(map(fmean, runs)),
+        shares=shares,
+        mean_error=mean_error,
+        changed=_changed(found),
     )
+
+
+def _has_mode(samples: Iterable[Sequence[Result]], mode: Mode) -> bool:
+    """Has the definition the mode? If nothing is scored, it may."""
+    for result in chain.from_iterable(samples):
+        if result.score is not None:
+            return result.score.counts(mode) is not None
+    return True
+
+
+def _values(results: Iterable[Result], mode: Mode) -> tuple[float, ...]:
+    """Those that are determined."""
+    values: list[float] = []
+    for result in results:
+        bounds = None if result.score is None else result.score.bounds(mode)
+        if bounds is not None and bounds.value is not None:
+            values.append(bounds.value)
+    return tuple(values)
+
+
+def _crosses(values: Iterable[float], limit: float | None) -> bool:
+    if limit is None:
+        return False
+    return len({value > limit for value in values}) > 1
+
+
+def _changed(samples: Iterable[SampleStability]) -> tuple[SampleStability, ...]:
+    changed = [each for each in samples if len({*each.values}) > 1]
+    # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
+    changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
+    return tuple(changed)
 
 
 def _question(result: Result) -> Hashable:

@@ -157,6 +157,25 @@
     button.focus({ preventScroll: true });
   }
 
+  /** A cell of a CSV; a text that a spreadsheet would take for a formula gets a quote in front. */
+  function cell(value) {
+    const text = String(value ?? "");
+    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  }
+  /** The samples that the table shows, on all its pages. */
+  function save() {
+    const lines = [["id", "question", "relevant_low", "relevant_high", "irrelevant_low", "irrelevant_high", "not_supported", "claims"]];
+    for (const row of found.map((i) => rows[i])) {
+      const ends = MODES.flatMap((mode) => row[mode] ?? ["", ""]);
+      lines.push([row.id, row.question, ...ends, sum(row, INCORRECT), sum(row, [0, 1, 2, 3, 4])]);
+    }
+    const text = lines.map((line) => line.map(cell).join(",")).join("\r\n");
+    const link = h("a", { download: "samples.csv", href: URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv" })) });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
   for (const head of heads) {
     head.querySelector("button").addEventListener("click", () => {
       const by = head.dataset.sort;
@@ -172,6 +191,7 @@
   });
   show.addEventListener("change", refresh);
   find.form.addEventListener("submit", (event) => event.preventDefault());
+  document.getElementById("save").addEventListener("click", save);
   document.getElementById("back").addEventListener("click", () => turn(-1));
   document.getElementById("next").addEventListener("click", () => turn(1));
   document.addEventListener("click", (event) => {

@@ -1,0 +1,51 @@
+"""``noisesense schema`` and ``promptfoo-init``: the data form, and an example that runs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import cast
+
+from noisesense.verdicts.recording import SchemaName, json_schema
+from noisesense_adapters.cli import options
+from noisesense_adapters.cli.commands import Command, argument
+from noisesense_adapters.cli.output import say, show_json
+from noisesense_adapters.promptfoo.init import write_example
+
+
+class Schema(Command):
+    """Print a JSON Schema of the data form.
+
+    Of verdicts, of a sample, or of one line of a recording.
+    """
+
+    name: str = argument("verdicts, sample or recording.", default="verdicts")
+
+    def run(self) -> int:
+        show_json(json_schema(cast("SchemaName", self.name)))
+        return 0
+
+
+class PromptfooInit(Command):
+    """Write a Promptfoo example that runs as it is.
+
+    A config, the one-line file that imports our assertion, and verdicts.
+    """
+
+    folder: Path = argument("The folder to write to.", default=".")
+    force: bool = options.FORCE
+
+    def run(self) -> int:
+        for path in write_example(self.folder, force=self.force):
+            say(f"wrote {path}")
+        # Promptfoo starts the first `python` it finds, which need not be the one with noisesense.
+        setting = "set" if os.name == "nt" else "export"
+        say(
+            *("", "Run it, without a key:", ""),
+            f"  cd {shlex.quote(str(self.folder))}",
+            f"  {setting} PROMPTFOO_PYTHON={shlex.quote(sys.executable)}",
+            "  npx promptfoo eval",
+        )
+        return 0

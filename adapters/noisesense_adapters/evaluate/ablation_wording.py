@@ -1,0 +1,177 @@
+"""What an ablation says, in the words that its command and the report share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from noisesense import Estimate, Range
+from noisesense.ablation import Ablation, Cause, Fate, direction
+from noisesense.scoring.outcomes import extent
+from noisesense.stats.summarize import counted
+from noisesense_adapters.evaluate.wording import document_name
+
+
+def cause_sentence(found: Ablation) -> str | None:
+    """What an ablation found, in short; None where it cannot tell."""
+    fate = found.without
+    sham = found.without_other
+    if fate is None or fate.gone is None:
+        return None
+    gone = f"{_percent(fate.gone)} ({_span(fate.gone)})"
+    said = f"{gone} of the claims that were said again go with their chunks"
+    if sham is not None and sham.gone is not None:
+        said += f", {_percent(sham.gone)} ({_span(sham.gone)}) with other chunks"
+    return f"{said}."
+
+
+def ablation_sentences(found: Ablation) -> Iterator[str]:
+    """What an ablation found."""
+    if not found.claims:
+        yield "No chunk entails a claim that the reference does not support: none was taken away."
+    if found.without is not None:
+        yield from _guilty_chunks(found, found.without)
+    if found.no_context is not None:
+        counts = _said_again(found.no_context, "claims", "without any")
+        yield f"Counted apart, where those are all the chunks there are: {counts}."
+    if reranked := found.changes.get("relevant-only"):
+        yield (
+            f"With relevant chunks alone {_percent(reranked.after)} of a response's claims, on "
+            "average, are not supported by the reference, with the same chunks as before "
+            f"{_percent(reranked.before)} ({counted(reranked.change.size, 'sample')}): "
+            f"{_difference(reranked.change)}."
+        )
+    if found.trend is not None:
+        steps = [f"{step.fewer} to {step.more} {_points(step.change)}" for step in found.growth]
+        yield (
+            f"At each step of more distractors {found.trend} of a response's claims are not "
+            f"supported by the reference, in percentage points: {', '.join(steps)}."
+        )
+    yield from (f"Left out ({count}): {reason}." for reason, count in found.left_out.items())
+
+
+def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
+    """What goes with the chunks that noisy claims come from, and what goes with others."""
+    which = "claims that a chunk entails and the reference does not support"
+    counts = _said_again(fate, which, "without the chunks that entail them")
+    if fate.gone is None:
+        yield f"{counts}: what the chunks do cannot be told."
+        return
+    yield f"{counts}: {_percent(fate.gone)} ({_span(fate.gone)}) go with these chunks."
+    sham = found.without_other
+    if sham is None or sham.gone is None or found.effect is None:
+        yield (
+            "No effect of these chunks is shown: how many go with other chunks (without-other) "
+            "is not known."
+        )
+        return
+    kept = f"{_still_said(sham.gone)} of {_number(sham.again)} were said"
+    gone = f"{_percent(sham.gone)} ({_span(sham.gone)})"
+    yield f"With as many other chunks away instead, {kept}: {gone} go with others."
+    sign = direction(found.effect)
+    verdict = "No effect of these chunks is shown" if sign is None else "So these chunks matter"
+    if sign == "less":
+        verdict = "The other chunks matter more"
+    yield f"{verdict}: the difference is {_points(found.effect)} percentage points."
+
+
+def _said_again(fate: Fate, which: str, how: str) -> str:
+    """How many were said again, and how many of those under the variant."""
+    again = _number(fate.again)
+    said = f"{again} of {fate.claims} {which} were said again with the same chunks"
+    if fate.gone is None:
+        return said
+    return f"{said}; of those {again}, {_still_said(fate.gone)} {how}"
+
+
+def _still_said(gone: Estimate) -> str:
+    kept = Range(gone.size * (1 - gone.high), gone.size * (1 - gone.low))
+    return _number(kept)
+
+
+def _number(counts: Range) -> str:
+    text = extent(counts, ".0f")
+    return "none" if text == "0" else text
+
+
+def _percent(share: Estimate) -> str:
+    ends = extent(share[:2], ".0%")
+    return ends if share.value is not None else f"between {ends.replace(' to ', ' and ')}"
+
+
+def _span(share: Estimate) -> str:
+    found = share.interval
+    return extent(found[:2], ".0%") if found else "too few samples for an interval"
+
+
+def _difference(change: Estimate) -> str:
+    shown = f"{_points(change)} percentage points"
+    return shown if direction(change) else f"no effect is shown, {shown}"
+
+
+def _points(change: Estimate) -> str:
+    """A difference of shares, with its interval."""
+    value = _signed(change[:2])
+    interval = _signed(change.interval[:2]) if change.interval else "too few samples"
+    return f"{value} ({interval})"
+
+
+def _signed(ends: tuple[float, float]) -> str:
+    low, high = (f"{round(100 * end):+d}" for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+class Listing(NamedTuple):
+    """A table: what it shows, its titles, and rows of as many cells."""
+
+    caption: str
+    titles: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+_DOCUMENTS = 10
+
+
+def ablation_tables(found: Ablation) -> list[Listing]:
+    """The variants beside their control, and the documents; each where there is something."""
+    tables: list[Listing] = []
+    if found.again is not None:
+        caption = "Share of a response's claims that the reference does not support, on average"
+        titles = ("variant", "samples", "same chunks", "these chunks", "difference in points")
+        tables.append(Listing(caption, titles, _variants(found, found.again)))
+    if found.causes:
+        caption = "Claims that a document entails and the reference does not support"
+        titles = (
+            "document",
+            "claims",
+            "said again",
+            "gone without their chunks",
+            "gone without others",
+        )
+        rows = [_document(cause) for cause in found.causes[:_DOCUMENTS]]
+        tables.append(Listing(caption, titles, rows))
+    return tables
+
+
+def _variants(found: Ablation, control: Estimate) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    rows.append(("again", f"{control.size:,}", _with_span(control), "", ""))
+    for name, (before, after, change) in found.changes.items():
+        shares = (_with_span(before), _with_span(after))
+        rows.append((name, f"{change.size:,}", *shares, _points(change)))
+    return rows
+
+
+def _with_span(share: Estimate) -> str:
+    return f"{_percent(share)} ({_span(share)})"
+
+
+def _document(cause: Cause) -> tuple[str, ...]:
+    others = cause.gone_with_others
+    return (
+        document_name(cause.document),
+        f"{cause.claims:,}",
+        extent(cause.again, ".0f"),
+        extent(cause.gone, ".0f"),
+        "" if others is None else extent(others, ".0f"),
+    )

@@ -1,0 +1,283 @@
+"""The mean people would find, from a judge's scores of many samples and people's of a few."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum, sqrt
+from numbers import Real
+from operator import mul
+from statistics import fmean, pvariance
+from typing import NamedTuple
+
+from noisesense.errors import InputError, describe
+from noisesense.scoring.outcomes import Range, Record
+from noisesense.stats.interval import Interval, Resampling, few_units_interval
+from noisesense.stats.resampling import Unit
+
+
+@dataclass(frozen=True)
+class PoweredMean(Record):
+    """What people would find as the mean of these samples, had they labeled all of them.
+
+    Attributes:
+        mean: the estimate, or its range where people left labels open.
+        interval: of the estimate, cut to what the labels leave possible; covers its range. With
+            all samples labeled it is the mean itself.
+        judge_mean: the naive one: the judge's over all samples, as wrong as the judge is.
+        human_mean: over the labeled samples alone: right on average, as uncertain as they are few.
+        weight: of the judge's scores, 0 (they do not help) to 1.
+        labelled: how many samples have labels.
+        unlabelled: how many have only the judge's scores.
+        warnings: what a reader must know, in words.
+    """
+
+    mean: Range
+    interval: Interval
+    judge_mean: Range
+    human_mean: Range
+    weight: float
+    labelled: int
+    unlabelled: int
+    warnings: tuple[str, ...]
+
+
+def prediction_powered_mean(
+    judge_unlabelled: Sequence[float],
+    judge_labelled: Sequence[float],
+    human_labelled: Sequence[float],
+    *,
+    weights: Sequence[float] | None = None,
+    confidence: float = 0.95,
+) -> PoweredMean:
+    """Correct the judge's mean over these samples by its measured error.
+
+    The estimand is the mean of people's scores over these very samples, ``n`` labeled and ``N``
+    others: ``(Σ Y + Σ' Y') / (n + N)``. With the judge's scores ``f`` and ``f'``, the unknown
+    scores ``Y'`` of the others have the mean
+
+    ``û = mean(Y + λ (mean(f') − f))``, and the estimate is ``(Σ Y + N û) / (n + N)``.
+
+    ``λ = cov(Y, f) / var(f)`` over the labeled samples, within 0 to 1, for each of them without
+    itself: a useless judge then costs nothing, and for labels on a random choice of the samples
+    the estimate is right on average, whatever the judge does (but for a ``û`` that is cut to 0 or
+    1, which is rare).
+
+    For the interval the terms of ``û`` get random Dirichlet weights and, for each end, half a
+    sample whose error nobody saw (see `noisesense.stats.interval`). It is narrowed by
+    ``√(N / (n + N))``, as the labeled samples are part of what the mean is of.
+
+    Args:
+        judge_unlabelled: ``[N]`` the judge's scores of samples without labels; may be empty.
+        judge_labelled: ``[n]`` the judge's scores of the labeled samples.
+        human_labelled: ``[n]`` people's scores of the same samples, in the same order.
+        weights: ``[n]`` how many of the ``n + N`` samples each labeled one stands for; by default
+            all the same.
+        confidence: of the interval.
+
+    Raises:
+        InputError: fewer than two labels, sets of different length, or a number out of range.
+
+    Sources: Angelopoulos, Duchi and Zrnic (2023), PPI++, arXiv:2311.01453; Mickey (1959), Some
+    finite population unbiased ratio and regression estimators, JASA 54; Zrnic and Candès (2024),
+    Cross-prediction-powered inference, PNAS 121.
+    """
+    count = len(human_labelled)
+    if weights is None:
+        weights = [1.0] * count
+    for name, given in (("judge_labelled", judge_labelled), ("weights", weights)):
+        if len(given) != count:
+            raise InputError(f"{count} numbers", str(len(given)), where=name)
+    return powered_mean(
+        _ranges("judge_unlabelled", judge_unlabelled),
+        _ranges("judge_labelled", judge_labelled),
+        _ranges("human_labelled", human_labelled),
+        weights,
+        Resampling(confidence),
+    )
+
+
+def _ranges(name: str, scores: Sequence[float]) -> list[Range]:
+    for i, value in enumerate(scores):
+        # What is undefined (None, NaN) has no place in a mean.
+        if not isinstance(value, Real) or not 0 <= value <= 1:
+            raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
+    return [Range(each, each) for each in scores]
+
+
+def powered_mean(
+    others: list[Range],
+    judged: list[Range],
+    labels: list[Range],
+    weights: Sequence[float],
+    resampling: Resampling,
+) -> PoweredMean:
+    """As `prediction_powered_mean`, of ranges: for the lowest and for the highest labels."""
+    if len(labels) < 2:
+        raise InputError("at least two scores", str(len(labels)), where="human_labelled")
+    stands_for = _for_others(weights, len(others))
+    scores = _middles(judged)
+    rest = _middles(others)
+    slopes = _slopes(_middles(labels), scores)
+    error = _error_nobody_saw([*scores, *_middles(labels), *rest], len(labels))
+    ends = [
+        _Prediction.of([each[end] for each in labels], scores, rest, slopes, stands_for)
+        for end in (0, 1)
+    ]
+    mean = Range(ends[0].mean, ends[1].mean)
+    low = ends[0].interval(error, resampling)
+    high = low if mean.low == mean.high else ends[1].interval(error, resampling)
+    warnings: list[str] = []
+    if others and judged == labels and mean.low == mean.high:
+        warnings.append(
+            "The judge agrees with every label: the interval cannot see errors that are rarer "
+            "than the labels show."
+        )
+    if differ(scores, rest, stands_for):
+        warnings.append(
+            f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
+            f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
+            "corrected mean and its interval hold for labels on a random choice only."
+        )
+    return PoweredMean(
+        mean=mean,
+        interval=low._replace(high=high.high),
+        judge_mean=Range(*map(fmean, zip(*others, *judged, strict=True))),
+        human_mean=Range(*(_weighted_mean(end, weights) for end in zip(*labels, strict=True))),
+        weight=fmean(slopes),
+        labelled=len(labels),
+        unlabelled=len(others),
+        warnings=tuple(warnings),
+    )
+
+
+def _middles(ranges: Iterable[Range]) -> list[float]:
+    return [low if low == high else (low + high) / 2 for low, high in ranges]
+
+
+def _for_others(weights: Sequence[float], others: int) -> list[float]:
+    """How many unlabeled samples each labeled one stands for, beside itself; all alike if none."""
+    for i, weight in enumerate(weights):
+        if not isinstance(weight, Real) or not 0 < weight < float("inf"):
+            raise InputError("a number above 0", describe(weight), where=f"weights, number {i}")
+    scale = (len(weights) + others) / fsum(weights)
+    beside = [max(weight * scale - 1, 0.0) for weight in weights]
+    return beside if any(beside) else [1.0] * len(weights)
+
+
+def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
+    """For each labeled sample ``cov(Y, f) / var(f)`` of all the others, within 0 to 1; 0 where
+    the judge gives them all the same score."""
+    count = len(labels) - 1
+    sum_y = fsum(labels)
+    sum_f = fsum(scores)
+    sum_yf = fsum(y * f for y, f in zip(labels, scores, strict=True))
+    sum_ff = fsum(f * f for f in scores)
+    slopes: list[float] = []
+    for y, f in zip(labels, scores, strict=True):
+        spread = sum_ff - f * f - (sum_f - f) ** 2 / count
+        shared = sum_yf - y * f - (sum_y - y) * (sum_f - f) / count
+        slope = shared / spread if spread > _TINY else 0.0
+        slopes.append(min(max(slope, 0.0), 1.0))
+    return slopes
+
+
+_TINY = 1e-9
+_AS_MANY = 10
+
+
+def _error_nobody_saw(scores: Sequence[float], labels: int) -> float:
+    """How large the error of a sample may be that nobody labeled: as a noisy sample's score is on
+    average, which few labels cannot say: as if ten more of them were wrong altogether."""
+    noisy = [each for each in scores if each > 0]
+    typical = fmean(noisy) if noisy else 1.0
+    return (typical * labels + _AS_MANY) / (labels + _AS_MANY)
+
+
+class _Prediction(NamedTuple):
+    """What the labels say of the samples without one.
+
+    Attributes:
+        terms: of each labeled sample, ``Y + λ (mean(f') − f)``.
+        stands_for: how many samples without a label each term stands for.
+        labels: the sum of the labels.
+        shift: the mean of ``λ mean(f')``.
+        slope: the mean of ``λ``.
+        others: how many samples have no label.
+    """
+
+    terms: list[float]
+    stands_for: list[float]
+    labels: float
+    shift: float
+    slope: float
+    others: int
+
+    @classmethod
+    def of(
+        cls,
+        labels: Sequence[float],
+        scores: Sequence[float],
+        others: Sequence[float],
+        slopes: Sequence[float],
+        stands_for: list[float],
+    ) -> _Prediction:
+        rest = fmean(others) if others else 0.0
+        terms = [
+            y + slope * (rest - f) for y, f, slope in zip(labels, scores, slopes, strict=True)
+        ]
+        slope = fmean(slopes)
+        return cls(terms, stands_for, fsum(labels), slope * rest, slope, len(others))
+
+    @property
+    def of_others(self) -> float:
+        """``û``, within 0 and 1."""
+        return min(max(_weighted_mean(self.terms, self.stands_for), 0.0), 1.0)
+
+    @property
+    def mean(self) -> float:
+        """Over all samples."""
+        count = len(self.terms) + self.others
+        return (self.labels + self.others * self.of_others) / count
+
+    def interval(self, error: float, resampling: Resampling) -> Interval:
+        """Of `mean`; ``error`` is that of a sample nobody saw."""
+        count = len(self.terms) + self.others
+        if not self.others:
+            return Interval(self.mean, self.mean, resampling.confidence, "dirichlet", count)
+        units = Counter[Unit](
+            (round(term * size, 12), round(size, 12))
+            for term, size in zip(self.terms, self.stands_for, strict=True)
+        )
+        limits = (self.shift - self.slope * error, self.shift + error)
+        endless = few_units_interval(units, resampling, limits)
+        # The others are so many and no more, and each is one draw.
+        effective = _effective(self.stands_for)
+        part = self.others / count * sqrt(1 + effective / self.others)
+        low = self.mean + part * (endless.low - self.of_others)
+        high = self.mean + part * (endless.high - self.of_others)
+        least = self.labels / count
+        most = (self.labels + self.others) / count
+        return endless._replace(low=max(low, least), high=min(high, most))
+
+
+def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    return fsum(map(mul, values, weights)) / fsum(weights)
+
+
+def _effective(weights: Sequence[float]) -> float:
+    """How many equal weights say as much (Kish 1965)."""
+    return fsum(weights) ** 2 / fsum(each * each for each in weights)
+
+
+_ERRORS = 3
+
+
+def differ(labeled: Sequence[float], others: Sequence[float], weights: Sequence[float]) -> bool:
+    """Are the means of both further apart than three standard errors of a random choice?"""
+    if not others:
+        return False
+    variance = pvariance([*labeled, *others]) * (1 / _effective(weights) + 1 / len(others))
+    apart = _weighted_mean(labeled, weights) - fmean(others)
+    return apart * apart > _ERRORS**2 * variance + _TINY

@@ -1,0 +1,100 @@
+"""``noisesense score --dry-run``: what it counts is what a run then asks for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from noisesense import Sample, Verdicts
+from support.command_here import run_here
+from support.datasets import write_jsonl
+from support.mind import Mind
+from support.server import ScriptedServer
+from support.tables import Shape, random_pairs, sample_of
+
+Capsys = pytest.CaptureFixture[str]
+Pairs = list[tuple[Sample, Verdicts]]
+
+
+def table(right: bool, chunks: int, name: str) -> tuple[Sample, Verdicts]:
+    """Two claims, both right or both wrong."""
+    verdicts = Verdicts.from_matrices(
+        [right] * 2,
+        [[True] * chunks] * 2,
+        [[True] * chunks],
+        response_claims=[f"{name} says claim {i}." for i in "12"],
+        reference_claims=[f"{name} is known for a fact."],
+        chunks=[f"Passage {i} on {name}." for i in range(chunks)],
+    )
+    return sample_of(verdicts, f"Who is {name}?"), verdicts
+
+
+RIGHT = [table(True, 4, name) for name in ("Alba", "Bruno", "Carla")]
+WRONG = [table(False, 4, name) for name in ("Dora", "Emil", "Fritz")]
+# By name: the samples, further options, and what the two ends are by hand, where that is simple.
+# A sample needs 3 calls, and with wrong claims one more for each chunk.
+CASES: dict[str, tuple[Pairs, str, tuple[int, int] | None]] = {
+    "all right": (RIGHT, "", (9, 21)),
+    "all wrong": (WRONG, "", (9, 21)),
+    "both": ([*RIGHT, *WRONG], "", (18, 42)),
+    "every cell": (RIGHT, "--plan full", (21, 21)),
+    "votes": (WRONG, "--votes 3", (3 * (2 + 3), 3 * (2 + 3 + 4 * 3))),
+    "twice, kept": ([*WRONG, *WRONG], "--store STORE", (9, 21)),
+    "twice": ([*WRONG, *WRONG], "", (18, 42)),
+    "labels": (
+        list(random_pairs(8, seed=1, shape=Shape((1, 4), (1, 3), (1, 4), labelled=1.0))),
+        "",
+        None,
+    ),
+    "random": (list(random_pairs(8, seed=2, shape=Shape((1, 4), (1, 3), (1, 4)))), "", None),
+    "no chunks": (list(random_pairs(8, seed=3, shape=Shape((1, 3), (1, 3), (0, 1)))), "", None),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_calls_made_are_within_what_it_says(
+    name: str, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs, more, by_hand = CASES[name]
+    data = write_jsonl(tmp_path / "data.jsonl", [s.model_dump(mode="json") for s, _ in pairs])
+    options = more.replace("STORE", str(tmp_path / "calls.db")).split()
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with ScriptedServer(Mind(pairs)) as server:
+        judge = ["--judge", "openai:m", "--base-url", server.base_url]
+        done = run_here(capsys, "score", data, *judge, *options, "--dry-run", "--json")
+        assert (done.status, server.log.calls) == (0, 0)
+        assert run_here(capsys, "score", data, *judge, *options).status == 0
+        made = server.log.calls
+    found = json.loads(done.out)
+    least, most = found["least"]["calls"], found["most"]["calls"]
+    assert least <= made <= most
+    if by_hand is not None:
+        assert (least, most) == by_hand
+    if "right" in name:
+        assert made == least
+    if "wrong" in name:
+        assert made == most
+    assert not (tmp_path / "calls.db").exists() or "store" in more
+
+
+def test_it_says_so_in_words_and_needs_a_model(tmp_path: Path, capsys: Capsys) -> None:
+    sample, _ = WRONG[0]
+    data = write_jsonl(tmp_path / "data.jsonl", [sample.model_dump(mode="json"), {"a": 1}])
+    done = run_here(capsys, "score", data, "--judge", "openai:m", "--dry-run", "--rate", "2")
+    first, calls, _, minutes = done.out.splitlines()
+    assert first == "data.jsonl: 1 sample, 4 chunks, 1 rows that cannot be read"
+    assert calls.startswith("3 to 7 calls if every reply can be used")
+    assert minutes == "1.5 to 3.5 minutes at 2 calls a minute (--rate). Nothing was asked."
+    for judge in ([], ["--judge", "local:m"]):
+        refused = run_here(capsys, "score", data, *judge, "--dry-run")
+        assert (refused.status, "--dry-run: expected --judge" in refused.err) == (2, True)
+
+
+def test_auto_is_between_one_list_and_one_call_a_sentence(tmp_path: Path, capsys: Capsys) -> None:
+    """By hand, 2 claims, 1 of the reference, 4 chunks: 2 lists, 1 check; 2, 2 and 4 x 3 checks."""
+    data = write_jsonl(tmp_path / "data.jsonl", [WRONG[0][0].model_dump(mode="json")])
+    arguments = ("score", data, "--judge", "openai:m", "--check", "auto", "--dry-run", "--json")
+    found = json.loads(run_here(capsys, *arguments).out)
+    assert (found["least"]["calls"], found["most"]["calls"]) == (3, 2 + 2 + 4 * 3)

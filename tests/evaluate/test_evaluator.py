@@ -1,0 +1,136 @@
+"""The steps of an evaluation: what is read, made and asked, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from typing import NoReturn
+
+import pytest
+
+from noisesense import InputError, Sample, UndefinedScoreError, Usage, Verdicts
+from noisesense.judging.protocol import Judgement
+from noisesense_adapters.evaluate.evaluator import Evaluator, Given, Settings, score_name
+
+# One claim, not in the reference, from the only chunk, which has the reference's claim: 1.0.
+NOISY = Verdicts.from_matrices([False], [[True]], [[True]])
+SAMPLE = Sample(user_input="Q?", response="A.", reference="R.", retrieved_contexts=["C."])
+
+
+class Judge:
+    name = "ours"
+
+    def __init__(self, verdicts: Verdicts = NOISY, unanswered: int = 0) -> None:
+        self.verdicts = verdicts
+        self.unanswered = unanswered
+        self.asked = 0
+
+    async def judge_detailed(self, sample: Sample) -> Judgement:
+        self.asked += 1
+        return Judgement(self.verdicts, Usage(calls=3), self.unanswered)
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        return (await self.judge_detailed(sample)).verdicts
+
+
+def no_judge() -> NoReturn:
+    raise AssertionError("a judge is made")
+
+
+class TextsUnread:
+    """A row whose texts are not read, as Promptfoo's need not be where verdicts are given."""
+
+    verdicts = NOISY
+
+    @property
+    def sample(self) -> Sample:
+        raise AssertionError("the texts are read")
+
+
+def test_given_verdicts_need_neither_judge_nor_texts() -> None:
+    evaluator = Evaluator(Settings(), no_judge)
+    for found in (
+        asyncio.run(evaluator.evaluate(TextsUnread())),
+        evaluator.evaluate_blocking(TextsUnread()),
+    ):
+        assert (found.score.relevant, found.judge) == (1.0, "given verdicts")
+        assert found.asked is None
+        assert found.judgement == Judgement(NOISY)
+
+
+def test_nothing_retrieved_needs_no_judge_unless_the_definition_counts_without_chunks() -> None:
+    without = Given(SAMPLE.model_copy(update={"retrieved_contexts": ()}))
+    found = Evaluator(Settings(), no_judge).evaluate_blocking(without)
+    assert (found.score.status("relevant"), found.judge) == ("undefined", "none")
+    judge = Judge(Verdicts.from_matrices([False], [[]], [[]]))
+    # All incorrect claims count, whatever they come from: 1 of 1.
+    found = Evaluator(Settings("validmind"), lambda: judge).evaluate_blocking(without)
+    assert (found.score.relevant, judge.asked) == (1.0, 1)
+
+
+def test_a_judge_is_asked_and_its_cost_kept() -> None:
+    judge = Judge(unanswered=1)
+    found = Evaluator(Settings(), lambda: judge).evaluate_blocking(Given(SAMPLE))
+    assert (found.score.relevant, found.judge, judge.asked) == (1.0, "ours", 1)
+    result = found.result("row 1", SAMPLE, cluster="c")
+    assert (result.id, result.cluster, result.judge) == ("row 1", "c", "ours")
+    assert (result.usage, result.unanswered) == (Usage(calls=3), 1)
+
+
+def test_what_an_undefined_score_has_cost_is_in_its_error() -> None:
+    judge = Judge(Verdicts(response_claims=()))
+    evaluator = Evaluator(Settings(empty="error"), lambda: judge)
+    with pytest.raises(UndefinedScoreError) as caught:
+        evaluator.evaluate_blocking(Given(SAMPLE))
+    assert caught.value.within("row 1").usage == Usage(calls=3)
+
+
+def test_metrics_of_a_run_share_a_judging_and_one_metric_measures_anew() -> None:
+    judge, run = Judge(), Judge()  # any object is a run
+
+    async def both() -> list[bool]:
+        found = [
+            await Evaluator(settings, lambda: judge, metric).evaluate(Given(SAMPLE), run)
+            for metric, settings in (("a", Settings()), ("b", Settings()), ("a", Settings()))
+        ]
+        return [each.judgement.shared for each in found]
+
+    assert asyncio.run(both()) == [False, True, False]
+    assert judge.asked == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"definition": "rags"}, "definition"),
+        ({"empty": "nought"}, "empty"),
+        ({"undetermined": "mid"}, "undetermined"),
+    ],
+)
+def test_settings_that_no_sample_could_be_scored_by(options: dict[str, str], where: str) -> None:
+    with pytest.raises(InputError, match=where):
+        Settings.checked(**options)
+
+
+def test_names_tell_definitions_apart() -> None:
+    assert score_name("relevant", "ragas") == "noise_sensitivity_relevant"
+    assert score_name("relevant", "paper") == "noise_sensitivity_relevant_paper"
+
+
+def test_given_verdicts_load_neither_pydantic_nor_asyncio() -> None:
+    code = """
+import sys
+from noisesense.verdicts.form import light_verdicts
+from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
+
+class Row:
+    verdicts = light_verdicts(
+        {"response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}],
+         "reference_claims": [{"text": "a", "entailed_by": [0]}]}, ["c"])
+
+print(Evaluator(Settings(), None).evaluate_blocking(Row()).score.relevant)
+print(sorted({"pydantic", "asyncio"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.split("\n")[:2] == ["1.0", "[]"], done.stderr

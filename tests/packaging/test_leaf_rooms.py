@@ -1,0 +1,51 @@
+"""Rooms that only their own command needs: without one, all else works as before."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.datasets import write_jsonl
+from support.tables import random_pair
+
+LEAVES = [
+    "noisesense_adapters.batch",
+    "noisesense_adapters.demo",
+    "noisesense_adapters.report",
+    "noisesense_adapters.table",
+    "noisesense_adapters.datasets.answering",
+    "noisesense.ablation",
+    "noisesense.stats.sensitivity",
+    "noisesense.stats.stability",
+]
+
+# A room whose name begins so is not there, as if its folder had been deleted.
+WITHOUT = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1] or name.startswith(sys.argv[1] + "."):
+            raise ModuleNotFoundError(f"{name} was deleted", name=name)
+
+sys.meta_path.insert(0, Missing())
+import noisesense_adapters.deepeval, noisesense_adapters.promptfoo, noisesense_adapters.ragas
+from noisesense_adapters.cli.app import app
+
+app.main(args=["score", sys.argv[2]])
+"""
+
+
+@pytest.mark.parametrize("room", LEAVES)
+def test_a_leaf_can_be_deleted(room: str, tmp_path: Path) -> None:
+    sample, verdicts = random_pair(3)
+    line = {"sample": sample.model_dump(mode="json"), "verdicts": verdicts.model_dump(mode="json")}
+    data = write_jsonl(tmp_path / "data.jsonl", [line])
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, room, str(data)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1 sample, 1 scored" in done.stdout

@@ -1,0 +1,104 @@
+"""Rows that came twice, and responses that are their own references."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from noisesense import Result, Sample, Tally, Verdicts, compare, gate_run, score, summarize
+from noisesense_adapters.datasets.score import score_dataset
+from support.datasets import write_jsonl
+
+
+def row(name: str, *, noisy: bool, named: str | None = None, reference: str = "truth") -> Result:
+    sample = Sample(
+        user_input=name, response=f"answer {name}", reference=reference, retrieved_contexts=("c",)
+    )
+    verdicts = Verdicts.from_matrices([not noisy], [[True]], [[True]])
+    return Result(named or sample.key, score(verdicts), sample=sample)
+
+
+ROWS = [
+    row("a", noisy=True),
+    row("b", noisy=False),
+    row("a", noisy=True),
+    row("c", noisy=False),
+    row("a", noisy=False),
+]
+"""Three times the same texts, once judged otherwise."""
+
+
+def test_equal_rows_without_ids_are_one_cluster() -> None:
+    found = summarize(ROWS)
+    # As if a, b and c had been named as clusters: three units, of three samples, one and one.
+    clusters = [replace(each, id=str(i)) for i, each in enumerate(ROWS)]
+    named = summarize(replace(each, cluster=each.sample.user_input) for each in clusters)
+    assert (found.clusters, found.repeated, named.clusters, named.repeated) == (3, 3, 3, 0)
+    assert found.relevant == named.relevant
+    assert found.relevant.mean == (0.4, 0.4)
+    assert found.warnings[0].startswith("3 of 5 samples have no id and the same texts")
+    # With ids the samples stand alone.
+    alone = summarize(clusters)
+    assert (alone.clusters, alone.repeated) == (None, 0)
+    assert alone.relevant.interval.low > found.relevant.interval.low
+
+
+@pytest.mark.parametrize("at", range(len(ROWS) + 1))
+@pytest.mark.parametrize("turned", [False, True])
+def test_parts_add_up_where_rows_are_equal_across_them(at: int, turned: bool) -> None:
+    parts = Tally(), Tally()
+    for i, each in enumerate(ROWS):
+        parts[i >= at].add(each)
+    both = parts[1] + parts[0] if turned else parts[0] + parts[1]
+    assert both.summary() == summarize(ROWS)
+
+
+def line(number: int) -> dict[str, object]:
+    verdicts = {"response_claims": [{"text": "x", "correct": number > 0, "entailed_by": [0]}]}
+    texts = {"user_input": f"q{number}", "response": "r", "reference": "s"}
+    return {"sample": {**texts, "retrieved_contexts": ["c"]}, "verdicts": verdicts}
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["read quickly", "with the texts"])
+def test_a_file_with_equal_rows(tmp_path: Path, written: bool) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [line(0), line(1), line(0), line(2)])
+    found = score_dataset(path, out=tmp_path / "out.jsonl" if written else None)
+    assert (found.samples, found.clusters, found.repeated) == (4, 3, 2)
+
+
+def test_a_response_that_is_its_reference_is_named() -> None:
+    echoes = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]
+    other = row("9", noisy=False, named="9")
+    nine_of_ten = summarize([*echoes, other])
+    said = "the response is the reference, word for word, in 9 of 10 samples"
+    assert (nine_of_ten.echoes, nine_of_ten.is_echo) == (9, True)
+    assert any(said in each[0].lower() + each[1:] for each in nine_of_ten.warnings)
+    found = gate_run(nine_of_ten, 0.3)
+    assert (found.outcome, found.passed, said in found.reason) == ("warn", True, True)
+    both = compare([*echoes, other], [*echoes, other])
+    assert [each[:3] for each in both.warnings if said in each] == ["A: ", "B: "]
+    # One of several that says just that is a good answer; so is a run of one sample.
+    assert not summarize([*echoes[:8], other, replace(other, id="10")]).is_echo
+    assert not summarize(echoes[:1]).is_echo
+
+
+def test_without_texts_the_claims_say_whether_the_response_is_the_reference() -> None:
+    def claims(response: list[str], reference: list[str]) -> Verdicts:
+        count = len(response)
+        return Verdicts.from_matrices(
+            [True] * count,
+            [[True]] * count,
+            [[True]] * len(reference),
+            response_claims=response,
+            reference_claims=reference,
+        )
+
+    same = score(claims(["a", "b"], ["b", "a"]))
+    other = score(claims(["a", "b"], ["b"]))
+    assert (same.echoes, other.echoes) == (True, False)
+    assert same.reason("relevant").endswith("The reference says the same, word for word.")
+    assert summarize([same, same]).is_echo
+    # Tables of verdicts have no texts.
+    assert not score(Verdicts.from_matrices([True], [[True]], [[True]])).echoes
