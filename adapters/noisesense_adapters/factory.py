@@ -50,8 +50,8 @@ def model_judge(
             provider's variable. A local endpoint needs no key.
         temperature: by default the model's own.
         max_tokens: of a reply, at most; by default the model's own.
-        timeout: seconds without a byte after which a request is given up; of `OpenAILLM` 60, or
-            600 for an endpoint on this machine or its network.
+        timeout: seconds after which a call is given up, its retries included; by default 600,
+            and of `OpenAILLM` without a byte 60, or 600 on this machine or its network.
         check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
         text_chars: of one text in one call, at most; 16,000 by default, see
             `noisesense.judging.prompts.Budget`.
@@ -78,6 +78,8 @@ def model_judge(
     of_llm |= {"max_tokens": max_tokens, "timeout": timeout}
     of_classifier = {"device": device, "batch_size": batch_size}
     of_judge: dict[str, Any] = {"check": check, "votes": None if votes == 1 else votes}
+    if not is_local:
+        of_judge["timeout"] = timeout
     _check(is_local, "a local judge (local:MODEL)", claims=claims, **of_classifier)
     _check(asked is not None, "a model that is asked", api_key_env=api_key_env, **of_llm)
     _check(not is_local, "a model that is asked", text_chars=text_chars, **of_judge)

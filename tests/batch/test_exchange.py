@@ -277,6 +277,26 @@ def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:
     assert len(reasked) == 2
 
 
+def test_two_answers_to_one_request_are_an_error(folder: Path) -> None:
+    """Nothing says which is meant; of an answer beside a failure, the answer is."""
+    pairs = pairs_of(3)
+    written(folder / "data.jsonl", pairs)
+    export(folder)
+    answers = answered(folder, pairs)
+    lines = answers.read_text().splitlines()
+    failure = {**json.loads(lines[0]), "response": {"status_code": 500}}
+    answers.write_text("\n".join([*lines, lines[0]]))
+    with pytest.raises(InputError, match="one answer to each request, got two to"):
+        import_answers(answers, store=folder / "judged.db")
+    with VerdictStore(folder / "judged.db") as store:
+        assert len(open_requests(store)) == 6
+        twice = [(key, "{}") for key in [*open_requests(store)][:1]] * 2
+        with pytest.raises(InputError, match="got two to"):
+            put_replies(store, twice)
+    answers.write_text("\n".join([json.dumps(failure), *lines]))
+    assert import_answers(answers, store=folder / "judged.db").taken == 6
+
+
 def test_a_model_that_never_answers_ends(folder: Path) -> None:
     """1 + max_reasks files of useless replies, and the sample fails as it does directly."""
     written(folder / "data.jsonl", pairs_of(1))

@@ -1,7 +1,8 @@
 """How well a real model takes answers apart: `judge_quality.py --measure claims`.
 
 `data/claims.jsonl` holds 60 short answers with the facts that each states, by hand, and 20 more
-with sentences that state none (kind "idle": greetings, transitions, offers of help). Some facts
+with sentences that state none (kind "idle": greetings, transitions, offers of help). The half
+"fresh" are 6 tables that were written after the held-back ones had been read. Some facts
 are planted errors. A fact's rule says which claims state it: every word of the rule must begin a
 word of the claim. ``a|b`` is one or the other, ``!a`` must not be there, ``~`` is any negation.
 

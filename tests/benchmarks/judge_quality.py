@@ -74,6 +74,8 @@ def texts() -> list[Text]:
 
 
 HALVES = ("tune", "held")
+FRESH = "fresh"
+"""Tables that were written after the held-back ones had been read."""
 MEASURES = ("verdicts", "claims", "references", "seeds")
 HEAD = ("form", "half", "right", "false yes", "false no", "open", "calls", "tokens", "s")
 
@@ -236,10 +238,12 @@ def main() -> None:
     parser.add_argument("--model", default="model", help="the model's name at the endpoint")
     parser.add_argument("--threads", type=int, default=2, help="of the server over weights")
     parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
-    parser.add_argument("--half", nargs="*", choices=HALVES, default=HALVES)
+    parser.add_argument("--half", nargs="*", choices=(*HALVES, FRESH), default=HALVES)
     parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
     parser.add_argument("--answers", nargs="*", choices=TRUTHS, default=TRUTHS)
-    parser.add_argument("--failures", choices=HALVES, help="the half whose failures are printed")
+    parser.add_argument(
+        "--failures", choices=(*HALVES, FRESH), help="the half whose failures are printed"
+    )
     parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()

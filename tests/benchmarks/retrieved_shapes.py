@@ -1,8 +1,8 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why. MLflow, Langfuse and pydantic-evals read rows as LangSmith does; the kit runs
-them all.
+`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. MLflow, Langfuse,
+pydantic-evals, Phoenix, Opik and Inspect read rows as LangSmith does; the kit runs them all.
 """
 
 from __future__ import annotations
@@ -10,53 +10,225 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from langchain_core.documents import Document
+from langchain_core.load import dumpd
+from pydantic import BaseModel
 
 from noisesense import Result, Sample, Verdicts
 from noisesense.errors import NoiseSenseError
 
 ERROR, NOTHING = "error", "nothing was retrieved"
 
+
+class Hit:
+    """A retriever's own class."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.score = 0.5
+
+
+@dataclass
+class HaystackDocument:
+    """The fields of `haystack.Document`, which is a dataclass, too."""
+
+    content: str
+    id: str = "h1"
+    meta: dict[str, Any] = field(default_factory=lambda: {"title": "T"})
+    score: float | None = None
+
+
+class TextNode(BaseModel):
+    """The fields of LlamaIndex's `TextNode` before 0.12, a pydantic model, too."""
+
+    text: str
+    id_: str = "n1"
+    metadata: dict[str, Any] = {"file_name": "s.md"}
+
+
+class NodeWithScore(BaseModel):
+    """Likewise."""
+
+    node: TextNode
+    score: float = 0.8
+
+
+def _generated(*texts: str) -> Iterator[str]:
+    yield from texts
+
+
+def _read_before() -> Iterator[str]:
+    generator = _generated("a", "b")
+    next(generator)
+    return generator
+
+
+DOCUMENT = Document(page_content="a", metadata={"text": "Title", "source": "s.md"})
+AB = ["a", "b"]
 SHAPES: dict[str, tuple[object, object]] = {
-    "texts": (["a", "b"], ["a", "b"]),
+    "texts": (["a", "b"], AB),
+    "a tuple": (("a", "b"), AB),
     "duplicates": (["a", "a"], ["a", "a"]),
+    "a numpy array": (np.array(["a", "b"], dtype=object), AB),
+    "a generator": (partial(_generated, "a", "b"), AB),
+    "a generator that was read": (_read_before, ERROR),
+    # Dicts, by where the text stands.
     "dicts with text": ([{"text": "a"}], ["a"]),
     "dicts with content": ([{"content": "a", "doc_uri": "u"}], ["a"]),
     "dicts with page_content": ([{"page_content": "a", "metadata": {"text": "Title"}}], ["a"]),
+    "LangChain.js": ([{"pageContent": "a", "metadata": {"loc": 1}}], ["a"]),
     "blank text, real content": ([{"text": "", "content": "a"}], ["a"]),
     "blank page_content, real text": ([{"page_content": " ", "text": "a"}], ["a"]),
+    "blank page_content, text in metadata": (
+        [{"page_content": " ", "metadata": {"text": "Title"}}],
+        NOTHING,
+    ),
+    "a text and its metadata": ([{"text": "a", "metadata": {"content": "Title"}}], ["a"]),
     "labels": ([{"text": "a", "relevant": False}], ["a"]),
-    "a document": ([Document(page_content="a", metadata={"text": "Title"})], ["a"]),
+    "labels in words": ([{"text": "a", "Relevant": "yes"}], ["a"]),
+    "a label that is none": ([{"text": "a", "relevant": "perhaps"}], ERROR),
+    "LlamaIndex, dumped": ([{"node": {"text": "a", "id_": "n1"}, "score": 0.8}], ["a"]),
+    "LlamaIndex 0.12, dumped": (
+        [{"node": {"text_resource": {"text": "a"}, "id_": "n1"}, "score": 0.8}],
+        ["a"],
+    ),
+    "LangChain, dumpd": ([dumpd(DOCUMENT)], ["a"]),
+    "Haystack": ([{"id": "h", "content": "a", "meta": {"title": "T"}, "score": 1}], ["a"]),
+    "Bedrock": ([{"content": {"text": "a", "type": "TEXT"}, "score": 0.5}], ["a"]),
+    "Bedrock, an image": ([{"content": {"byteContent": "AA==", "type": "IMAGE"}}], ERROR),
+    "OpenAI file search": (
+        [{"file_id": "f", "filename": "s.md", "content": [{"type": "text", "text": "a"}]}],
+        ["a"],
+    ),
+    "OpenAI file search, two parts": (
+        [{"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
+        ["a b"],
+    ),
+    "Azure AI Search": ([{"@search.score": 1.2, "chunk": "a", "title": "T"}], ["a"]),
+    "Pinecone": ([{"id": "v", "score": 0.9, "metadata": {"text": "a", "title": "T"}}], ["a"]),
+    "Pinecone with inference": ([{"_id": "v", "fields": {"chunk_text": "a"}}], ["a"]),
+    "Qdrant": ([{"id": 1, "payload": {"page_content": "a"}, "score": 0.9}], ["a"]),
+    "Qdrant, fastembed": ([{"id": 1, "payload": {"document": "a"}}], ["a"]),
+    "Weaviate": ([{"uuid": "u", "properties": {"content": "a", "title": "T"}}], ["a"]),
+    "Elasticsearch": ([{"_id": "1", "_source": {"text": "a", "title": "T"}}], ["a"]),
+    "Milvus": ([{"id": 1, "distance": 0.1, "entity": {"text": "a"}}], ["a"]),
+    "Vespa": ([{"id": "v", "fields": {"text": "a", "title": "T"}}], ["a"]),
+    "Cohere": ([{"id": "0", "data": {"text": "a", "title": "T"}}], ["a"]),
+    "Cohere, rerank": ([{"index": 0, "document": {"text": "a"}}], ["a"]),
+    "Voyage, rerank": ([{"index": 0, "document": "a", "relevance_score": 0.7}], ["a"]),
+    "Kendra": ([{"Id": "k", "DocumentTitle": "T", "Content": "a"}], ["a"]),
+    "Gemini": ([{"retrievedContext": {"uri": "u", "title": "T", "text": "a"}}], ["a"]),
+    "Phoenix": ([{"document.id": "1", "document.content": "a"}], ["a"]),
+    "Phoenix, nested": ([{"document": {"id": "1", "content": "a"}}], ["a"]),
+    "TREC RAG": ([{"doc": {"docid": "d", "segment": "a", "title": "T"}}], ["a"]),
+    "CRAG": ([{"page_name": "T", "page_snippet": "a"}], ["a"]),
+    "FinanceBench": ([{"evidence_text": "a", "doc_name": "T"}], ["a"]),
+    "MuSiQue": ([{"title": "T", "paragraph_text": "a", "is_supporting": True}], ["a"]),
+    "HotpotQA": ([["T", ["a", " and b"]], ["U", ["c"]]], ["a and b", "c"]),
+    "texts with scores": ([["a", 0.8], ["b", 0.7]], AB),
+    "documents with scores": ([[DOCUMENT.model_dump(), 0.8]], ["a"]),
+    # Objects.
+    "a document": ([DOCUMENT], ["a"]),
+    "pairs of a document and its score": ([(DOCUMENT, 0.8)], ["a"]),
+    "a Haystack document": ([HaystackDocument("a")], ["a"]),
+    "LlamaIndex nodes": ([NodeWithScore(node=TextNode(text="a"))], ["a"]),
+    "a class with text": ([Hit("a")], ["a"]),
+    # Whole answers of retrievers.
+    "a dict": ({"documents": ["a"]}, ["a"]),
+    "Chroma": (
+        {
+            "ids": [["1", "2"]],
+            "documents": [["a", "b"]],
+            "metadatas": [[None, None]],
+            "distances": [[0.1, 0.2]],
+            "included": ["documents"],
+            "embeddings": None,
+        },
+        AB,
+    ),
+    "Chroma, get": ({"ids": ["1", "2"], "documents": ["a", "b"]}, AB),
+    "Chroma, two queries": ({"ids": [["1"], ["2"]], "documents": [["a"], ["b"]]}, ERROR),
+    "HotpotQA, columns": ({"title": ["T", "U"], "sentences": [["a"], ["b"]]}, AB),
+    "MS MARCO": (
+        {"is_selected": [0, 1], "passage_text": ["a", "b"], "url": ["u", "v"]},
+        AB,
+    ),
+    "Bedrock's answer": ({"retrievalResults": [{"content": {"text": "a"}}]}, ["a"]),
+    "Elasticsearch's answer": ({"hits": {"hits": [{"_source": {"content": "a"}}]}}, ["a"]),
+    "Pinecone's answer": ({"matches": [{"id": "v", "metadata": {"text": "a"}}]}, ["a"]),
+    "Qdrant's answer": ({"points": [{"id": 1, "payload": {"text": "a"}}]}, ["a"]),
+    "Haystack's answer": ({"retriever": {"documents": [{"content": "a"}]}}, ["a"]),
+    "LlamaIndex's answer": ({"response": "x", "source_nodes": [{"node": {"text": "a"}}]}, ["a"]),
+    "two lists that differ": ({"documents": ["a"], "contexts": ["b"]}, ERROR),
+    # Texts that hold lists.
+    "JSON text": ('["a", "b"]', AB),
+    "Python's list": ("['a', 'b']", AB),
+    "numpy's list": ("['a'\n 'b']", AB),
+    "numpy's array": ("array(['a', 'b'], dtype=object)", AB),
+    "numpy's dicts": ("[{'text': 'a'}\n {'text': 'b'}]", AB),
+    "commas missing here and there": ("['a', 'b' 'c']", ERROR),
+    "a list that pandas cut": ("['a', 'b', ...]", ERROR),
+    "LangChain's repr": (repr([DOCUMENT]), ["a"]),
+    "LangChain's str": ([str(DOCUMENT)], ["a"]),
+    "a document as JSON": ([json.dumps(DOCUMENT.model_dump())], ["a"]),
+    "a chunk of JSON": (['{"price": 3}'], ['{"price": 3}']),
+    "DeepEval's marks": (["deepeval_source=s.md,deepeval_context=a"], ["a"]),
+    # Nothing.
     "one blank of two": (["", "a"], ["", "a"]),
     "an empty list": ([], NOTHING),
     "a blank text": ([""], NOTHING),
     "blank dicts": ([{"text": " "}], NOTHING),
-    "JSON text": ('["a", "b"]', ["a", "b"]),
+    # What holds no text.
+    "an object's address": (["<shop.Hit object at 0x7f2b8c0>"], ERROR),
+    "bytes as text": (["b'a'"], ERROR),
+    "bytes": ([b"a"], ERROR),
     "one text": ("a text", ERROR),
-    "a dict": ({"documents": ["a"]}, ERROR),
     "a number": (7, ERROR),
     "numbers": ([1, 2], ERROR),
     "nested lists": ([["a"]], ERROR),
     "None among texts": (["a", None], ERROR),
     "a dict without a text": ([{"id": "a"}], ERROR),
+    "a title alone": ([{"title": "a", "metadata": {"text": "b"}, "summary": "c"}], ERROR),
     "None": (None, ERROR),
 }
-"""By name: what was retrieved, and the chunks that a judge has to see."""
+"""By name: what was retrieved, and the chunks that a judge has to see.
+
+A function makes it anew for each host. Of retrievers that are not installed here, the objects are
+made as their documentation shows them.
+"""
+
+_FILES = ("JSONL", "JSON", "CSV", "CSV of JSON", "Parquet")
+_PAIRS = ("HotpotQA", "texts with scores", "documents with scores")
+
+
+def _is_list_of_texts(thing: object) -> bool:
+    return isinstance(thing, list) and all(isinstance(item, str) for item in thing)
+
 
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
-    ("CSV", "None"): (NOTHING, "a table has an empty cell where nothing was retrieved"),
-    ("JSONL", "None"): (NOTHING, "as in a table"),
+    **{(host, "None"): (NOTHING, "a table has an empty cell there") for host in _FILES},
+    **{(host, "a generator"): (ERROR, "a file holds its address") for host in _FILES},
+    **{(host, "a class with text"): (ERROR, "likewise") for host in _FILES},
+    **{
+        ("Parquet", shape): (ERROR, "pyarrow writes no list of two types")
+        for shape in (*_PAIRS, "pairs of a document and its score")
+    },
     **{
         ("DeepEval", shape): (ERROR, "DeepEval's own test case takes a list of texts only")
-        for shape in SHAPES
-        if "dict" in shape or "real" in shape or shape in ("labels", "a document", "JSON text")
-        if SHAPES[shape][1] != ERROR
+        for shape, (thing, expected) in SHAPES.items()
+        if expected != ERROR and not _is_list_of_texts(thing)
     },
 }
 """By host and shape: what it gives instead, and why."""
@@ -76,6 +248,7 @@ class Seen:
         return Verdicts.from_matrices([False], [none], [none]).beside(sample)
 
 
+TEXTS = {"user_input": "q", "response": "x", "reference": "r"}
 Outcome = object
 Host = Callable[[object, Seen], str]
 """Evaluates one row, and says what the host shows beside the number."""
@@ -90,12 +263,52 @@ def langsmith(thing: object, judge: Seen) -> str:
     return str(asyncio.run(row))
 
 
+def langfuse(thing: object, judge: Seen) -> str:
+    from noisesense_adapters.langfuse import noise_sensitivity
+
+    output = {"answer": "x", "contexts": thing}
+    row = noise_sensitivity(judge=judge)(input="q", output=output, expected_output="r")
+    shown = asyncio.run(row)
+    if shown[0].name == "noise_sensitivity_error":
+        raise NoiseSenseError(str(shown[0].value))
+    return str(shown[0].comment)
+
+
+def mlflow(thing: object, judge: Seen) -> str:
+    from noisesense_adapters.mlflow import NoiseSensitivity
+
+    outputs = {"response": "x", "retrieved_contexts": thing}
+    shown = NoiseSensitivity(judge=judge)(
+        inputs={"question": "q"}, outputs=outputs, expectations={"expected_response": "r"}
+    )
+    return str(shown[0].rationale)
+
+
+def pydantic_evals(thing: object, judge: Seen) -> str:
+    from pydantic_evals import Case, Dataset
+
+    from noisesense_adapters.pydantic_evals import NoiseSensitivity
+
+    case = Case(name="row", inputs="q", expected_output="r")
+    dataset = Dataset(name="rows", cases=[case], evaluators=[NoiseSensitivity(judge=judge)])
+    output = {"answer": "x", "documents": thing}
+
+    async def task(_: str) -> Any:
+        return output
+
+    report = asyncio.run(dataset.evaluate(task, progress=False))
+    (row,) = report.cases
+    if row.evaluator_failures:
+        raise NoiseSenseError(row.evaluator_failures[0].error_message)
+    return str([*row.scores.values(), *row.labels.values()])
+
+
 def ragas(thing: object, judge: Seen) -> str:
     from noisesense_adapters.ragas import NoiseSensitivity
 
-    texts: dict[str, Any] = {"user_input": "q", "response": "x", "reference": "r"}
     metric = NoiseSensitivity(judge=judge)
-    result: Any = asyncio.run(metric.ascore(**texts, retrieved_contexts=thing))
+    given: Any = {**TEXTS, "retrieved_contexts": thing}
+    result: Any = asyncio.run(metric.ascore(**given))
     return str(result.value.reason)
 
 
@@ -114,7 +327,8 @@ def deepeval(thing: object, judge: Seen) -> str:
 def promptfoo(thing: object, judge: Seen) -> str:
     from noisesense_adapters.promptfoo import get_assert, llm
 
-    given = {"query": "q", "reference": "r", "contextChunks": thing}
+    # What reaches an assertion came through JSON.
+    given = {"query": "q", "reference": "r", "contextChunks": _data(thing)}
     config = {"judge": "scripted", "maxNoise": 0.5}
     key = mock.patch.dict("os.environ", {"OPENAI_API_KEY": "any"})
     with key, mock.patch.object(llm, "judge_over", return_value=judge):
@@ -130,43 +344,67 @@ def _shown(result: Result) -> str:
     return str(result.score and result.score.reason("relevant"))
 
 
-def _file(name: str, text: str, judge: Seen) -> str:
+def _file(name: str, write: Callable[[Path], object], judge: Seen) -> str:
     from noisesense_adapters.datasets.read import read_rows
     from noisesense_adapters.datasets.score import score_rows
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
-        path.write_text(text, "utf-8")
+        write(path)
         (result,) = score_rows(list(read_rows(path)), judge)
     return _shown(result)
 
 
 def _data(thing: object) -> Any:
-    if isinstance(thing, list):
-        return [each.model_dump() if isinstance(each, Document) else each for each in thing]
+    """As JSON has it. What JSON cannot hold is written as such programs write it: as its str."""
+    if isinstance(thing, BaseModel):
+        return thing.model_dump()
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return asdict(thing)
+    if isinstance(thing, (list, tuple)):
+        return [_data(each) for each in thing]
+    if isinstance(thing, dict):
+        return {name: _data(each) for name, each in thing.items()}
+    if isinstance(thing, np.ndarray):
+        return thing.tolist()
     return thing
 
 
-def _line(thing: object) -> str:
-    texts = {"user_input": "q", "response": "x", "reference": "r"}
-    return json.dumps({**texts, "retrieved_contexts": _data(thing)})
+def _frame(cell: object) -> pd.DataFrame:
+    return pd.DataFrame([{**TEXTS, "retrieved_contexts": cell}])
 
 
 def jsonl(thing: object, judge: Seen) -> str:
-    return _file("rows.jsonl", _line(thing), judge)
+    line = json.dumps({**TEXTS, "retrieved_contexts": _data(thing)}, default=str)
+    return _file("rows.jsonl", lambda path: path.write_text(line, "utf-8"), judge)
+
+
+def json_document(thing: object, judge: Seen) -> str:
+    """As pandas writes one by default: an object of columns."""
+    column = {"0": _data(thing)}
+    columns = {**{name: {"0": text} for name, text in TEXTS.items()}, "retrieved_contexts": column}
+    text = json.dumps(columns, default=str)
+    return _file("rows.json", lambda path: path.write_text(text, "utf-8"), judge)
 
 
 def csv(thing: object, judge: Seen) -> str:
+    """As pandas writes it: the str of whatever is in the cell."""
+    return _file("rows.csv", lambda path: _frame(thing).to_csv(path, index=False), judge)
+
+
+def csv_of_json(thing: object, judge: Seen) -> str:
     data = _data(thing)
-    cell = "" if data is None else data if isinstance(data, str) else json.dumps(data)
-    quoted = cell.replace('"', '""')
-    head = "user_input,response,reference,retrieved_contexts"
-    return _file("rows.csv", f'{head}\nq,x,r,"{quoted}"\n', judge)
+    cell = data if data is None or isinstance(data, str) else json.dumps(data, default=str)
+    return _file("rows.csv", lambda path: _frame(cell).to_csv(path, index=False), judge)
+
+
+def parquet(thing: object, judge: Seen) -> str:
+    table = pa.Table.from_pylist([{**TEXTS, "retrieved_contexts": _data(thing)}])
+    return _file("rows.parquet", lambda path: pq.write_table(table, path), judge)
 
 
 def validmind(thing: object, judge: Seen) -> str:
     """Only in an environment of its own."""
-    import pandas as pd
     import validmind as vm
 
     from noisesense_adapters.validmind import TEST_ID
@@ -191,8 +429,14 @@ HOSTS: Mapping[str, Host] = {
     "DeepEval": deepeval,
     "Promptfoo": promptfoo,
     "LangSmith": langsmith,
+    "Langfuse": langfuse,
+    "MLflow": mlflow,
+    "pydantic-evals": pydantic_evals,
     "JSONL": jsonl,
+    "JSON": json_document,
     "CSV": csv,
+    "CSV of JSON": csv_of_json,
+    "Parquet": parquet,
 }
 if (installed := find_spec("validmind")) and installed.origin:  # not the folder tests/validmind
     HOSTS = {"ValidMind": validmind}
@@ -201,8 +445,9 @@ if (installed := find_spec("validmind")) and installed.origin:  # not the folder
 def outcome(host: str, shape: str) -> Outcome:
     """The chunks that the judge saw, `NOTHING` or `ERROR`."""
     judge = Seen()
+    thing = SHAPES[shape][0]
     try:
-        shown = HOSTS[host](SHAPES[shape][0], judge)
+        shown = HOSTS[host](thing() if callable(thing) else thing, judge)
     except Exception as error:  # noqa: BLE001 - a host's own refusal is an error, too
         return ERROR if judge.chunks is None else f"judged, then {error!r}"
     if "nothing was retrieved" in shown.lower():

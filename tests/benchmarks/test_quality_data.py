@@ -45,6 +45,7 @@ def test_both_halves_hold_as_much_of_every_kind() -> None:
     assert sizes(ANSWERS) == Counter(
         {(kind, half): 3 for kind in kinds for half in halves}
         | {("idle", half): 10 for half in halves}
+        | {("table", "fresh"): 6}
     )
     assert len(kinds) == 10
     short = {question.kind for question in questions()}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from noisesense import Result, Sample, Verdicts, read_results, score, write_results
 from noisesense.ablation import plan
@@ -150,3 +151,12 @@ def test_what_is_wrong_with_answers_and_systems_is_named(
     # What the user's own function raises is shown as Python shows it, with the status of an error.
     done = run_here(capsys, "ablation", "run", results, "--answer", "json:loads", *judge)
     assert (done.status, "TypeError: loads() takes 1 positional" in done.err) == (2, True)
+
+
+def test_half_a_surrogate_pair_in_an_id(tmp_path: Path, capsys: Capsys) -> None:
+    """As a broken tokenizer leaves it."""
+    half = [replace(result, id=f"{result.id}\ud83d") for result in run_of([1] * 8)]
+    judged, planned = tmp_path / "half.jsonl", tmp_path / "plan.jsonl"
+    write_results(judged, half)
+    assert run_here(capsys, "ablation", "plan", judged, "--out", planned).status == 0
+    assert planned.read_text().count("\n") >= 8

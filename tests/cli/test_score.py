@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -77,6 +78,10 @@ def test_a_picture_replaces_no_file_of_somebody_elses(
     done = run_here(capsys, "score", examples, option, path)
     assert (done.status, "nothing was overwritten" in done.err) == (2, True)
     assert path.read_bytes() == b"mine"
+    path.unlink()
+    os.mkfifo(path)  # to read one would wait for somebody to write
+    done = run_here(capsys, "score", examples, option, path)
+    assert (done.status, "nothing was overwritten" in done.err) == (2, True)
     path.unlink()
     for _ in range(2):
         done = run_here(capsys, "score", examples, option, path)

@@ -156,6 +156,21 @@ def test_without_a_terminal_a_line_every_minute_and_failures_once(
     ]
 
 
+def test_errors_that_differ_in_the_text_they_show_are_told_once(
+    forty: Path, capsys: Capsys
+) -> None:
+    with RunProgress(forty) as progress:
+        for line, text in enumerate(("a", "b", "c")):
+            error = f"d.csv, line {line}: expected a list, got {text!r}. Hint: --split-contexts"
+            progress.fail(error)
+        progress.fail("d.csv, line 9: expected a number, got 'a'")
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: d.csv, line 0: expected a list, got 'a'. Hint: --split-contexts",
+        "failed: d.csv, line 9: expected a number, got 'a'",
+        "2 more failed",
+    ]
+
+
 def test_in_a_terminal_a_bar_with_calls_and_time_left(
     forty: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

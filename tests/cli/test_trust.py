@@ -368,13 +368,15 @@ def test_a_sheet_filled_in_as_far_as_people_come_is_a_random_choice(tmp_path: Pa
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     judged = [result("=1+1", text="@SUM(A1)"), result("-2", text="+a\n\0b")]
+    judged += [result("a", text="\n=1"), result("b", text="＝1"), result("c", text=";=1")]
+    judged += [result("d", text=' "=1'), result("e", text="half \ud83d")]
     sheet = tmp_path / "labels.tsv"
     write_labels(judged, sheet)
     cells = [cell for row in rows_of(sheet) for cell in row.values()]
     assert "'=1+1" in cells
-    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    assert not any(cell.lstrip('\n;" ').startswith(("=", "+", "-", "@", "＝")) for cell in cells)
     fill(sheet, lambda _: "no", delimiter="\t")
-    assert [each.id for each in read(sheet, judged)] == ["=1+1", "-2"]
+    assert {each.id for each in read(sheet, judged)} == {"=1+1", "-2", *"abcde"}
 
 
 def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,71 @@ def test_an_empty_cell_is_nothing_retrieved(tmp_path: Path) -> None:
         assert result.score.status("relevant") == "undefined"
     summary = score_dataset(data)
     assert (summary.samples, summary.failed) == (4, 0)
+
+
+LONG = """id,question,answer,reference,passage
+1,Who?,Ada.,Ada.,Ada built it.
+1,Who?,Ada.,Ada.,It burned.
+2,When?,1902,1902,Ada built it.
+"""
+
+
+def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(LONG)
+    columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "id"}
+    with pytest.raises(InputError, match="if each row has one chunk: --map group=COLUMN"):
+        read_rows(path, {"retrieved_contexts": "passage"})
+    first, second = read_rows(path, columns)
+    assert isinstance(first, Row)
+    assert isinstance(second, Row)
+    assert (first.id, second.id) == ("1", "2")
+    found = [[chunk.text for chunk in row.sample.retrieved_contexts] for row in (first, second)]
+    assert found == [["Ada built it.", "It burned."], ["Ada built it."]]
+    path.write_text(LONG + "1,Who?,Ada.,Ada.,A third.\n")  # its group ended before
+    with pytest.raises(InputError, match="each id once, got '1' again"):
+        list(read_rows(path, columns))
+
+
+def test_what_should_have_been_retrieved_labels_the_chunks_if_that_is_asked(
+    tmp_path: Path,
+) -> None:
+    contexts = ["Ada  built\nit.", "It burned.", {"text": "It burned.", "Is Relevant": "yes"}]
+    line = {**under("question answer ground_truth contexts"), "contexts": contexts}
+    line["reference_contexts"] = ["Ada built it. It is old.", ""]
+    path = write_jsonl(tmp_path / "d.jsonl", [line])
+    for columns, labels in (
+        ({}, [None, None, True]),
+        ({"relevant_contexts": "reference_contexts"}, [True, False, True]),
+    ):
+        row = read(path, columns)
+        assert [chunk.relevant for chunk in row.sample.retrieved_contexts] == labels
+
+
+def test_a_path_reaches_into_each_item_of_a_list_and_no_case_counts(tmp_path: Path) -> None:
+    nodes = [{"node": {"text": "a"}}, {"node": {"text": "b"}}]
+    line = {"Answer": "Lyon.", "REF": "Paris.", "Source Nodes": json.dumps(nodes), "q": "Capital?"}
+    columns: dict[str, Column] = {
+        "reference": "ref",
+        "retrieved_contexts": "source_nodes[].node.text",
+        "user_input": "Q",
+    }
+    assert texts(line, columns, tmp_path) == ("Capital?", "Lyon.", "Paris.", ["a", "b"])
+
+
+def test_all_missing_columns_are_named_at_once(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [{"q": "x", "a": "y"}])
+    with pytest.raises(InputError) as raised:
+        read_rows(path, {"response": "answer", "reference": "ref", "retrieved_contexts": "ctx"})
+    assert "response, reference, retrieved_contexts: expected" in str(raised.value)
+    assert [name for name in ("'answer'", "'ref'", "'ctx'") if name not in str(raised.value)] == []
+
+
+def test_a_separator_and_mapped_columns_together(tmp_path: Path) -> None:
+    """The separator did nothing as soon as a column was named; an empty part was a chunk."""
+    path = tmp_path / "d.csv"
+    path.write_text("antwort,reference,stellen\na,r,c1||c2|| \n")
+    columns: dict[str, Column] = {"response": "antwort", "retrieved_contexts": "stellen"}
+    (row,) = read_rows(path, columns, split_contexts="||")
+    assert isinstance(row, Row)
+    assert [chunk.text for chunk in row.sample.retrieved_contexts] == ["c1", "c2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -205,3 +206,12 @@ def test_the_robustness_is_counted() -> None:
     case = case_of(sample, metadata={"verdicts": verdicts.model_dump()})
     assert metric.measure(case, _show_indicator=False) == 0.1
     assert metric.success is True
+
+
+def test_a_metric_of_robustness_can_be_pickled() -> None:
+    """Its class is made at run time, which another process does not find by its name."""
+    metric = NoiseRobustnessMetric(0.7, mode="irrelevant", definition="paper")
+    copied = pickle.loads(pickle.dumps(metric))
+    assert type(copied) is type(metric)
+    assert copied.threshold == 0.7
+    assert copied.__name__ == "Noise Robustness (irrelevant, paper)"

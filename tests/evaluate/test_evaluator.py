@@ -11,8 +11,7 @@ import pytest
 
 from noisesense import InputError, Sample, UndefinedScoreError, Usage, Verdicts
 from noisesense.judging.protocol import Judgement
-from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Given
+from noisesense_adapters.evaluate.evaluator import Evaluator, Given, Settings, score_name
 
 # One claim, not in the reference, from the only chunk, which has the reference's claim: 1.0.
 NOISY = Verdicts.from_matrices([False], [[True]], [[True]])

@@ -20,6 +20,7 @@ from noisesense.judging.claims import (
 )
 from noisesense.judging.llm import Check
 from noisesense.judging.plan import Plan
+from noisesense.judging.tables import rows_with_heads
 from support.mind import data_of
 from support.no_claims import (
     LISTS,
@@ -199,7 +200,11 @@ def test_repeated_claims_are_one_whatever_their_case_and_punctuation() -> None:
          ["It never came with a charger, but it supports wireless charging."]),  # 3 of 5 words
         ("青石桥建于1653年。桥长42米。", ["青石桥建于1653年。"], ["桥长42米。"]),
         ("| Town | People |\n|---|---|\n| Arlen | 12,000 |", ["Nobody lives in a town."],
-         ["| Arlen | 12,000 |"]),
+         ["Town: Arlen, People: 12,000"]),
+        ("| Plant | Light | Water |\n|---|---|---|\n| Fern | shade | daily |",
+         ["The fern needs shade."], ["Plant: Fern, Light: shade, Water: daily"]),  # "daily"
+        ("| Plant | Light | Water |\n|---|---|---|\n| Fern | shade | daily |",
+         ["The fern needs shade.", "Water the fern daily."], []),
         ("Hello! It sails at noon. I hope this helps.", ["It sails at noon."], []),
         ("您好！渡轮中午启航。希望对您有帮助。", ["渡轮中午启航。"], []),
         ("Gute Frage! Die Fähre fährt um zwölf. Ich hoffe, das hilft.",
@@ -213,6 +218,12 @@ def test_a_sentence_that_is_left_out_is_a_claim(
     text: str, listed: list[str], added: list[str]
 ) -> None:
     assert ClaimSource(text, "When does it sail?").untouched(listed) == added
+
+
+def test_rows_of_tables_beside_their_heads() -> None:
+    text = "Hi | there\n\nTown | Size\n:-- | --:\nArlen | 12\nBex |\n\nA | B\n| C |\n|---|\n| d |"
+    said = {"Arlen | 12": "Town: Arlen, Size: 12", "Bex |": "Town: Bex", "| d |": "C: d"}
+    assert rows_with_heads(text) == said
 
 
 def test_what_stands_together_or_twice_or_is_the_question_is_put_right() -> None:

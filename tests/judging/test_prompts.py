@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from noisesense.judging import prompts
 from noisesense.judging.claims import ClaimSource
 from noisesense.judging.prompts import Answer, Claims, Prompts, answers_form, claims_form
 from support.mind import data_of
@@ -106,3 +107,14 @@ def test_a_list_of_claims_may_be_as_long_as_its_text_needs(characters: int, toke
     assert form.model_json_schema() == Claims.model_json_schema()
     reply = form(claims=["one"])
     assert pickle.loads(pickle.dumps(reply)) == reply
+
+
+def test_answers_can_be_pickled() -> None:
+    """As hosts' caches do with what a model replied."""
+    reply = answers_form(3).model_validate({"1": "yes", "3": "no"})
+    again = pickle.loads(pickle.dumps(reply))
+    assert again == reply
+    assert again.by_number == {1: True, 3: False}
+    assert pickle.loads(pickle.dumps(answers_form(99))) is answers_form(99)
+    with pytest.raises(AttributeError, match="has no attribute 'Answers0x'"):
+        prompts.Answers0x  # noqa: B018

@@ -31,10 +31,19 @@ class Judge:
         return Verdicts.from_matrices([False], [[said] * count], relevant=[True] * count)
 
 
+class Hit:
+    """A retriever's own class, which MLflow writes as its address."""
+
+    def __init__(self) -> None:
+        self.body = "A portrait."
+
+
 LABELED = [{"page_content": "A portrait.", "metadata": {"relevant": True, "text": "Title"}}]
 SCORED = {"sound": LABELED, "reranked": ["first"], "open": ["a"], "nothing": []}
 WRONG: dict[str, tuple[Any, str]] = {
     "none": (None, "expected a list of chunks, got None"),
+    "objects": ([Hit()], "object at 0x"),
+    "bytes": ([b"A portrait."], "how Python prints an object"),
     "raised": (ConnectionError("no index"), "a retriever that succeeded, got one that failed"),
 }
 
@@ -108,11 +117,23 @@ def test_no_wrong_shape_is_a_perfect_score_and_a_run_has_a_range() -> None:
     summary = run_summary(result.run_id)
     of = summary.relevant
     counts = (summary.samples, summary.failed, of.determined, of.undetermined, of.undefined)
-    assert counts == (7, 3, 2, 1, 1)
+    assert counts == (9, 5, 2, 1, 1)
     assert tuple(summary.relevant.mean) == (pytest.approx(2 / 3), 1.0)
     assert run_summary(result.run_id, name="noise_sensitivity_validmind").definition == "validmind"
     with pytest.raises(InputError, match="feedback of 'elsewhere'"):
         run_summary(result.run_id, name="elsewhere")
+    _drop_a_trace(result.run_id)
+    summary = run_summary(result.run_id)
+    assert (summary.samples, summary.failed + summary.scored) == (9, 9)
+
+
+def _drop_a_trace(run_id: str) -> None:
+    """As MLflow does where its queue is full."""
+    import mlflow
+
+    trace: Any = mlflow.search_traces(run_id=run_id, return_type="list")[0]
+    info = trace.info
+    mlflow.MlflowClient().delete_traces(info.experiment_id, trace_ids=[info.trace_id])
 
 
 def test_a_name_in_an_error_does_not_look_like_a_rate_limit() -> None:

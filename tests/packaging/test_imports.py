@@ -23,11 +23,14 @@ FRAMEWORKS: dict[str, set[str]] = {
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
     "extras.py": {"packaging"},  # where a framework has brought it
     "factory.py": {"langchain_core"},  # its type only
+    "inspect_ai": {"inspect_ai"},
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
     "local": {"torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
+    "opik": {"opik"},
+    "phoenix": {"phoenix"},
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
     "report": {"matplotlib", "jinja2", "markupsafe"},

@@ -33,11 +33,13 @@ def test_no_listed_version_failed() -> None:
 
 
 HOSTS = ["ragas", "deepeval", "mlflow", "langsmith", "langfuse", "pydantic-evals", "validmind"]
+HOSTS += ["phoenix", "opik", "inspect-ai"]
+PACKAGES = {"langchain": "langchain-core", "phoenix": "arize-phoenix-evals"}
 
 
 @pytest.mark.parametrize("extra", [*HOSTS, "langchain"])
 def test_the_oldest_version_of_a_declared_range_passed(extra: str) -> None:
-    package = "langchain-core" if extra == "langchain" else extra
+    package = PACKAGES.get(extra, extra)
     (range_,) = (each for each in EXTRAS[extra] if re.match(rf"{package}\b(?!-)", each))
     oldest = re.search(r">=([\d.]+)", range_)
     planned = [each for each in PLANNED if package in each.shown]

@@ -15,7 +15,7 @@ ERROR_CASES = {
     "error: judge out of reach": ("m at 127.0.0.1:9/v1", "cannot be reached"),
     "error: no reference": ("vars", "'reference'", "only 'answer', 'query', 'contextChunks'"),
     "error: contextTransform": ("contextChunks: '{{output.docs}}'",),
-    "error: output is no text": ("output", "a text", "dict"),
+    "error: output is no text": ("output", "the answer as 'answer'", "only 'text'", "transform"),
 }
 
 
@@ -38,7 +38,7 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
     """Paris is correct; Berlin is not, and the irrelevant chunk 1 says it: 1 of 2 either way."""
     result = run.evaluation.only("capital-of-france, promptfoo").result
     assert (result["pass"], result["score"]) == (False, 0.5)
-    assert result["reason"].endswith("Above 0.2.")
+    assert result["reason"].endswith("Above 0.2. Chunks: vars.contextChunks.")
 
     paris, berlin = "The capital of France is Paris.", "Berlin is the capital of Germany."
     source = {"index": 1, "text": berlin, "relevant": False}
@@ -47,6 +47,9 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
     kinds = {"correct": 1, "relevant": 0, "irrelevant": 1, "hallucination": 0, "undetermined": 0}
     metadata = result["metadata"]
     assert [berlin in claim for claim in metadata.pop("claims")] == [False, True]
+    # What was judged, for who reads the results: the variables may be names of files there.
+    assert metadata.pop("contextsFrom") == "vars.contextChunks"
+    assert metadata.pop("sample")["retrieved_contexts"][1]["text"] == berlin
     assert metadata == {
         **{"mode": "relevant", "totalClaims": 2, "claimAnalyses": [correct, noisy]},
         **{"incorrectClaimsCount": 1, "incorrectClaims": [berlin]},

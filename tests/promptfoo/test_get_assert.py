@@ -152,7 +152,7 @@ def test_a_source_that_is_open_and_half_a_surrogate_pair() -> None:
 
 PLAIN = {key: GOOD_VERDICTS[key] for key in ("response_claims", "reference_claims")}
 PLAIN_JSON = {"verdicts": json.dumps(PLAIN), "contextChunks": json.dumps(GOOD["contextChunks"])}
-OTHER = {"verdicts": claims(4, 0), "context": "other"}
+OTHER = {"verdicts": claims(4, 0)}
 SOURCES: dict[str, dict[str, Any]] = {
     "config, as JSON": {"config": {"verdicts": json.dumps(PLAIN)}, **GOOD},
     "vars, as JSON": {**GOOD, **PLAIN_JSON},

@@ -75,6 +75,38 @@ def test_of_several_assertions_the_first_says_how(first: str, tmp_path: Path) ->
     assert (result.score.definition, result.score.relevant) == (first, float(first != "ragas"))
 
 
+def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path) -> None:
+    """Results keep the names of files in place of the texts, and outputs before a transform.
+
+    It was judged: 1 of 2 claims from the irrelevant chunk. Read again it was 0.0, without a word.
+    """
+    verdicts = {
+        "response_claims": [
+            {"text": "a", "correct": True, "entailed_by": [0]},
+            {"text": "b", "correct": False, "entailed_by": [1]},
+        ],
+        "reference_claims": [],
+    }
+    chunks = [{"text": "c", "relevant": True}, {"text": "d", "relevant": False}]
+    given = {"query": "q", "reference": "r", "verdicts": verdicts}
+    judged = get_assert("an answer", {"vars": {**given, "contextChunks": chunks}, "test": {}})
+    assert judged["namedScores"]["noise_sensitivity_irrelevant"] == 0.5
+    kept = {**given, "contextChunks": "file://chunks.json"}
+    result = {
+        "testIdx": 0, "promptIdx": 0, "testCase": {}, "vars": kept,
+        "response": {"output": {"long": "before the transform"}},
+        "gradingResult": {"componentResults": [judged]},
+    }  # fmt: skip
+    (again,) = results_of(write(tmp_path / "out.jsonl", result))
+    assert again.error is None
+    assert (again.score.relevant, again.score.irrelevant) == (0.0, 0.5)
+    assert again.sample.response == "an answer"
+    # An older result, without the texts, names what it lacks.
+    judged["metadata"].pop("sample")
+    (unknown,) = results_of(write(tmp_path / "old.jsonl", {**result, "response": {"output": "x"}}))
+    assert "vars.contextChunks: expected a text, got 'file://chunks.json'" in str(unknown.error)
+
+
 # ------------------------------------------------ who answered, what it is called, what repeats
 
 LABELED = [{"text": "c", "relevant": True}]

@@ -91,6 +91,57 @@ def test_what_cannot_be_filled_is_refused(given: dict[str, Any], place: str) -> 
     assert f"computed: {place}" in result["reason"]
 
 
+@pytest.mark.parametrize(
+    ("config", "given", "place"),
+    [
+        ({}, {"contextChunks": ["file://a.md"]}, "vars.contextChunks"),
+        ({}, {"contextChunks": [{"text": "file://gone.md"}]}, "vars.contextChunks"),
+        ({"context": "file://a.md"}, {}, "config.context"),
+        ({"reference": "file://a.md"}, {"contextChunks": chunks(True)}, "config.reference"),
+        ({"noiseContext": "file://a.md"}, {"context": "a"}, "config.noiseContext"),
+    ],
+)
+def test_the_name_of_a_file_is_not_judged_as_its_text(
+    config: Any, given: dict[str, Any], place: str
+) -> None:
+    """Promptfoo loads files in variables at the top only; the others passed with 0."""
+    judge = {"judge": {"model": "m", "baseUrl": "http://127.0.0.1:9"}}
+    result = assess({**judge, **config}, **{"verdicts": None, **given})
+    assert (result["pass"], result["metadata"]["status"]) == (False, "error")
+    assert f"{place}: expected a text, got 'file://" in result["reason"]
+    assert "Promptfoo loads files in variables at the top only" in result["reason"]
+
+
+def test_braces_that_are_text_stand_between_raw_and_endraw() -> None:
+    text = "run: echo {% raw %}${{ github.sha }}{% endraw %} now"
+    result = assess(contextChunks=[{"text": "a"}, {"text": text}])
+    sample = result["metadata"]["sample"]
+    assert sample["retrieved_contexts"][1]["text"] == "run: echo ${{ github.sha }} now"
+    refused = assess(contextChunks=[{"text": f"{text} {{{{ x | upper }}}}"}])
+    assert "between {% raw %} and {% endraw %}" in refused["reason"]
+
+
+def test_a_reference_and_a_question_may_be_pieces_of_json() -> None:
+    given = {"reference": '{"city": "Paris"}', "query": '{"k": 1}', "contextChunks": chunks(1, 0)}
+    sample = assess(**given)["metadata"]["sample"]
+    assert (sample["reference"], sample["user_input"]) == (given["reference"], given["query"])
+
+
+def test_the_reason_says_where_the_chunks_stood() -> None:
+    for response, place in (
+        ({"metadata": {"source_documents": RAW["contextChunks"]}}, "metadata.source_documents"),
+        ({"providerTransformedOutput": RAW}, "output.contextChunks"),
+    ):
+        result = assess(response=response)
+        assert result["metadata"]["contextsFrom"] == f"the provider's {place}"
+        assert f"Chunks: the provider's {place}." in result["reason"]
+
+
+def test_a_list_in_a_csv_column_is_what_its_error_speaks_of() -> None:
+    reason = assess({"judge": "m"}, verdicts=None, contextChunks="a text")["reason"]
+    assert "in a CSV column write a JSON list" in reason
+
+
 def test_a_providers_text_may_hold_braces() -> None:
     output = {"answer": "a", "contextChunks": [{"text": "Jinja: {{ x | upper }}"}, {"text": "b"}]}
     assert assess(output=output)["metadata"]["status"] == "undetermined"  # no labels: scored

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from noisesense import (
     write_recording,
     write_results,
 )
+from noisesense.scoring.results import figures_of
 from support.tables import Shape, random_pairs
 
 SAMPLE = Sample(
@@ -79,13 +81,50 @@ def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
     assert (result.id, result.sample, result.score) == (SAMPLE.key, SAMPLE, score(BESIDE))
 
 
-def test_the_verdicts_win_over_stale_numbers_and_another_definition_needs_no_judge() -> None:
+def test_another_definition_needs_no_judge_and_corrected_verdicts_no_figures() -> None:
     line = json.loads(Result("q1", score(BESIDE)).to_json())
     # ValidMind counts every incorrect claim and knows no irrelevant mode.
     other = Result.from_json(json.dumps(line), definition="validmind").score
     assert (other.relevant, other.irrelevant) == (0.5, None)
     line["verdicts"]["response_claims"][1]["correct"] = True
-    assert Result.from_json(json.dumps(line)).score.irrelevant == 0.0
+    # The line still says 0.5, and what makes it up.
+    figures = ("relevant", "irrelevant", "status", "bounds", "partition")
+    for stale in ("irrelevant", "bounds", "partition"):
+        kept = {key: line[key] for key in line if key not in figures or key == stale}
+        with pytest.raises(ValueError, match=f"{stale}: expected .* follows from the verdicts"):
+            Result.from_json(json.dumps(kept))
+    bare = {key: line[key] for key in line if key not in figures}
+    assert Result.from_json(json.dumps(bare)).score.irrelevant == 0.0
+
+
+def test_a_flipped_bit_never_gives_another_number() -> None:
+    """2,000 of them; `tests/benchmarks/flips.py` counts more, and what became of each."""
+    random = Random(7)
+    pairs = random_pairs(10, shape=Shape(undetermined=0.2, labelled=0.3))
+    results = [Result("q", score(verdicts.beside(each)), sample=each) for each, verdicts in pairs]
+    refused = 0
+    for _ in range(2_000):
+        result = random.choice(results)
+        line = bytearray(result.to_json().encode())
+        line[random.randrange(len(line))] ^= 1 << random.randrange(8)
+        try:
+            read = Result.from_json(line.decode())
+        except ValueError:
+            refused += 1
+            continue
+        assert read.error is not None or figures_of(read.score) == figures_of(result.score)
+    assert refused > 1_000
+
+
+def test_numbers_that_another_program_rounded_are_the_same() -> None:
+    verdicts = Verdicts.from_matrices([False] * 3, [[True], [False], [False]], [[True]])
+    third = Result("q", score(verdicts))
+    line = json.loads(third.to_json())
+    assert line["relevant"] == 1 / 3
+    line["relevant"] = 0.3333333333
+    assert Result.from_json(json.dumps(line)) == third
+    # pandas gives every line the columns of the others.
+    assert Result.from_json('{"id": "q", "error": "no", "relevant": null, "status": null}').error
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
-from noisesense.stats.compare import ClaimChange, FigureComparison
+from noisesense.stats.changes import ClaimChange
+from noisesense.stats.figures import FigureComparison
 from noisesense.stats.interval import Resampling, few_units_interval
 from noisesense.stats.resampling import Unit
 from support.simulated import Draw, result_of

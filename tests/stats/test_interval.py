@@ -9,9 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import stats
 
 from noisesense import InputError
 from noisesense.scoring.outcomes import Range
@@ -21,7 +19,6 @@ from noisesense.stats.interval import (
     Resampling,
     bootstrap_interval,
     covering,
-    effective_units,
     estimate,
     few_units_interval,
     interval_text,
@@ -29,7 +26,6 @@ from noisesense.stats.interval import (
     ratio,
     units_of,
 )
-from noisesense.stats.paired import decides_nothing, difference_interval, least_seen, mean_error
 from noisesense.stats.resampling import Unit, resampled
 from support.simulated import POPULATIONS, Draw, Population
 
@@ -208,154 +204,6 @@ def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
     assert both == covering(second, first) == whole
     assert covering(None, second) is covering(first, None) is None
     assert mean_interval([Counter({(1.0, 1.0): 1})], HOW) is None
-
-
-@pytest.mark.parametrize("pairs", [3, 5, 40, 100])
-def test_a_difference_has_scipys_t_interval(pairs: int) -> None:
-    """Where few say nothing anyway, and where many are so even that none stands out: of 40 or
-    more, from -1 to 1 in equal steps, the largest lies 1.7 deviations away."""
-    values = [0.5 * (2 * i / (pairs - 1) - 1) + 0.1 for i in range(pairs)]
-    units: Counter[Unit] = Counter((value, 1.0) for value in values)
-    found = difference_interval(units, HOW)
-    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    ends = (max(expected.low, -1), min(expected.high, 1))
-    assert (found.low, found.high) == pytest.approx(ends, abs=1e-9)
-    assert (found.method, found.units) == ("t", len(values))
-
-
-def lowest_end(values: list[tuple[float, float]], t: float) -> float:
-    """The greatest mean - t * error of clusters that are as large as these or smaller, by SciPy.
-
-    Of a given mean those scatter least whose distance is cut at one multiple of (whole - size)².
-    """
-    parts, sizes = (np.array(column) for column in zip(*values, strict=True))
-    whole, count = sizes.sum(), len(sizes)
-    weights = (whole - sizes) ** 2
-
-    def end(mean: float) -> float:
-        distances = parts - mean * sizes
-        if distances.min() >= 0:
-            return mean
-        level = optimize.brentq(lambda x: np.minimum(distances, x * weights).sum(), 0, 1e3)
-        cut = np.minimum(distances, level * weights)
-        return mean - t * math.sqrt((count - 1) / count * (cut**2 / weights).sum())
-
-    means = (parts / sizes).min(), parts.sum() / whole
-    found = optimize.minimize_scalar(
-        lambda mean: -end(mean), bounds=means, method="bounded", options={"xatol": 1e-12}
-    )
-    return max(-found.fun, end(means[0]))
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("most", [1, 3])
-def test_the_low_end_is_the_greatest_of_smaller_differences(seed: int, most: int) -> None:
-    rng = random.Random(seed)
-    values: list[tuple[float, float]] = []
-    for _ in range(9 * most + seed):
-        size = float(rng.randint(1, most))
-        values.append((round(rng.gauss(0.1, 0.3) * size, 3), size))
-    sizes = [size for _, size in values]
-    kish = sum(sizes) ** 2 / sum(size**2 for size in sizes)
-    # The probability that all signs are alike is spent.
-    t = stats.t.ppf(1 - (0.025 - 2**-kish), kish - 1)
-    found = difference_interval(Counter(values), HOW)
-    mirrored = [(-value, size) for value, size in values]
-    expected = (lowest_end(values, t), -lowest_end(mirrored, t))
-    assert (found.low, found.high) == pytest.approx(expected, abs=2e-5)
-
-
-differences = st.lists(
-    st.tuples(st.integers(-8, 8), st.integers(0, 8), st.integers(1, 3)), min_size=6, max_size=14
-)
-
-
-@given(differences)
-def test_more_difference_never_says_less(drawn: list[tuple[int, int, int]]) -> None:
-    before: Counter[Unit] = Counter((value / 8, float(size)) for value, _, size in drawn)
-    after: Counter[Unit] = Counter(
-        ((value + more) / 8, float(size)) for value, more, size in drawn
-    )
-    ours, theirs = (difference_interval(units, HOW) for units in (before, after))
-    if not decides_nothing(effective_units(before), HOW.tail):
-        for margin in (0.0, 0.1, 0.3):
-            assert theirs.low > margin - 1e-9 or ours.low <= margin + 1e-9
-
-
-def test_few_units_by_their_signs() -> None:
-    assert decides_nothing(5.9, 0.025)
-    assert not decides_nothing(6.0, 0.025)
-    # 2 ** -7 is above 0.005, and 2 ** -8 is not.
-    assert decides_nothing(7.0, 0.005)
-    assert not decides_nothing(8.0, 0.005)
-    # Of six the least difference is the low end where the others stand far above it.
-    six: Counter[Unit] = Counter({(0.125, 1.0): 5, (1.0, 1.0): 1})
-    assert difference_interval(six, HOW).low == 0.125
-
-
-def test_an_error_leaves_out_each_cluster_in_turn() -> None:
-    values = [(0.5, 1.0), (0.4, 2.0), (-0.2, 4.0), (0.3, 1.0)]
-    whole = [sum(column) for column in zip(*values, strict=True)]
-    without = [(whole[0] - part) / (whole[1] - size) for part, size in values]
-    away = [each - whole[0] / whole[1] for each in without]
-    expected = math.sqrt(3 / 4 * sum(each**2 for each in away))
-    assert mean_error(Counter(values)) == pytest.approx(expected)
-
-
-def test_what_would_have_been_seen() -> None:
-    """Of 20 pairs, half 0.1 and half -0.1: s = 0.1 √(20 / 19)."""
-    units: Counter[Unit] = Counter({(0.1, 1.0): 10, (-0.1, 1.0): 10})
-    error = 0.1 * math.sqrt(20 / 19) / math.sqrt(20)
-    errors = stats.t.ppf(1 - (0.025 - 2**-20), 19) + stats.t.ppf(0.8, 19)
-    assert least_seen(units, HOW) == pytest.approx(errors * error, rel=1e-6)
-
-
-@pytest.mark.parametrize(("pairs", "away"), [(5, False), (6, True), (20, True)])
-def test_equal_differences_are_no_certainty(pairs: int, away: bool) -> None:
-    """Without scatter Student's t has no width; zero is left out where signs alone reject it."""
-    up, down = (difference_interval(Counter({(d, 1.0): pairs}), HOW) for d in (0.1, -0.1))
-    assert (up.low > 0) == (down.high < 0) == away
-    assert up.high > 0.1 + 0.2 / pairs
-    none = difference_interval(Counter({(0.0, 1.0): pairs}), HOW)
-    assert none.low < 0 < none.high
-    assert difference_interval(Counter({(0.1, 1.0): 1}), HOW) is None
-
-
-def test_a_difference_of_unequal_clusters_by_hand() -> None:
-    units: Counter[Unit] = Counter({(0.5, 1.0): 3, (0.4, 2.0): 2, (-0.2, 4.0): 1})
-    found = difference_interval(units, HOW)
-    # Σ d = 2.1 over Σ size = 11; each unit's distance from its share of the mean.
-    mean = 2.1 / 11
-    # Without one of size k the mean rests on 11 - k samples.
-    squares = 3 * ((0.5 - mean) / 10) ** 2 + 2 * ((0.4 - 2 * mean) / 9) ** 2
-    squares += ((-0.2 - 4 * mean) / 7) ** 2
-    # As good as 11² / (3 + 8 + 16) clusters of one size, too few to be raised.
-    reach = float(stats.t.ppf(0.975, 121 / 27 - 1)) * math.sqrt(squares * 5 / 6)
-    expected = pytest.approx((mean - reach, mean + reach), rel=0.01)
-    assert (found.low, found.high) == expected
-    assert (found.method, found.units) == ("t", 6)
-
-
-def test_a_difference_reaches_no_further_than_one() -> None:
-    found = difference_interval(Counter({(1.0, 1.0): 1, (-1.0, 1.0): 1}), HOW)
-    assert (found.low, found.high) == (-1.0, 1.0)
-
-
-def test_clusters_of_one_mean_are_equal_whatever_their_size() -> None:
-    for other in ((0.4, 2.0), (0.2 + 4e-13, 1.0)):
-        found = difference_interval(Counter({(0.2, 1.0): 3, other: 3}), HOW)
-        assert found.method == "dirichlet"
-
-
-def test_signs_as_rare_as_the_level_say_nothing() -> None:
-    """Of 6 equal signs chance makes 1 in 64 all of one kind: that is not below 1/64."""
-    six: Counter[Unit] = Counter({(0.001, 1.0): 6})
-    at = difference_interval(six, replace(HOW, confidence=1 - 2 / 64))
-    beyond = difference_interval(six, replace(HOW, confidence=1 - 2.001 / 64))
-    assert at.low > 0
-    assert beyond.low > 0
-    below = difference_interval(six, replace(HOW, confidence=1 - 1.99 / 64))
-    assert below.low < 0
 
 
 def test_what_units_add() -> None:

@@ -74,6 +74,12 @@ _HOSTS = (
         *("pydantic-evals", "pydantic-evals", "2.0.0 latest", "pydantic-evals"),
         *("langchain-core", "pydantic_evals"),
     ),
+    (
+        *("Phoenix", "arize-phoenix-evals", "3.0.0 latest", "phoenix", "langchain-core"),
+        "phoenix",
+    ),
+    ("Opik", "opik", "2.0.0 latest", "opik", "langchain-core", "opik"),
+    ("Inspect", "inspect-ai", "0.3.250 latest", "inspect-ai", "langchain-core", "inspect_ai"),
 )
 _BARE = tuple(
     f"tests/{folder}"

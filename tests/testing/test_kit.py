@@ -25,7 +25,7 @@ from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import TEXTS, AdapterTests, BridgeTests, HostRun, Shown, ShownRow
-from noisesense_adapters.evaluate.inputs import chunks_of
+from noisesense_adapters.evaluate.chunks import chunks_of
 
 
 class Sound(AdapterTests):

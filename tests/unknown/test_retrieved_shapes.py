@@ -13,6 +13,10 @@ def test_every_shape(host: str) -> None:
     assert found == {shape: expected(host, shape) for shape in SHAPES}
 
 
+def test_there_are_many() -> None:
+    assert len(SHAPES) >= 60
+
+
 def test_every_difference_has_a_reason_and_is_one() -> None:
     for (host, shape), (result, reason) in DIFFERENT.items():
         assert host in HOSTS or host == "ValidMind"  # in its own environment

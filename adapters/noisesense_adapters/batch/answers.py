@@ -86,7 +86,8 @@ def import_answers(
         on_error: called with the error of each line that cannot be read.
 
     Raises:
-        InputError: no such file, a file of requests, or only answers to other requests.
+        InputError: no such file, a file of requests, two answers to one request, or only answers
+            to other requests.
         StoreError: the store does not exist, or cannot be read or written.
     """
     with VerdictStore(store, must_exist=True) as opened:
@@ -105,6 +106,8 @@ async def _import(
     where: str,
     on_error: Callable[[InputError], object] = lambda _: None,
 ) -> Imported:
+    answers = list(answers)
+    _check_once(answers, where)
     requests = open_requests(store)
     failures = Counter[str]()
     counts = Counter[str]()
@@ -132,6 +135,19 @@ async def _import(
             hint="is it the file of another round, or the store of another dataset?",
         )
     return Imported(open=dict(sorted(failures.items())), left=len(requests), **counts)
+
+
+def _check_once(answers: Iterable[_Answer | InputError], where: str) -> None:
+    """Raise `InputError` if a request has two answers: nothing says which one is meant."""
+    seen = set[str]()
+    for answer in answers:
+        if isinstance(answer, InputError) or answer.failure:
+            continue
+        if answer.key in seen:
+            hint = "nothing was imported; give the files of one batch"
+            got = f"two to {describe(answer.key)}"
+            raise InputError("one answer to each request", got, where=where, hint=hint)
+        seen.add(answer.key)
 
 
 def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:

@@ -10,7 +10,8 @@ from typing import cast, get_args
 from noisesense import Comparison, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category
-from noisesense.stats.compare import Figure, FigureComparison, SampleChange
+from noisesense.stats.changes import SampleChange
+from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import MAX_UNDEFINED
 from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
@@ -204,15 +205,24 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     _show_names("failed in one or both:", comparison.failed, heads)
     _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
     _show_names("nothing to measure in B only:", comparison.undefined_in_b, heads)
-    kinds = Counter[tuple[Category | None, Category | None]](
-        (c.before, c.after) for each in comparison.changes for c in each.claims
-    )
-    moved = [
-        f"  {count:,} {kind(before)} -> {kind(after)}"
-        for (before, after), count in kinds.items()
-        if before != after
-    ]
+    _show_kinds(comparison)
+    _show_changes(comparison, top, heads)
+    output.tell(*(f"note: {warning}" for warning in comparison.warnings))
+
+
+def _show_kinds(comparison: Comparison) -> None:
+    """How many claims went from which kind to which."""
+    kinds = Counter[tuple[Category | None, Category | None]]()
+    for change in comparison.changes:
+        kinds.update((claim.before, claim.after) for claim in change.claims)
+    moved: list[str] = []
+    for (before, after), count in kinds.items():
+        if before != after:
+            moved.append(f"  {count:,} {kind(before)} -> {kind(after)}")
     output.section("claims whose kind changed (absent: not among that version's claims):", moved)
+
+
+def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
     changes = comparison.changes[:top]
     if changes:
         counts = f"({len(changes)} of {len(comparison.changes):,})"
@@ -223,7 +233,6 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
             output.say(
                 f'    {kind(claim.before)} -> {kind(claim.after)}: "{one_line(claim.text)}"'
             )
-    output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
 def _lost(correct: FigureComparison) -> str:

@@ -136,7 +136,7 @@ class Asking(Options):
     votes: int | None = VOTES
     temperature: float | None = TEMPERATURE
     max_tokens: int | None = option("Of a reply, at most; by default what each call needs.")
-    timeout: float | None = option("Without a byte; by default 60, locally 600.", "SECONDS")
+    timeout: float | None = option("A call may take; by default 600, silent 60.", "SECONDS")
 
     def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
         """The judge of that name, ``provider:model``."""
@@ -180,7 +180,7 @@ def check_pictures(report: Path | None, png: Path | None = None) -> None:
         if path.suffix.lower() != ending:
             raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
         check_folder(path.parent, where)
-        if path.exists() and not _is_ours(path):
+        if path.exists() and not (path.is_file() and _is_ours(path)):
             hint = "nothing was overwritten; choose another name"
             expected = f"an earlier one of ours, or a new file, as {path}"
             raise InputError(expected, "another file", where=where, hint=hint)

@@ -80,7 +80,8 @@ class RunProgress:
     def fail(self, error: NoiseSenseError | str) -> None:
         """Count a failure, and name it if it is one of the first of its kind."""
         self.failed += 1
-        kind = re.sub(r"\d+", "#", str(error))  # lines and rows differ, what is wrong does not
+        # Lines, rows and texts differ, what is wrong does not.
+        kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
         if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
             self._kinds.add(kind)
             self.say(f"failed: {error}")
@@ -108,6 +109,11 @@ class RunProgress:
             elif now - self._told >= _TELL:
                 self._told = now
                 self.say(f"{far}, {made}" if made else far)
+
+    def note(self, line: str) -> None:
+        """Say it, if there is something to say."""
+        if line:
+            self.say(line)
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""

@@ -15,7 +15,7 @@ from noisesense.stats.stability import ModeStability
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import COUNT, Command, argument, option
-from noisesense_adapters.cli.output import modes_of, one_line, percent, shown
+from noisesense_adapters.cli.output import Heads, modes_of, one_line, percent, shown
 from noisesense_adapters.evaluate.wording import (
     Caused,
     document_name,
@@ -193,14 +193,20 @@ class Stability(Command):
                 "be told apart.",
             )
         for mode in modes_of(found):
-            moved = [each for each in mode.changed if each.crosses or self.limit is None]
-            changed = [
-                f"  {reading.heads[each.id]}: {', '.join(map(shown, each.values))}"
-                for each in moved[: self.top]
-            ]
-            what = "whose value changes" if self.limit is None else "on both sides of the limit"
-            output.section(f"{mode.mode}: {counted(len(moved), 'sample')} {what}", changed)
+            self._show_changed(mode, reading.heads)
         return reading.status
+
+    def _show_changed(self, mode: ModeStability, heads: Heads) -> None:
+        moved = [*mode.changed]
+        what = "whose value changes"
+        if self.limit is not None:
+            moved = [each for each in mode.changed if each.crosses]
+            what = "on both sides of the limit"
+        lines = [
+            f"  {heads[each.id]}: {', '.join(map(shown, each.values))}"
+            for each in moved[: self.top]
+        ]
+        output.section(f"{mode.mode}: {counted(len(moved), 'sample')} {what}", lines)
 
 
 def _stable(mode: ModeStability, limit: float | None) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -17,7 +18,7 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.read import read_rows, results_of
+from noisesense_adapters.datasets.read import label_note, read_rows, results_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
@@ -94,61 +95,79 @@ class Score(Command):
     output: Output
 
     def run(self) -> int:
-        from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
-
-        asking, output, gate = self.asking, self.output, self.gate
-        given, judging = {**self.source.reading(), **self.scoring.given()}, self.judging
-        gate.check()
+        output = self.output
+        self.gate.check()
         options.check_pictures(output.report, output.png)
         if self.counting.dry_run:
             return self._dry_run()
-        settings = {**asking.of_model, **self.local.given()}
-        settings |= judging.given("verdicts", "judge", "plan")
-        model, store = None, asking.store
-        if judging.judge is not None:
-            store = store or (Path(f"{output.out}.db") if output.out else None)
-            asking.store = store
-            model = asking.make_judge(judging.judge, plan=judging.plan, **settings)
-        elif only := [*settings, *(["store"] if store else [])]:
-            got = f"only --{only[0].replace('_', '-')}"
-            raise InputError("--judge as well", got, where="score")
+        model = self._judge()
         had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
-        if asking.check == "auto":
+        progress.note(label_note(self.dataset, self.source.reading()["columns"]))
+        if self.asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
             results = Path(scratch, "results.jsonl") if scratch else output.out
-            try:
-                with progress:
-                    summary = score_dataset(
-                        self.dataset,
-                        **given,
-                        verdicts=judging.verdicts,
-                        judge=model,
-                        out=results,
-                        concurrency=asking.concurrency,
-                        on_done=progress.add,
-                        confidence=gate.level,
-                    )
-            except KeyboardInterrupt:
-                if model is not None:
-                    progress.say(_interrupted(progress.done - progress.failed, store))
-                raise
+            summary = self._scored(model, results, progress)
             kept = had_results and not summary.scored
             if results is not None and not kept:
                 output.write_pages(results, self.dataset.name)
-        judges = {model.name: model.form_reason} if model and summary.scored else {}
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:
-            _show(self.dataset.name, summary, progress.chunks, judge_warnings(judges))
-            verb = "kept the earlier results in" if kept else "wrote"
-            written = [f"{verb} {output.out}"] if output.out else []
-            written += [f"every reply of the judge is kept in {store}"] if store and judges else []
-            if written:
-                say("; ".join(written))
+            self._show(summary, model, progress.chunks, kept=kept)
         status = options.SOME_FAILED if summary.failed else 0
-        return worst(status, gate.status(summary))
+        return worst(status, self.gate.status(summary))
+
+    def _show(self, summary: Summary, model: Any, chunks: int, *, kept: bool) -> None:
+        judges: dict[str, str] = {}
+        store = None
+        if model is not None and summary.scored:
+            judges[model.name] = model.form_reason
+            store = self.asking.store
+        _show(self.dataset.name, summary, chunks, judge_warnings(judges))
+        _show_files(self.output.out, store, kept=kept)
+
+    def _judge(self) -> Any:
+        """The model that judges; None: nobody. Raises `InputError` for options without one."""
+        asking = self.asking
+        judging = self.judging
+        settings = {**asking.of_model, **self.local.given()}
+        settings |= judging.given("verdicts", "judge", "plan")
+        if judging.judge is not None:
+            if asking.store is None and self.output.out is not None:
+                asking.store = Path(f"{self.output.out}.db")
+            return asking.make_judge(judging.judge, plan=judging.plan, **settings)
+        only = [*settings]
+        if asking.store is not None:
+            only.append("store")
+        if only:
+            got = f"only --{only[0].replace('_', '-')}"
+            raise InputError("--judge as well", got, where="score")
+        return None
+
+    def _scored(self, model: Any, results: Path | None, progress: RunProgress) -> Summary:
+        """Score the dataset; an interrupt is told what is kept."""
+        from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
+
+        try:
+            with progress:
+                return score_dataset(
+                    self.dataset,
+                    **self.source.reading(),
+                    **self.scoring.given(),
+                    verdicts=self.judging.verdicts,
+                    judge=model,
+                    out=results,
+                    concurrency=self.asking.concurrency,
+                    on_done=progress.add,
+                    confidence=self.gate.level,
+                )
+        except KeyboardInterrupt:
+            if model is not None:
+                done = progress.done - progress.failed
+                progress.say(_interrupted(done, self.asking.store))
+            raise
 
     def _dry_run(self) -> int:
         from noisesense_adapters.cli import dry_run
@@ -200,6 +219,17 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
     if judged := spent(summary.usage):
         say(". ".join([f"judged with {judged}", *doubts]))
     tell(*(f"note: {warning}" for warning in summary.warnings))
+
+
+def _show_files(out: Path | None, store: Path | None, *, kept: bool) -> None:
+    """Where the results are, or still are, and the judge's replies."""
+    written: list[str] = []
+    if out is not None:
+        written.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
+    if store is not None:
+        written.append(f"every reply of the judge is kept in {store}")
+    if written:
+        say("; ".join(written))
 
 
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:

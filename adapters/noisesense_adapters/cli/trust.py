@@ -10,7 +10,7 @@ from noisesense import Calibration, Result, trust_results
 from noisesense import Trust as Found
 from noisesense import trust as measure
 from noisesense.errors import InputError
-from noisesense.stats.labels_cells import CellKind
+from noisesense.stats.labels_cells import CellAgreement, CellKind
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
@@ -55,48 +55,68 @@ class Trust(Command):
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        on, results, level = self.on, self.results, self.confidence
-        if on is None:
-            hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
-            raise InputError("--on LABELS", "none", where="trust", hint=hint)
-        if results is None and not self.judges:
-            raise InputError("--for RESULTS or --judge PROVIDER:MODEL", "neither", where="trust")
-        if self.report is not None and results is None:
-            raise InputError("--for as well", "only --report", where="trust")
-        options.check_pictures(self.report)
-        scored_as = self.scoring.of_file(results)
-        definition = scored_as.definition
+        on = self._checked()
+        scored_as = self.scoring.of_file(self.results)
         reading = options.Reading(**scored_as._asdict())
-        found: list[Found] = []
-        judged = [] if results is None else [*reading.results(results)]
-        if (sheet := is_label_sheet(on)) and results is None:
-            hint = "the sheet has no texts: they are in the results it was written from"
-            raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
+        judged: list[Result] = []
+        if self.results is not None:
+            judged += reading.results(self.results)
         people: list[Result]
         weights: dict[str, float] | None = None
-        if sheet:
+        if is_label_sheet(on):
             people, weights = read_labels(on, judged, reading.tell)
         else:
             people = [*reading.results(on)]
-        if results is not None:
+        found: list[Found] = []
+        if self.results is not None:
             names = dict.fromkeys(each.judge for each in judged if each.judge is not None)
-            how: Any = {"judge": " and ".join(names) or "the judge", "confidence": level}
-            how |= {"definition": definition, "weights": weights}
-            found.append(trust_results(judged, people, **how))
-        if self.judges:
-            labeled = [each for each in people if each.score is not None]
-            if not labeled:
-                raise InputError("labeled claims", "none", where=str(on))
-            found += [self._asked(model, labeled) for model in self.judges]
-        if self.as_json:
-            judges = [each.to_dict() | {"sentence": trust_sentence(each)} for each in found]
-            show_json({"labels": str(on), "results": results and str(results), "judges": judges})
-        else:
-            _show(found)
-        if results is not None:
-            rows = results_of(results, **scored_as._asdict())
-            options.write_page(self.report, rows, results.name, trust=found)
+            of_results = trust_results(
+                judged,
+                people,
+                judge=" and ".join(names) or "the judge",
+                definition=scored_as.definition,
+                weights=weights,
+                confidence=self.confidence,
+            )
+            found.append(of_results)
+        found += self._of_judges(people)
+        self._tell(found)
+        if self.results is not None:
+            rows = results_of(self.results, **scored_as._asdict())
+            options.write_page(self.report, rows, self.results.name, trust=found)
         return options.SOME_FAILED if any(each.failed for each in found) else reading.status
+
+    def _checked(self) -> Path:
+        """Where the labels are. Raises `InputError` for options that do not fit."""
+        if self.on is None:
+            hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
+            raise InputError("--on LABELS", "none", where="trust", hint=hint)
+        if self.results is None:
+            if not self.judges:
+                expected = "--for RESULTS or --judge PROVIDER:MODEL"
+                raise InputError(expected, "neither", where="trust")
+            if self.report is not None:
+                raise InputError("--for as well", "only --report", where="trust")
+            if is_label_sheet(self.on):
+                hint = "the judge's verdicts are in the results that the sheet was written from"
+                raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
+        options.check_pictures(self.report)
+        return self.on
+
+    def _tell(self, found: list[Found]) -> None:
+        if not self.as_json:
+            _show(found)
+            return
+        judges = [each.to_dict() | {"sentence": trust_sentence(each)} for each in found]
+        results = None if self.results is None else str(self.results)
+        show_json({"labels": str(self.on), "results": results, "judges": judges})
+
+    def _of_judges(self, people: list[Result]) -> list[Found]:
+        """Each judge that is asked about the labels."""
+        labeled = [each for each in people if each.score is not None]
+        if self.judges and not labeled:
+            raise InputError("labeled claims", "none", where=str(self.on))
+        return [self._asked(model, labeled) for model in self.judges]
 
     def _asked(self, model: str, labeled: list[Result]) -> Found:
         from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
@@ -120,41 +140,55 @@ class Trust(Command):
 
 def _show(found: list[Found]) -> None:
     for each in found:
-        for mode, mean in each.means.items():
-            say(
-                f"{mode} mean of all samples: {shown(mean.judge_mean)} by the judge, corrected "
-                f"by {counted(mean.labelled, 'label')} {shown(mean.mean)} "
-                f"(interval {shown(mean.interval)})"
-            )
-        say(*([""] if each.means else []))
+        _show_means(each)
     titles = ["judge", "verdict", ">labels", ">no answer", ">false yes", "interval"]
-    show_table(
-        [*titles, ">false no", "interval", ">kappa", "interval"],
-        [
-            [
-                *(each.judge, _CELLS[kind], cells.counts.compared, cells.counts.judge_open),
-                *(percent(cells.false_yes.value), percent(cells.false_yes.interval)),
-                *(percent(cells.false_no.value), percent(cells.false_no.interval)),
-                *(shown(cells.kappa.value, ".3f"), cells.kappa.interval),
-            ]
-            for each in found
-            for kind, cells in each.cells.items()
-            if cells.counts.compared or cells.counts.judge_open
-        ],
-    )
+    rows: list[list[object]] = []
     for each in found:
-        parts = [counted(each.samples, "labeled sample")]
-        if each.failed:
-            parts.append(f"{each.failed:,} failed")
-        if each.usage.calls:
-            parts.append(spent(each.usage))
-        if each.unmatched_claims:
-            parts.append(f"{counted(each.unmatched_claims, 'claim')} on one side only")
-        say("", f"{each.judge}: {', '.join(parts)}")
-        if each.calibration is not None:
-            say(_threshold(each.judge, each.calibration))
-        tell(*(f"note: {warning}" for warning in each.warnings))
+        for kind, cells in each.cells.items():
+            if cells.counts.compared or cells.counts.judge_open:
+                rows.append([each.judge, _CELLS[kind], *_cells(cells)])
+    show_table([*titles, ">false no", "interval", ">kappa", "interval"], rows)
+    for each in found:
+        _show_judge(each)
     say("", trust_sentence(found[0]))
+
+
+def _show_means(found: Found) -> None:
+    for mode, mean in found.means.items():
+        say(
+            f"{mode} mean of all samples: {shown(mean.judge_mean)} by the judge, corrected "
+            f"by {counted(mean.labelled, 'label')} {shown(mean.mean)} "
+            f"(interval {shown(mean.interval)})"
+        )
+    if found.means:
+        say("")
+
+
+def _cells(cells: CellAgreement) -> list[object]:
+    return [
+        cells.counts.compared,
+        cells.counts.judge_open,
+        percent(cells.false_yes.value),
+        percent(cells.false_yes.interval),
+        percent(cells.false_no.value),
+        percent(cells.false_no.interval),
+        shown(cells.kappa.value, ".3f"),
+        cells.kappa.interval,
+    ]
+
+
+def _show_judge(found: Found) -> None:
+    parts = [counted(found.samples, "labeled sample")]
+    if found.failed:
+        parts.append(f"{found.failed:,} failed")
+    if found.usage.calls:
+        parts.append(spent(found.usage))
+    if found.unmatched_claims:
+        parts.append(f"{counted(found.unmatched_claims, 'claim')} on one side only")
+    say("", f"{found.judge}: {', '.join(parts)}")
+    if found.calibration is not None:
+        say(_threshold(found.judge, found.calibration))
+    tell(*(f"note: {warning}" for warning in found.warnings))
 
 
 def _threshold(judge: str, best: Calibration) -> str:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -19,6 +19,7 @@ from msgspec.json import decode as json_decode
 
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, parse_line
+from noisesense_adapters.datasets.rows import is_reference
 from noisesense_adapters.evaluate.inputs import as_list, as_object, named, read_json
 from noisesense_adapters.extras import needs_extra
 
@@ -28,12 +29,16 @@ LARGEST = 1 << 25
 _OTHERS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
     b"PK\x03\x04": "a ZIP archive (an Excel workbook is one)",
     b"\x1f\x8b": "a gzip file",
     b"PAR1": "a Parquet file",
 }
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+_NO_WORKBOOK = (
+    "save it as 'CSV UTF-8'; Excel cuts texts after 32,767 characters, so better write"
+    " JSON lines from where the texts are"
+)
 
 
 class Raw(NamedTuple):
@@ -49,7 +54,17 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     Raises:
         InputError: no such file, or an unknown format or encoding.
     """
+    if "_data_files" in as_object(_state_of(path)):
+        return saved_rows(path)
     ending = path.suffix.lower()
+    if ending in _WORKBOOKS:
+        expected = f"a file ending in {', '.join(_KINDS)}"
+        got = f"the workbook {path.name!r}"
+        raise InputError(expected, got, where="input", hint=_NO_WORKBOOK)
+    if path.is_dir() and (path / "dataset_dict.json").is_file():
+        splits = [each.parent.name for each in sorted(path.glob("*/state.json"))]
+        hint = "give the folder of one"
+        raise InputError("one split", f"{named(splits)}", where=str(path), hint=hint)
     if ending not in _KINDS:
         hint = 'of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
         expected = f"a file ending in {', '.join(_KINDS)}"
@@ -58,6 +73,11 @@ def raw_rows(path: Path) -> Iterator[Raw]:
         got = "something else, such as a pipe" if path.exists() else "no such file"
         raise InputError("a readable file", got, where=str(path))
     return _KINDS[ending](path)
+
+
+def _state_of(folder: Path) -> object:
+    state = folder / "state.json"
+    return read_json(state) if state.is_file() else None
 
 
 def check_folder(folder: Path, where: str) -> None:
@@ -96,9 +116,13 @@ def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines; one above `LARGEST` is cut one byte later."""
+    """The lines, in UTF-8; one above `LARGEST` is cut one byte later."""
     try:
         with path.open("rb", 1 << 16) as file:
+            if file.read(2) in _UTF_16:
+                yield from _lines_of_utf_16(path)
+                return
+            file.seek(0)
             line = file.readline(LARGEST + 1)
             _check_text(line, path)
             while line:
@@ -109,6 +133,16 @@ def _lines(path: Path) -> Iterator[bytes]:
     except OSError as error:
         got = error.strerror or type(error).__name__
         raise InputError("a readable file", got, where=str(path)) from error
+
+
+def _lines_of_utf_16(path: Path) -> Iterator[bytes]:
+    """As spreadsheets write "Unicode text". Raises `InputError`."""
+    with path.open(encoding="utf-16", newline="\n") as file:
+        try:
+            while line := file.readline(LARGEST + 1):
+                yield line.encode("utf-8", "surrogatepass")
+        except UnicodeError as error:
+            raise InputError("UTF-16 text", str(error), where=str(path)) from None
 
 
 def _check_text(line: bytes, path: Path) -> None:
@@ -196,32 +230,112 @@ def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
     return cells
 
 
-_LISTS = ("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples")
+_LISTS = (
+    *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples"),
+    *(
+        "examples",
+        "per_question",
+        "rows",
+        "records",
+        "items",
+        "questions",
+        "predictions",
+        "scores",
+    ),
+)
 """The fields with the rows of a document: of Promptfoo, RAGChecker, DeepEval, and common ones."""
 
 
 def document_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a JSON document.
+    """The rows of a JSON document, or of JSON lines that are called one.
 
     Raises:
         InputError: not UTF-8, not JSON, or a document without rows.
     """
-    for number, row in enumerate(_rows_in(read_json(path), path)):
+    try:
+        rows = _rows_in(read_json(path), path)
+    except InputError:
+        lines = list(islice(jsonl_rows(path), 2))
+        if len(lines) < 2 or any(isinstance(raw.data, InputError) for raw in lines):
+            raise
+        yield from jsonl_rows(path)
+        return
+    for number, row in enumerate(rows):
         yield Raw(f"{path.name}, result {number}", row)
 
 
 def _rows_in(data: Any, path: Path) -> list[Any]:
-    while document := as_object(data):
-        name = next((name for name in _LISTS if name in document), None)
-        if name is None:
-            got = f"an object with {named(document)}"
-            raise InputError("a list of rows", got, where=str(path))
-        data = document[name]
+    document = as_object(data)
+    while document:
+        if {"columns", "data"} <= document.keys():  # pandas, orient="split"
+            names = document["columns"]
+            return [dict(zip(names, row, strict=False)) for row in as_list(document["data"])]
+        data = next((document[name] for name in _LISTS if _may_be_rows(document.get(name))), None)
+        if data is None:
+            return _rows_of_table(document, path)
+        document = as_object(data)
     if type(data) is not list:
         raise InputError("a list of rows", describe(data), where=str(path))
     rows = as_list(cast("object", data))
     nested = all(type(row) is list for row in rows)
     return list(chain.from_iterable(rows)) if nested else rows
+
+
+def _may_be_rows(value: object) -> bool:
+    """Is it an object, or a list of objects or lists?"""
+    if not isinstance(value, list):
+        return isinstance(value, dict)
+    items = cast("list[object]", value)
+    return all(isinstance(item, (dict, list)) for item in items)
+
+
+def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
+    """The rows in the only list of objects, or of columns, or as pandas writes either.
+
+    Raises:
+        InputError: none of them.
+    """
+    lists = [value for value in document.values() if value and _are_objects(value)]
+    if len(lists) == 1:
+        return as_list(lists[0])
+    columns = {name: _column_cells(cells) for name, cells in document.items()}
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) != 1 or 0 in lengths:
+        got = f"an object with {named(document)}"
+        raise InputError("a list of rows", got, where=str(path))
+    first = as_object(next(iter(document.values())))
+    if first and any(map(is_reference, first)):  # pandas, orient="index"
+        return list(document.values())
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _are_objects(value: object) -> bool:
+    if not isinstance(value, list):
+        return False
+    items = cast("list[object]", value)
+    return all(isinstance(item, dict) for item in items)
+
+
+def _column_cells(cells: object) -> list[Any]:
+    """The cells of a column: a list, or in pandas' default an object by row number."""
+    return as_list(cells) or list(as_object(cells).values())
+
+
+def saved_rows(folder: Path) -> Iterator[Raw]:
+    """The rows of a folder that `datasets.Dataset.save_to_disk` wrote."""
+    with needs_extra("report", "pyarrow"):
+        arrow: Any = import_module("pyarrow")
+    state = as_object(read_json(folder / "state.json"))
+    number = 0
+    for part in as_list(state.get("_data_files")):
+        path = folder / Path(str(as_object(part).get("filename"))).name
+        with _readable(path), arrow.memory_map(str(path)) as file:
+            for batch in arrow.ipc.open_stream(file):
+                batch.validate(full=True)
+                for position in range(batch.num_rows):
+                    (row,) = batch.slice(position, 1).to_pylist()
+                    yield Raw(f"{folder.name}, row {number}", row)
+                    number += 1
 
 
 _BATCH = 500

@@ -131,7 +131,7 @@ class PromptfooReader:
         ours = _our_assertions(row)
         context = {"vars": row.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, _config(row, ours))
-        sample = inputs.sample
+        sample = _judged_texts(ours) or inputs.sample
         return Row(
             place,
             id=result_name(row),
@@ -169,6 +169,15 @@ def _judged(ours: list[dict[str, Any]]) -> object:
         verdicts: object = assertion["metadata"].get("verdicts")
         if verdicts is not None:
             return verdicts
+    return None
+
+
+def _judged_texts(ours: list[dict[str, Any]]) -> Sample | None:
+    """What the first of them judged. The test has texts as before files and transforms."""
+    for assertion in ours:
+        texts = assertion["metadata"].get("sample")
+        if texts is not None:
+            return Sample.model_validate(without_nulls(texts))
     return None
 
 

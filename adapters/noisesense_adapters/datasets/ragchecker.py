@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from noisesense import Cell, Sample, Verdicts
 from noisesense.errors import InputError, describe, located
 from noisesense.scoring.definitions import any_of
-from noisesense_adapters.evaluate.inputs import as_list, as_object, chunks_of, named
+from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.inputs import as_list, as_object, named
 
 T = TypeVar("T")
 

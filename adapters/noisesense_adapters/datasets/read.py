@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice, tee
+from itertools import chain, groupby, islice, tee
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,12 +40,13 @@ from noisesense_adapters.datasets.rows import (
     recognize,
 )
 from noisesense_adapters.evaluate.evaluator import choices
-from noisesense_adapters.evaluate.inputs import Column, pick, without_nulls
+from noisesense_adapters.evaluate.inputs import Column, as_object, normal, pick, without_nulls
 
 _FIRST_ROWS = 20
 _MOST_WITHOUT = 10_000
 _LINE = frozenset(ResultLine.model_fields)
 _NAMES = ("id", "cluster")
+_GROUP = "group"
 _CONTEXTS = "retrieved_contexts"
 
 
@@ -73,7 +74,9 @@ def read_rows(
         path: the file.
         columns: columns with other names: for ``response``, ``reference``,
             ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` the name of
-            a column, a dotted path into a column of objects, or a function of the row.
+            a column, a path into a column of objects (``nodes[].text`` for each item of a list),
+            or a function of the row. ``relevant_contexts`` is a column of what should have been
+            retrieved, which labels the chunks, and ``group`` what rows with one chunk each share.
         verdicts: whether to read the verdicts in the file.
         texts: whether samples are needed. Without them, recordings are read faster, and a line
             without an id is named by a hash of its texts.
@@ -91,15 +94,36 @@ def read_rows(
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     first, rows = _raw_rows(path, provider)
     read = _reader(path, first, columns, verdicts=verdicts)
+    if isinstance(read, ColumnReader):
+        if _GROUP in columns:
+            by, contexts = columns[_GROUP], read.columns[_CONTEXTS]
+            rows = _grouped(rows, by, contexts)
+            first = list(_grouped(first, by, contexts))
+            read = replace(read, columns={**read.columns, _CONTEXTS: _CONTEXTS})
+        if split_contexts is not None:
+            read = replace(read, separator=split_contexts)
+            rows = _with_separator(rows, read, path)
     if columns:
         _check_first(map(partial(_row, read=read, columns=columns, verdicts=verdicts), first))
     are_lines = read is read_line and path.suffix.lower() in files.LINES
     if are_lines and verdicts and not (texts or columns):
         return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
-    if split_contexts is not None and isinstance(read, ColumnReader):
-        read = replace(read, separator=split_contexts)
-        rows = _with_separator(rows, read, path)
     return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+
+
+_EXPECTED = ("referencecontexts", "relevantcontexts", "expectedcontexts")
+
+
+def label_note(path: Path, columns: Mapping[str, Column]) -> str:
+    """Says that a column of what should have been retrieved would label the chunks, if asked."""
+    first = Raw("", None)
+    with suppress(InputError):  # told when the file is read
+        first = next(files.raw_rows(path), first)
+    found = [name for name in as_object(first.data) if normal(name) in _EXPECTED]
+    if not found or "relevant_contexts" in columns:
+        return ""
+    option = f"--map relevant_contexts={found[0]}"
+    return f"note: {found[0]} labels no chunks; with {option} what is in it is relevant"
 
 
 _CONTENT_KEY = re.compile("[0-9a-f]{64}")
@@ -131,6 +155,25 @@ def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw
     elif provider is not None:
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
     return first, chain(first, rows)
+
+
+def _grouped(rows: Iterable[Raw], by: Column, contexts: Column) -> Iterator[Raw]:
+    """One row of all that follow each other with the same value, with a list of their chunks."""
+    for name, members in groupby(rows, key=partial(_value_of, by)):
+        first, *others = members
+        if name is None:
+            yield from (first, *others)
+            continue
+        chunks = [pick(_object(each), contexts, _CONTEXTS) for each in (first, *others)]
+        data = {**_object(first), _CONTEXTS: chunks, "id": name}
+        yield Raw(first.place, data)
+
+
+def _value_of(column: Column, raw: Raw) -> str | None:
+    """What a row shares with others; None if it cannot be read, which is told later."""
+    with suppress(InputError):
+        return str(pick(_object(raw), column, _GROUP))
+    return None
 
 
 def _checked(columns: Mapping[str, Column] | None, *, verdicts: bool) -> dict[str, Column]:
@@ -178,12 +221,11 @@ def _reader(
     if not objects:
         with located(str(path.parent / first[0].place)):
             _object(first[0])
-    mapped = {name: column for name, column in columns.items() if name not in _NAMES}
+    mapped = {name: each for name, each in columns.items() if name not in (*_NAMES, _GROUP)}
     if not mapped and (reader := _known_reader(path, objects, verdicts=verdicts)):
         return reader
-    names = dict.fromkeys(name for row in objects for name in row)
     with located(str(path)):
-        return recognize(names, mapped)
+        return recognize(objects, mapped)
 
 
 def _known_reader(path: Path, rows: list[dict[str, Any]], *, verdicts: bool) -> Read | None:
@@ -298,16 +340,21 @@ def results_of(
             on_error(row.error)
         return result_of(row, **chosen)
 
-    return map(result, with_verdicts(read_rows(path)))
+    hint = f"noisesense score {Path(path).name} --judge PROVIDER:MODEL --out RESULTS.jsonl"
+    return map(result, with_verdicts(read_rows(path), hint=f"{hint} makes such a file"))
 
 
-def with_verdicts(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
+_JUDGED_BY = "--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge="
+
+
+def with_verdicts(
+    rows: Iterator[Row | BadRow], *, hint: str = _JUDGED_BY
+) -> Iterator[Row | BadRow]:
     """The rows, if one of the first has verdicts, or an error. Raises `InputError`."""
     first = list(islice(rows, _FIRST_ROWS))
     readable = [row for row in first if isinstance(row, Row)]
     if readable and not any(row.verdicts or row.line.error for row in readable):
         expected = "verdicts in the file, a recording of them, or a judge"
-        hint = "--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge="
         raise InputError(expected, "only texts", where=readable[0].place, hint=hint)
     return chain(first, rows)
 

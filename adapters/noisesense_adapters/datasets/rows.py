@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -11,7 +13,18 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, located
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.evaluate.inputs import Column, chunks_of, named, parsed, pick, verdicts_of
+from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
+from noisesense_adapters.evaluate.inputs import (
+    Column,
+    as_object,
+    named,
+    normal,
+    opened,
+    pick,
+    verdicts_of,
+)
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
+from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 
 NO_LINE = ResultLine()
 
@@ -46,8 +59,14 @@ Read = Callable[[Mapping[str, Any], str], Row]
 
 
 _NEEDED = ("response", "reference", "retrieved_contexts")
-FIELDS = (*_NEEDED, "user_input", "verdicts", "id", "cluster")
-"""The fields that columns can be mapped to."""
+_EXPECTED = "relevant_contexts"
+FIELDS = (*_NEEDED, "user_input", _EXPECTED, "verdicts", "id", "cluster", "group")
+"""The fields that columns can be mapped to.
+
+``relevant_contexts`` are the contexts that should be retrieved: a chunk is labeled relevant if it
+is one of them, holds one or stands in one, and irrelevant if not. ``group`` is what rows with one
+chunk each have in common: they become one.
+"""
 
 _NAME_COLUMNS = ("id", "query_id", "name")
 
@@ -66,14 +85,54 @@ SCHEMAS = (
     Schema("ragas", "response", "reference", "retrieved_contexts", "user_input"),
     Schema("ragas before 0.2", "answer", "ground_truth", "contexts", "question"),
     Schema("DeepEval", "actual_output", "expected_output", "retrieval_context", "input"),
-    Schema("DeepEval's files", "actualOutput", "expectedOutput", "retrievalContext", "input"),
     Schema("RAGChecker", "response", "gt_answer", "retrieved_context", "query"),
     Schema("Promptfoo", "response", "reference", "contextChunks", "query"),
     Schema("MLflow", "response", "expected_response", "retrieved_context", "request"),
     Schema("Langfuse, LangSmith", "output", "expected_output", "context", "input"),
     Schema("pydantic-evals", "output", "expected_output", "documents", "inputs"),
+    Schema(
+        *("Phoenix", "attributes.output.value", "reference", "attributes.retrieval.documents"),
+        "attributes.input.value",
+    ),
+    Schema("LlamaIndex", "response", "reference_answer", "source_nodes", "query"),
 )
-"""The known columns. A table may have columns of several frameworks."""
+"""The known columns, whatever their case. A table may have columns of several frameworks."""
+
+_REFERENCES = {normal(schema.reference) for schema in SCHEMAS}
+
+
+def is_reference(name: str) -> bool:
+    """Is it the name of a column of references?"""
+    return normal(name) in _REFERENCES
+
+
+_EXPECTATIONS = (
+    "reference reference_outputs reference_output expected_output expectations expected"
+)
+_INSIDE = {
+    "response": ("outputs", "result", *paths("outputs output", ANSWERS)),
+    "reference": (
+        *("reference_outputs", "ground_truths"),
+        *paths(_EXPECTATIONS, "answer output response reference expected_response"),
+        *paths("metadata", "reference ground_truth expected_output"),
+    ),
+    "retrieved_contexts": (
+        *("source_documents", "source_nodes"),
+        *paths("outputs output outputs.output output.output response answer result", CONTEXTS),
+        *paths("metadata inputs input", CONTEXTS),
+    ),
+    "user_input": paths("inputs input", "question query input user_input"),
+}
+"""Where else each field may stand, as a rule in a column of objects: the likeliest first."""
+
+_NUMBERED = re.compile(
+    r"(?:retrieved|retrieval)?(?:contexts?|chunks?|documents?|docs?|passages?)(\d+)"
+)
+
+
+def _side_by_side(names: Sequence[str], row: Mapping[str, Any]) -> list[Any]:
+    """The chunks in columns of one each; an empty cell is none."""
+    return [row[name] for name in names if row.get(name) not in (None, "")]
 
 
 class ColumnReader(Struct, frozen=True):
@@ -89,10 +148,17 @@ class ColumnReader(Struct, frozen=True):
 
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """Read one row. Raises `InputError`."""
-        fields = {name: pick(row, self.columns[name], name) for name in _NEEDED}
+        fields = self._picked(row)
         with located("retrieved_contexts"):
-            fields["retrieved_contexts"] = chunks_of(self._listed(fields["retrieved_contexts"]))
-        fields["user_input"] = self._optional(row, "user_input") or ""
+            fields["retrieved_contexts"] = self._chunks(fields["retrieved_contexts"])
+        if _EXPECTED in self.columns:
+            with located(_EXPECTED):
+                expected = chunks_of(pick(row, self.columns[_EXPECTED], _EXPECTED))
+            fields["retrieved_contexts"] = labeled_by(expected, fields["retrieved_contexts"])
+        with located("response"):
+            fields["response"] = answer_of(fields["response"])
+        fields["reference"] = reference_of(fields["reference"])
+        fields["user_input"] = question_of(self._optional(row, "user_input"))
         sample = Sample.model_validate(fields)
         return Row(
             place,
@@ -102,23 +168,43 @@ class ColumnReader(Struct, frozen=True):
             verdicts=verdicts_of(self._optional(row, "verdicts"), sample),
         )
 
+    def _picked(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of the fields that a sample needs. One error names all that are missing."""
+        fields: dict[str, Any] = {}
+        errors: list[InputError] = []
+        for name in _NEEDED:
+            try:
+                fields[name] = pick(row, self.columns[name], name)
+            except InputError as error:
+                errors.append(error)
+        if len(errors) > 1:
+            where = ", ".join(error.where for error in errors)
+            expected = " and ".join(error.expected for error in errors)
+            raise InputError(expected, errors[0].got, where=where)
+        if errors:
+            raise errors[0]
+        return fields
+
     def _optional(self, row: Mapping[str, Any], field: str) -> Any:
         column = self.columns.get(field, field)
         return row.get(field) if column == field else pick(row, column, field)
 
-    def _listed(self, cell: Any) -> Any:
+    def _chunks(self, cell: Any) -> list[Any]:
         """The contexts in a cell. An empty one means that nothing was retrieved."""
         if cell is None or (isinstance(cell, str) and not cell.strip()):
             return []
-        if not isinstance(cell, str):
-            return cell
-        if self.separator and not cell.lstrip().startswith("["):
-            return cell.split(self.separator)
+        if self.separator and isinstance(cell, str) and not cell.lstrip().startswith("["):
+            return [part for part in cell.split(self.separator) if part.strip()]
         try:
-            return parsed(cell)
+            return chunks_of(cell)
         except InputError as error:
-            hint = error.hint or "if something stands between the chunks: --split-contexts SEP"
-            raise InputError(error.expected, error.got, hint=hint) from None
+            if error.hint or not isinstance(cell, str):
+                raise
+            hint = (
+                "if something stands between the chunks: --split-contexts SEP;"
+                " if each row has one chunk: --map group=COLUMN, which its rows share"
+            )
+            raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
@@ -130,47 +216,102 @@ def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
     return None
 
 
-def recognize(names: Iterable[str], overrides: Mapping[str, Column]) -> ColumnReader:
-    """A reader for a table with these columns.
+def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]) -> ColumnReader:
+    """A reader for a table with these first rows.
 
     It takes the columns of one framework if all necessary ones are present; if not, each field
-    from any known column.
+    from any known column, or from inside a column of objects.
 
     Raises:
         InputError: a field has no known column, or several, and is not overridden.
     """
-    present = dict.fromkeys(names)
+    present = _Names(rows)
     fields = [name for name in (*_NEEDED, "user_input") if name not in overrides]
     closest = min(SCHEMAS, key=lambda schema: len(_missing(schema, fields, present)))
     fits = set(_missing(closest, fields, present)) <= {"user_input"}
     columns = dict(overrides)
+    missing: list[str] = []
     for name in fields:
         column = _column(name, (closest,), present) if fits else None
-        column = column or _column(name, SCHEMAS, present)
+        column = column or _column(name, SCHEMAS, present) or present.inside(name)
         if column is not None:
             columns[name] = column
+        elif name != "user_input":
+            missing.append(name)
+    _check_found(missing, present.top)
     # DeepEval writes a bar between the chunks in a cell.
-    is_deepeval = columns["retrieved_contexts"] == "retrieval_context"
+    is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
     return ColumnReader(columns, "|" if is_deepeval else "")
 
 
-def _missing(schema: Schema, fields: list[str], present: Collection[str]) -> list[str]:
-    return [name for name in fields if getattr(schema, name) not in present]
+def _check_found(missing: Sequence[str], present: Sequence[str]) -> None:
+    """Raise one `InputError` that names all fields without a column."""
+    if not missing:
+        return
+    expected: list[str] = []
+    for name in missing:
+        known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
+        expected.append(f"one of {named(known)}")
+    options = " ".join(f"--map {name}=COLUMN" for name in missing)
+    raise InputError(
+        " and ".join(expected),
+        f"only {named(present)}" if present else "no columns",
+        where=", ".join(missing),
+        hint=f"name the column: {options}, in Python columns=",
+    )
 
 
-def _column(field: str, schemas: Iterable[Schema], present: Collection[str]) -> str | None:
-    """The column of the field, if the table has one. Raises `InputError`."""
-    known: dict[str, None] = dict.fromkeys(getattr(schema, field) for schema in schemas)
-    columns = [column for column in known if column in present]
-    if len(columns) == 1:
-        return columns[0]
-    if columns:
-        expected = f"one column with the {field}"
-        got = named(columns)
-    elif field == "user_input":
+class _Names:
+    """The names in a table's first rows, and in the objects in them."""
+
+    def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self.top = list(dict.fromkeys(name for row in rows for name in row))
+        self._by_name = {normal(name): name for name in reversed(self.top)}
+        self._inside: dict[str, str] = {}
+        for row in rows:
+            for name, cell in row.items():
+                for path in _paths_in(name, cell):
+                    self._inside.setdefault(normal(path), path)
+
+    def find(self, name: str) -> str | None:
+        """The column of this name, whatever its case."""
+        return name if name in self.top else self._by_name.get(normal(name))
+
+    def inside(self, field: str) -> Column | None:
+        """The likeliest place of a field that has no column of its own."""
+        for path in _INSIDE[field]:
+            found = self.find(path) or self._inside.get(normal(path))
+            if found is not None:
+                return found
+        numbered = [name for name in self.top if _NUMBERED.fullmatch(normal(name))]
+        if field == "retrieved_contexts" and numbered:
+            return partial(_side_by_side, sorted(numbered, key=_number))
         return None
-    else:
-        expected = f"one of {named(known)}"
-        got = f"only {named(present)}" if present else "no columns"
-    hint = f"name the column: --map {field}=COLUMN, in Python columns={{{field!r}: …}}"
-    raise InputError(expected, got, where=field, hint=hint)
+
+
+def _number(name: str) -> int:
+    digits = _NUMBERED.fullmatch(normal(name))
+    return int(digits[1]) if digits else 0
+
+
+def _paths_in(name: str, cell: Any) -> Iterator[str]:
+    """The paths of what an object holds, to a depth of two."""
+    for field, value in as_object(opened(cell)).items():
+        yield f"{name}.{field}"
+        for inner in as_object(opened(value)):
+            yield f"{name}.{field}.{inner}"
+
+
+def _missing(schema: Schema, fields: list[str], present: _Names) -> list[str]:
+    return [name for name in fields if present.find(getattr(schema, name)) is None]
+
+
+def _column(field: str, schemas: Iterable[Schema], present: _Names) -> Column | None:
+    """The column of the field, if the table has one. Raises `InputError`."""
+    known = [present.find(getattr(schema, field)) for schema in schemas]
+    columns = [*dict.fromkeys(name for name in known if name is not None)]
+    if len(columns) > 1:
+        expected = f"one column with the {field}"
+        hint = f"name the column: --map {field}=COLUMN, in Python columns={{{field!r}: …}}"
+        raise InputError(expected, named(columns), where=field, hint=hint)
+    return columns[0] if columns else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from noisesense import InputError, Result, Sample, Score, Verdicts, score
-from noisesense.errors import check_whole, describe
+from noisesense.errors import check_whole, describe, encodable
 from noisesense.jsonl import write_whole
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, csv_rows
@@ -29,7 +30,8 @@ _WORDS: dict[str, Cell] = {
     **dict.fromkeys(("no", "n", "false", "0"), False),
     **dict.fromkeys(("", "?"), None),
 }
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Also behind what a spreadsheet takes for the end of a cell, and as Chinese and Japanese write it.
+_FORMULA = re.compile(r"[\s;,'\"]*[=+\-@＝＋－＠]|[\t\r\n]")
 
 Key = tuple[str, str, str]
 """The kind of a question and the positions of its claim and its chunk, as the sheet has them."""
@@ -132,8 +134,8 @@ def _may_be_noisy(result: Result) -> bool:
 
 def _as_text(text: str) -> str:
     """As a cell. A spreadsheet would run a text that begins like a formula."""
-    text = text.replace("\0", "\ufffd")
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    text = encodable(text).replace("\0", "\ufffd")
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _by_id(results: Iterable[Result]) -> tuple[dict[str, Result], int]:

@@ -112,9 +112,12 @@ _received: ContextVar[list[Any] | None] = ContextVar("noisesense_deepeval_receiv
 def _watched_model(llm: Any) -> Any:
     """A model of DeepEval's own, which returns a text and keeps to itself why it ended."""
     watched = copy.copy(llm)
-    load = getattr(llm, "load_model", None)
-    if load is not None:
-        watched.load_model = lambda *given, **options: _Watched(load(*given, **options))
+    if load := getattr(llm, "load_model", None):
+
+        def load_model(*given: Any, **options: Any) -> _Watched:
+            return _Watched(load(*given, **options))
+
+        watched.load_model = load_model
     return watched
 
 

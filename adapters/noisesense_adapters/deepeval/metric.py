@@ -277,6 +277,17 @@ class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-
         if not kind.__name__.endswith(details):  # a copy is made by calling the class of its own
             self.__class__ = _named(kind, kind.__name__ + details)
 
+    def __reduce__(self) -> Any:
+        """For pickling: the class is made at run time."""
+        kind = type(self)
+        return _revived, (kind.__bases__[0], kind.__name__, vars(self))
+
+
+def _revived(kind: Any, name: str, state: dict[str, Any]) -> NoiseRobustnessMetric:
+    metric: NoiseRobustnessMetric = object.__new__(_named(kind, name))
+    vars(metric).update(state)
+    return metric
+
 
 @cache
 def _named(kind: Any, name: str) -> Any:

@@ -10,7 +10,10 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample
 from noisesense.errors import describe, located
-from noisesense_adapters.evaluate.inputs import Given, chunks_of, read_verdicts
+from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.evaluator import Given
+from noisesense_adapters.evaluate.inputs import read_verdicts
+from noisesense_adapters.evaluate.texts import answer_of
 
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
 
@@ -36,10 +39,12 @@ def read_case(test_case: LLMTestCase, metric: str) -> Given:
     metadata = cast("Mapping[str, Any]", getattr(test_case, "metadata", None) or {})
     with located("retrieval_context"):
         chunks = chunks_of(test_case.retrieval_context, labels=metadata.get("chunk_labels"))
+    with located("actual_output"):
+        response = answer_of(test_case.actual_output)
     sample = Sample.model_validate(
         {
             "user_input": test_case.input,
-            "response": test_case.actual_output,
+            "response": response,
             "reference": test_case.expected_output,
             "retrieved_contexts": chunks,
         }

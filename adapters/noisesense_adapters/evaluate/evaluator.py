@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from noisesense.scoring.results import Choices, Result, ResultLine
     from noisesense.verdicts.form import VerdictsForm
     from noisesense.verdicts.sample import Sample
+    from noisesense.verdicts.verdicts import Verdicts
 
 
 class Row(Protocol):
@@ -47,6 +48,13 @@ class Row(Protocol):
     def verdicts(self) -> VerdictsForm | None:
         """Those that were given; they take the place of a judge."""
         ...
+
+
+class Given(NamedTuple):
+    """A row in the core's words: its texts, and the verdicts that it brings."""
+
+    sample: Sample
+    verdicts: Verdicts | None = None
 
 
 class Settings(NamedTuple):

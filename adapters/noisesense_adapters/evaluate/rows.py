@@ -6,11 +6,12 @@ A host is a map of names (where its users keep the texts) and a result made of e
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
 
-from noisesense import Judge, Result, StructuredLLM, Summary, summarize
+from noisesense import Judge, Result, StructuredLLM, Summary, Verdicts, summarize
 from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, located
 from noisesense.judging.sharing import sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
@@ -18,8 +19,9 @@ from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Column, Places, Usual
+from noisesense_adapters.evaluate.inputs import Column, as_object
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
+from noisesense_adapters.evaluate.places import Places, Usual
 
 Modes = Literal["relevant", "irrelevant", "both"]
 
@@ -172,6 +174,17 @@ class RowEvaluator:
             figures.append(Figure(mode, score.value(mode), reason, metadata))
         return figures
 
+    async def kept_figures(self, row: Mapping[str, Any], place: str) -> list[Figure]:
+        """Evaluate a row: its figures, of which the first keeps what `summary_of` reads.
+
+        Raises:
+            NoiseSenseError: see `evaluate`.
+        """
+        result = await self.evaluate(row, place)
+        figures = self.figures(result)
+        figures[0].metadata["scored"] = as_scored(result)
+        return figures
+
     def collect(self) -> None:
         """From now on, keep each result until `summary` asks for it."""
         self._results = {} if self._results is None else self._results
@@ -212,6 +225,56 @@ def rows_of(evaluator: object) -> RowEvaluator:
         raise InputError(expected, describe(evaluator), where="evaluator")
     rows.collect()
     return rows
+
+
+def as_scored(result: Result) -> dict[str, Any]:
+    """What `rescored` and `summed_up` read: verdicts without their texts, how they are scored, and
+    whether the response is its reference."""
+    scored: Any = result.score
+    choices = {name: getattr(scored, name) for name in ("definition", "empty", "undetermined")}
+    return {**choices, "verdicts": scored.verdicts.to_matrices(), "echoes": result.echoes}
+
+
+def rescored(name: str, kept: Mapping[str, Any]) -> Result:
+    """The result that `as_scored` kept, under this name."""
+    verdicts = Verdicts.from_matrices(**kept["verdicts"])
+    settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
+    return Result(name, settings.score(verdicts))
+
+
+def summed_up(results: Iterable[Result], kept: Iterable[Mapping[str, Any]]) -> Summary:
+    """The figures of results that `rescored` made of what `as_scored` kept.
+
+    Without their texts they do not know whether a response is its reference.
+    """
+    echoes = sum(each["echoes"] for each in kept)
+    return replace(summarize(results), echoes=echoes)
+
+
+def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> Summary:
+    """The figures of a host's run, from the metadata that the host stored.
+
+    A row without a score under the definition counts as failed.
+
+    Args:
+        rows: of each row the metadata of its scores.
+        definition: of the scores in question.
+
+    Raises:
+        InputError: an unknown definition.
+    """
+    name = check_definition(definition).name
+    results: list[Result] = []
+    known: list[Mapping[str, Any]] = []
+    for number, row in enumerate(rows):
+        result = Result(str(number), error="it has no score")
+        for metadata in row:
+            kept = as_object(metadata).get("scored")
+            if kept is not None and kept["definition"] == name:
+                result = rescored(str(number), kept)
+                known.append(kept)
+        results.append(result)
+    return summed_up(results, known)
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:

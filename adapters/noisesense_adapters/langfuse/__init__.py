@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from noisesense.errors import NoiseSenseError, describe
-from noisesense_adapters.evaluate.inputs import paths, plain
+from noisesense_adapters.evaluate.inputs import plain
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -25,9 +26,9 @@ Evaluator = Callable[..., Awaitable[list[Evaluation]]]
 RunEvaluator = Callable[..., list[Evaluation]]
 
 _USUAL = {
-    "response": (*paths("output", "answer response output"), "output"),
+    "response": (*paths("output", ANSWERS), "output"),
     "reference": (*paths("expected_output", "answer reference response"), "expected_output"),
-    "contexts": paths("output metadata", "contexts context documents"),
+    "contexts": paths("output output.output output.answer metadata", CONTEXTS),
     "user_input": (*paths("input", "question input query"), "input"),
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),

@@ -12,7 +12,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense.errors import describe
-from noisesense_adapters.evaluate.inputs import paths
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.factory import structured_llm
 
@@ -21,14 +21,17 @@ __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
 Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
 SummaryEvaluator = Callable[..., list[dict[str, Any]]]
 
-_CONTEXTS = "contexts context documents"
 _USUAL = {
-    "response": (*paths("outputs", "answer output response"), "outputs"),
+    "response": (*paths("outputs", ANSWERS), "outputs"),
     "reference": (
         *paths("reference_outputs", "answer output reference response"),
         "reference_outputs",
     ),
-    "contexts": (*paths("outputs", _CONTEXTS), "context", *paths("inputs", _CONTEXTS)),
+    "contexts": (
+        *paths("outputs outputs.output outputs.answer", CONTEXTS),
+        "context",
+        *paths("inputs", CONTEXTS),
+    ),
     "user_input": (*paths("inputs", "question input query"), "inputs"),
     "chunk_labels": ("reference_outputs.chunk_labels",),
     "verdicts": ("reference_outputs.verdicts",),

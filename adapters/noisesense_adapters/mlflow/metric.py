@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -19,16 +18,21 @@ from noisesense import (
     StructuredLLM,
     Summary,
     Undetermined,
-    Verdicts,
-    summarize,
 )
-from noisesense import score as scored
 from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
+from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.inputs import chunks_of, paths
-from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
+from noisesense_adapters.evaluate.rows import (
+    Arguments,
+    Figure,
+    Modes,
+    RowEvaluator,
+    rescored,
+    summed_up,
+)
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.models.bridge import Bridge, Reply
@@ -76,10 +80,13 @@ def bridge(model: object) -> StructuredLLM:
 
 
 _USUAL = {
-    "response": (*paths("outputs", "response answer output"), "outputs"),
+    "response": (*paths("outputs", ANSWERS), "outputs"),
     # MLflow's other expectations are facts and guidelines: no part of the reference.
     "reference": ("expectations.expected_response",),
-    "contexts": ("retrieved", *paths("outputs inputs", "contexts retrieved_contexts documents")),
+    "contexts": (
+        "retrieved",
+        *paths("outputs outputs.output outputs.answer inputs", CONTEXTS),
+    ),
     "user_input": (*paths("inputs", "question query input"), "inputs"),
     "chunk_labels": ("expectations.chunk_labels",),
     "verdicts": ("expectations.verdicts",),
@@ -121,7 +128,7 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
 
 
 with needs_extra("mlflow"):
-    from mlflow import search_traces
+    from mlflow import get_run, search_traces
     from mlflow.entities import AssessmentSource, Feedback, Trace
     from mlflow.genai.judges.utils import get_default_model
     from mlflow.genai.scorers import Scorer
@@ -203,9 +210,7 @@ class NoiseSensitivity(Scorer):
         places = ([] if name is None else [f"trace {name}"]) + [f"inputs {describe(inputs)}"]
         # MLflow runs a row again, and pays for it again, whose error has these digits anywhere.
         place = next((each for each in places if "429" not in each), "row")
-        result = run_blocking(self._rows.evaluate(row, place))
-        figures = self._rows.figures(result)
-        figures[0].metadata["scored"] = _as_scored(result)
+        figures = run_blocking(self._rows.kept_figures(row, place))
         return [self._feedback(figure) for figure in figures]
 
     def _feedback(self, figure: Figure) -> Feedback:
@@ -225,19 +230,12 @@ class NoiseSensitivity(Scorer):
         )
 
 
-def _as_scored(result: Result) -> dict[str, Any]:
-    """What `run_summary` scores again: the verdicts without their texts."""
-    score: Any = result.score
-    choices = {name: getattr(score, name) for name in ("definition", "empty", "undetermined")}
-    return {**choices, "verdicts": score.verdicts.to_matrices(), "echoes": result.echoes}
-
-
 def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
     """The means of a run's rows as ranges, with intervals.
 
     MLflow's own mean is over the rows that have a number: the easy ones, where a judge left
     verdicts open. Here every row counts: an undetermined one by its bounds, and failed and
-    undefined ones are counted apart.
+    undefined ones are counted apart. Rows of which MLflow kept no trace count as failed.
 
     Args:
         run_id: ``mlflow.genai.evaluate(…).run_id``.
@@ -247,22 +245,25 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
         InputError: the run has no feedback of that scorer.
     """
     results: list[Result] = []
-    echoes = 0
+    kept: list[dict[str, Any]] = []
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         for assessment in trace.info.assessments or ():
             metadata: Mapping[str, str] = assessment.metadata or {}
             if assessment.name == name and assessment.error is not None:
                 results.append(Result(trace.info.trace_id, error=assessment.error.error_message))
             elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-                known = json.loads(metadata[_SCORED])
-                echoes += known.pop("echoes")
-                results.append(_result(trace.info.trace_id, known))
+                scored = json.loads(metadata[_SCORED])
+                kept.append(scored)
+                results.append(rescored(trace.info.trace_id, scored))
     if not results:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
-    # Without their texts the results do not know.
-    return replace(summarize(results), echoes=echoes)
+    for number in range(len(results), _rows_given(run_id)):
+        results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
+    return summed_up(results, kept)
 
 
-def _result(trace: str, given: dict[str, Any]) -> Result:
-    verdicts = Verdicts.from_matrices(**given.pop("verdicts"))
-    return Result(trace, scored(verdicts, **given))
+def _rows_given(run_id: str) -> int:
+    """The number of rows that the run was given, as MLflow noted it."""
+    inputs: Any = get_run(run_id).inputs
+    profiles = [json.loads(each.dataset.profile or "{}") for each in inputs.dataset_inputs]
+    return sum(int(profile.get("num_rows", 0)) for profile in profiles)

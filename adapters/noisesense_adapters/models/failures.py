@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 from noisesense.errors import JudgeError, NoiseSenseError, PromptTooLongError, ReplyError
 from noisesense_adapters.evaluate.inputs import as_object
 from noisesense_adapters.models import replies
+from noisesense_adapters.models.running import is_about_loops
 
 T = TypeVar("T")
 
@@ -176,13 +177,22 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     for link in links:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
             return link
+    if any(map(_is_bad_header, links)):
+        hint = "does the API key end in a line end, as from a file? Remove it"
+        return JudgeError(f"{model} cannot be asked: a header is not valid. Hint: {hint}")
+    if is_about_loops(error):
+        hint = "give each loop a client of its own, or a blocking client"
+        problem = "its client was opened in another event loop, which holds its connections"
+        return JudgeError(f"{model} cannot be asked: {problem}. Hint: {hint}")
     if status is not None or _cause(error) is _TOO_LONG:
         return _refusal(error, model)
     names = [type(link).__name__ for link in links]
-    if any("Timeout" in name for name in names):
+    is_connecting = any("Connect" in name for name in names)
+    is_late = any("Timeout" in name for name in names)
+    if is_late and "ConnectTimeout" not in names:
         hint = "allow more time (timeout), or make fewer calls at once"
         return JudgeError(f"{model} gave no reply in time ({names[0]}). Hint: {hint}")
-    if any("Connect" in name for name in names):
+    if is_connecting:
         hint = "is it running, and is its address right?"
         return JudgeError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
     # Without its text, where it was raised helps most to find the cause.
@@ -193,6 +203,12 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     remedy = _REMEDY.search(_texts(error))
     hint = f". Hint: its message, which is withheld, names {remedy[0]!r}" if remedy else ""
     return JudgeError(f"{model} could not be called: {names[0]}{''.join(places[-1:])}{hint}")
+
+
+def _is_bad_header(error: BaseException) -> bool:
+    """As clients in Python refuse a key that no header can hold."""
+    kinds = ("LocalProtocolError", "UnicodeEncodeError")
+    return type(error).__name__ in kinds or "header value" in str(error).lower()
 
 
 def _refusal(error: BaseException, model: str) -> JudgeError:

@@ -5,6 +5,7 @@ And addresses: what may be shown of one, and whether it is near.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,8 +39,12 @@ class _Names:
         return any(part in name for part in self._parts)
 
 
-_SECRET = _Names(part="key token secret passw credential auth header cookie certificate")
-_SECRET_TEXT = re.compile(r"(?i)\b(sk|pk|rk|gsk|xai|hf|ghp|api)[-_]\w{8}|\bbearer\s")
+_SECRET = _Names(
+    "sig code", part="key token secret passw credential auth header cookie certificate signature"
+)
+# Long and of letters and digits mixed, as no word or version is: a key or a signature.
+_RANDOM = re.compile(r"(?=\w{0,19}[0-9])(?=\w{0,19}[A-Za-z])\w{20,}")
+_SECRET_TEXT = re.compile(r"(?i)\b(sk|pk|rk|gsk|xai|hf|ghp|api)[-_][-\w]{8}|\bbearer\s")
 
 # How a request is made, cached, traced or billed does not change an answer.
 _IRRELEVANT = _Names(
@@ -72,9 +77,19 @@ def identity(**parts: object) -> str:
 
 
 def endpoint(url: object) -> str:
-    """Host and path of an address, without credentials and query."""
+    """Host and path of an address, without credentials and query, and without a key in the path.
+
+    A short digest stands for what may be one.
+    """
     parts = urlsplit(str(url))
-    return parts.netloc.rpartition("@")[2] + parts.path.rstrip("/")
+    path = "/".join(map(_shown, parts.path.rstrip("/").split("/")))
+    return parts.netloc.rpartition("@")[2] + path
+
+
+def _shown(text: str) -> str:
+    if not _RANDOM.search(text) and not _SECRET_TEXT.search(text):
+        return text
+    return f"~{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def check_address(address: str, where: str) -> None:
@@ -131,7 +146,7 @@ def described(value: object, depth: int = 0) -> Any:
 def _text(value: str) -> str | None:
     if _SECRET_TEXT.search(value):
         return None
-    return endpoint(value) if re.match(r"\w+://", value) else value
+    return endpoint(value) if re.match(r"\w+://", value) else _shown(value)
 
 
 def _items(value: Iterable[object], depth: int) -> list[Any]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -20,7 +20,7 @@ from noisesense_adapters.models.failures import RequestRefusedError, call_model
 from noisesense_adapters.models.identity import check_address, endpoint, identity, patience
 from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import in_thread
-from noisesense_adapters.openai.client import MOST_BYTES, TOO_LARGE, ChatClient
+from noisesense_adapters.openai.client import CONNECT_SECONDS, MOST_BYTES, TOO_LARGE, ChatClient
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -74,24 +74,21 @@ class OpenAILLM(Bridge):
         max_retries: int | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> None:
-        if not isinstance(model, str) or not model.strip():
-            got = "an empty text" if isinstance(model, str) else type(model).__name__
-            raise InputError("a model's name", got, where="model")
-        if base_url is not None:
-            check_address(str(base_url), "base_url")
+        _check(model, base_url)
         if client is not None and (base_url, api_key, timeout, max_retries) != (None,) * 4:
             hint = "client.with_options(timeout=…, max_retries=…) changes a client's own"
             raise InputError("a client alone", "its settings too", where="client", hint=hint)
+        params = dict(params or {})
         address = base_url or (str(client.base_url) if client is not None else "")
         usual = os.environ.get("OPENAI_BASE_URL") or ""
         self.name = f"{model} at {endpoint(address)}" if address else model
         self.identity = identity(
             model=model,
             endpoint=endpoint(address or usual or "https://api.openai.com/v1"),
-            params=dict(params or {}),
+            params=params,
             query=getattr(client, "default_query", None),  # Azure's version of its interface
         )
-        self._request = {"model": model, **(params or {})}
+        self._request: dict[str, Any] = {"model": model, **params}
         self._send = _sender(
             client,
             base_url=base_url,
@@ -122,30 +119,69 @@ class OpenAILLM(Bridge):
     async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge.reply`. A word comes with its probability, where the endpoint tells it."""
         refused = set(self._refused)
+        most = _WORD if schema is None else getattr(schema, "max_tokens", None)
         while True:
-            forms = _FORMS if schema is not None else ("logprobs",)
-            most = _WORD if schema is None else getattr(schema, "max_tokens", None)
-            form = next((each for each in forms if each not in refused), "")
-            body = self.request(prompt, schema, form)
-            limit = next((each for each in _LIMITS if each not in refused), "")
-            if most is None or not body.keys().isdisjoint(_LIMITS):
-                limit = ""
-            elif limit:
-                body[limit] = most + (_THOUGHTS if self._thinks else 0)
-            options = [each for each in (form, limit) if each]
+            offer = self._offer(schema, most, refused)
+            body = self.request(prompt, schema, offer.form)
+            if most is not None and offer.limit:
+                body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
+            asking = self._ask(body)
             try:
-                asking = self._ask(body)
-                reply = await call_model(asking, self.name, has_other_form=bool(options))
+                reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
             except RequestRefusedError as error:
-                named = [option for option in options if error.names(option)]
-                refused.update(named or (_LIMITS if options == [limit] else options[:1]))
+                refused |= offer.refused(error)
                 continue
             self._refused |= refused
             self._thinks = self._thinks or reply.is_thinking
             return reply
 
+    def _offer(
+        self, schema: type[BaseModel] | None, most: int | None, refused: set[str]
+    ) -> _Offer:
+        """The strictest that was not refused. A limit that the user set stands."""
+        forms = _FORMS if schema is not None else ("logprobs",)
+        limits: Sequence[str] = _LIMITS
+        if most is None or not self._request.keys().isdisjoint(_LIMITS):
+            limits = ()
+        return _Offer(_first(forms, refused), _first(limits, refused))
+
     async def _ask(self, body: dict[str, Any]) -> Reply:
         return completion_reply(await self._send(**body))
+
+
+class _Offer(NamedTuple):
+    """What a request asks of an endpoint that it may refuse.
+
+    Attributes:
+        form: of the reply; empty if it is spelled out in words.
+        limit: the option that limits the reply's tokens; empty if there is none.
+    """
+
+    form: str
+    limit: str
+
+    @property
+    def options(self) -> list[str]:
+        return [each for each in self if each]
+
+    def refused(self, error: RequestRefusedError) -> set[str]:
+        """What to leave out: what the error names, or else the form, or else any limit."""
+        named = {option for option in self.options if error.names(option)}
+        if named:
+            return named
+        return {self.form} if self.form else set(_LIMITS)
+
+
+def _first(options: Sequence[str], refused: set[str]) -> str:
+    return next((option for option in options if option not in refused), "")
+
+
+def _check(model: object, base_url: object) -> None:
+    if not isinstance(model, str) or not model.strip():
+        got = "an empty text" if isinstance(model, str) else type(model).__name__
+        raise InputError("a model's name", got, where="model")
+    if base_url is not None:
+        check_address(str(base_url), "base_url")
 
 
 def _sender(
@@ -187,13 +223,17 @@ def _sender(
 
 def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOpenAI:
     with needs_extra("openai"):
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError
-    # The client's own, once collected, would close itself in whichever loop runs by then.
-    http = DefaultAsyncHttpxClient(event_hooks={"response": [_read]})
+        from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError, Timeout
+    # The client's own, once collected, would close itself in whichever loop runs by then. And it
+    # would follow a redirect to another host, with the prompt and with keys in other headers.
+    http = DefaultAsyncHttpxClient(event_hooks={"response": [_read]}, follow_redirects=False)
     if client is not None:
         return client.copy(http_client=http)
+    most = settings["timeout"]
+    timeout = Timeout(most, connect=min(most, CONNECT_SECONDS))
+    options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
-        return AsyncOpenAI(**settings, http_client=http)
+        return AsyncOpenAI(**options, http_client=http)
     except OpenAIError:
         pass
     raise JudgeError(

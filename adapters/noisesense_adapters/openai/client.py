@@ -9,7 +9,7 @@ import json
 import os
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from noisesense.errors import JudgeError
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _OPENAI = "https://api.openai.com/v1"
 _FIRST_DELAY, _LONGEST_DELAY, _LONGEST_ASKED_FOR = 0.5, 8.0, 120.0  # seconds
+CONNECT_SECONDS = 10.0
+"""An address that drops packets says nothing for as long as one waits."""
 MOST_BYTES = 8_000_000
 """Of a reply's body, four for each character that is read of it."""
 TOO_LARGE = f"the endpoint's reply is larger than {MOST_BYTES:,} bytes"
@@ -136,7 +138,22 @@ def _new_opener() -> OpenerDirector:
     """Through the environment's proxies, and to where it is told only."""
     # Loaded only where something is asked.
     import ssl
-    from urllib.request import HTTPRedirectHandler, HTTPSHandler, build_opener
+    from http.client import HTTPConnection, HTTPSConnection
+    from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, build_opener
+
+    def connection(host: str, **options: Any) -> HTTPConnection:
+        made: Any = HTTPSConnection if "context" in options else HTTPConnection
+        opened: Any = made(host, **options)
+        opened._create_connection = _connect
+        return cast("HTTPConnection", opened)
+
+    class Plain(HTTPHandler):
+        def http_open(self, req: Any) -> Any:
+            return self.do_open(connection, req)
+
+    class Secure(HTTPSHandler):
+        def https_open(self, req: Any) -> Any:
+            return self.do_open(connection, req, context=context)
 
     class NoRedirect(HTTPRedirectHandler):
         def redirect_request(self, *_: Any, **__: Any) -> None:
@@ -149,4 +166,16 @@ def _new_opener() -> OpenerDirector:
             import certifi
 
             context.load_verify_locations(certifi.where())
-    return build_opener(NoRedirect, HTTPSHandler(context=context))
+    return build_opener(NoRedirect, Plain, Secure)
+
+
+def _connect(address: tuple[str, int], timeout: float, *source: Any) -> Any:
+    """A connection that may then take longer for a reply than it took to be made."""
+    import socket
+
+    try:
+        opened = socket.create_connection(address, min(timeout, CONNECT_SECONDS), *source)
+    except TimeoutError:
+        raise ConnectionError("no connection in time") from None
+    opened.settimeout(timeout)
+    return opened

@@ -41,6 +41,10 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     a variable, ``output`` or ``metadata``. A text that is such a ``{{path}}`` is filled in
     everywhere in config and ``vars``; with a filter, a block or words around it it is an error.
 
+    What the config names wins. Where chunks stand in ``vars`` and come from the provider as well,
+    two that differ are an error; ``metadata.contextsFrom`` says where they were taken from, and
+    ``metadata.sample`` holds the texts that were judged.
+
     ``verdicts`` are data, or the path of a recording, in which the sample is found by its texts;
     relative to the working directory or to the file that Promptfoo runs. An output does not grade
     itself: its verdicts count only where the config names them. Without verdicts a model is asked.
@@ -82,7 +86,9 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         scored = evaluated.score
         if settings.passes_empty and not scored.claims:
             scored = settings.scoring._replace(empty="zero").score(scored.verdicts)
-        result = as_result(scored, settings.mode, settings.max_noise, evaluated.asked)
+        result = as_result(
+            scored, settings.mode, settings.max_noise, evaluated.asked, record=row.record
+        )
     except NoiseSenseError as error:
         result = as_failure(error)
     if result["metadata"]["status"] != "scored":

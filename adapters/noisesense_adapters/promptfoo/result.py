@@ -22,7 +22,12 @@ _NO_THIRD_OUTCOME = (
 
 
 def as_result(
-    score: Score, mode: Mode, max_noise: float, judgement: Judgement | None
+    score: Score,
+    mode: Mode,
+    max_noise: float,
+    judgement: Judgement | None,
+    *,
+    record: dict[str, Any],
 ) -> dict[str, Any]:
     """What the assertion returns. An undefined or undetermined value has no named score.
 
@@ -47,11 +52,14 @@ def as_result(
         "bounds": {each: score.bounds(each) for each in MODES},
         "partition": score.partition._asdict(),
         "chunkRelevance": score.chunk_relevance,
+        **record,
     }
+    place = record.get("contextsFrom")
+    source = f" Chunks: {place}." if place else ""
     result: dict[str, Any] = {
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
-        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}",
+        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}{source}",
         "namedScores": named,
         "metadata": metadata,
     }

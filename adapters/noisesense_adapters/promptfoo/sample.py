@@ -6,12 +6,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe, located
-from noisesense_adapters.evaluate.inputs import as_list, as_object, chunks_of
+from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.inputs import as_list, as_object, opened, parsed
+from noisesense_adapters.evaluate.places import CONTEXTS
+from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import LightVerdicts, VerdictsForm
@@ -27,18 +31,26 @@ NAMES = {
 """What is looked for under which names, the first of them Promptfoo's."""
 
 _ONE_TEXT = "context"  # the one name of chunks under which a test may hold one text
-_RESPONSE = ("response", "answer", "output")
+_GIVEN = tuple(dict.fromkeys((*NAMES[_CHUNKS], *CONTEXTS.split())))
+"""What providers call the chunks."""
 _AUTHORED = ("config", "vars")  # where Promptfoo may have left templates unfilled
 _TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
 _MOST_NESTED = 8
-_SPLIT = "Promptfoo makes a test of each text in a list: write `- text: …`, or one 'context'"
+_RAW = re.compile(r"\{%-?\s*raw\s*-?%\}(.*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL)
+_FILE = "file://"
+_SPLIT = (
+    "one text for all chunks is a 'context'; in a CSV column write a JSON list; in YAML"
+    " `- text: …` for each, since Promptfoo makes a test of each text in a plain list"
+)
+_NOT_LOADED = (
+    "Promptfoo loads files in variables at the top only: write `contextChunks: file://…` itself"
+    " there, or put the text here"
+)
 _UNFILLED = (
     "a text that is {{path}} and nothing else is filled here: put the finished text into a"
-    " variable, or leave it to the provider's metadata"
+    " variable, or leave it to the provider's metadata; braces that are text stand between"
+    " {% raw %} and {% endraw %}"
 )
-# As CSV columns hold them.
-_LABELS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_NO_LABEL = ("", "null", "none")
 
 
 class Inputs:
@@ -60,35 +72,55 @@ class Inputs:
             "the provider's output": provider.get("providerTransformedOutput"),
             "the provider's untransformed output": provider.get("output"),
         }
-        self._outputs = {place: as_object(_parsed(value)) for place, value in given.items()}
+        self._outputs = {place: as_object(opened(value)) for place, value in given.items()}
         self._roots = {"output": [*self._outputs.values()], "metadata": [metadata]}
 
     @property
     def response(self) -> str:
         """The answer. Raises `InputError` if the output neither is nor holds a text."""
-        fields = self._outputs["output"]
-        texts = (*(fields.get(name) for name in _RESPONSE), self._output)
-        text = next((each for each in texts if isinstance(each, str)), None)
-        if text is None:
-            hint = "options.transform can make a text of the provider's output"
+        hint = "options.transform can make a text of the provider's output"
+        try:
+            text = answer_of(self._output)
+        except InputError as error:
+            hint = error.hint or hint
+            raise InputError(error.expected, error.got, where="output", hint=hint) from None
+        if not isinstance(text, str):
             raise InputError("a text", type(self._output).__name__, where="output", hint=hint)
         return text
 
     @property
     def contexts(self) -> tuple[str, list[Any] | None]:
-        """The chunks' place, and the chunks as a sample takes them; None if nobody gave any."""
-        where, value = self.first(_CHUNKS) or ("", None)
+        """The chunks' place, and the chunks as a sample takes them; None if nobody gave any.
+
+        Raises:
+            InputError: chunks that cannot be read, or that differ in two places.
+        """
+        first, *others = self._found(_CHUNKS) or [("", None)]
+        where, value = first
         if value is None:
             return where, None
+        chunks = self._chunks(where, value)
+        if where.startswith("config."):  # the author's choice
+            return where, chunks
+        for place, other in others:
+            retrieved = self._chunks(place, other)
+            if len(chunks) == 1 and _within(retrieved, chunks):
+                # One text for the prompt, made of what was retrieved.
+                where, chunks = place, retrieved
+            elif _texts(retrieved) != _texts(chunks):
+                expected = f"the same chunks in {place} as in {where}"
+                hint = "say which: config, contextChunks: '{{metadata.…}}' or '{{context}}'"
+                raise InputError(expected, "others", where=where, hint=hint)
+        return where, chunks
+
+    def _chunks(self, where: str, value: Any) -> list[Any]:
         with located(where):
             place, _, name = where.partition(".")
             if isinstance(value, str) and place in _AUTHORED and name != _ONE_TEXT:
                 raise InputError("a list of chunks", "one text", hint=_SPLIT)
             if isinstance(value, str):
-                return where, [self._one_chunk(value)]
-            if not isinstance(value, list):
-                raise InputError("a list of chunks, or a text", describe(value))
-            return where, chunks_of([_labeled(item) for item in as_list(cast("object", value))])
+                return [self._one_chunk(value)]
+            return chunks_of(value)
 
     def _one_chunk(self, text: str) -> Any:
         """A text is one chunk, with the noise appended, as in Promptfoo's unmerged assertion.
@@ -96,9 +128,11 @@ class Inputs:
         That chunk was relevant there, and is so here under its definition; under the others the
         reference decides, as it does everywhere else.
         """
-        noise = self._places["config"].get("noiseContext")
+        where = "config.noiseContext"
+        noise = self._filled(self._places["config"].get("noiseContext"), where)
+        _check_loaded(noise, where)
         if noise is not None and not isinstance(noise, str):
-            raise InputError("a text", describe(noise), where="config.noiseContext")
+            raise InputError("a text", describe(noise), where=where)
         text = f"{text}\n\n{noise}" if noise else text
         assumed = self._places["config"].get("definition") == "promptfoo"
         return {"text": text, "relevant": True} if assumed else text
@@ -130,6 +164,15 @@ class Inputs:
             return LightVerdicts(())  # a sample would have to say something
         return verdicts
 
+    @property
+    def record(self) -> dict[str, Any]:
+        """Where the chunks stood, and the texts if they are whole, for the result's metadata."""
+        where, chunks = self.contexts
+        record: dict[str, Any] = {} if chunks is None else {"contextsFrom": where}
+        with suppress(InputError):  # verdicts alone need no texts
+            record["sample"] = {field: value for field, (_, value) in self.fields.items()}
+        return record
+
     def _needed(self, field: str, what: str) -> tuple[str, Any]:
         first = self.first(field)
         if first is None:
@@ -143,17 +186,30 @@ class Inputs:
 
     def first(self, field: str) -> tuple[str, Any] | None:
         """The place and the value of what is looked for under the field's `NAMES`."""
-        is_chunks = field == _CHUNKS
-        is_text = field in ("user_input", "reference")
-        for place, values in (self._places | (self._outputs if is_chunks else {})).items():
-            for name in NAMES[field]:
-                where, value = f"{place}.{name}", values.get(name)
-                value = value if is_text else _parsed(value)
-                if place in _AUTHORED and (is_chunks or isinstance(value, str)):
-                    value = self._filled(value, where)
-                    value = value if is_text else _parsed(value)
-                if value is not None:
-                    return where, value
+        return next(iter(self._found(field)), None)
+
+    def _found(self, field: str) -> list[tuple[str, Any]]:
+        """The first place and value in config, in vars and from the provider."""
+        found = [self._in(place, field) for place in self._places]
+        if field == _CHUNKS:  # an output may be transformed: the first is what was judged
+            outputs = [self._in(place, field) for place in self._outputs]
+            found += [each for each in outputs if each is not None][:1]
+        return [each for each in found if each is not None]
+
+    def _in(self, place: str, field: str) -> tuple[str, Any] | None:
+        values = self._places.get(place) or self._outputs.get(place) or {}
+        names = NAMES[field]
+        if field == _CHUNKS and place not in _AUTHORED:
+            names = _GIVEN
+        for name in names:
+            where = f"{place}.{name}"
+            value = values.get(name)
+            if place in _AUTHORED and (field == _CHUNKS or isinstance(value, str)):
+                value = self._filled(value if field in _READERS else _parsed(value), where)
+                if field != "verdicts":
+                    _check_loaded(value, where)
+            if value is not None:
+                return where, _READERS.get(field, _parsed)(value)
         return None
 
     def _filled(self, value: Any, where: str, depth: int = 0) -> Any:
@@ -172,9 +228,10 @@ class Inputs:
             return value
         if lone := _TEMPLATE.fullmatch(value.strip()):
             return self._value_at(lone[1], where, depth)
-        if "{{" in value or "{%" in value:
+        outside = _RAW.sub("", value)
+        if "{{" in outside or "{%" in outside:
             raise InputError("no templates", describe(value), where=where, hint=_UNFILLED)
-        return value
+        return _RAW.sub(r"\1", value)
 
     def _value_at(self, path: str, where: str, depth: int) -> Any:
         """A variable with its own templates filled, or what the provider gave, as it is."""
@@ -196,13 +253,38 @@ def _only(names: Iterable[str]) -> str:
 
 
 def _parsed(value: Any) -> Any:
-    """Variables from a CSV file are texts: a list or an object in them is read as JSON."""
-    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+    """Variables from a CSV file are texts: a list or an object in them is read."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "array(")):
         try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+            return parsed(value)
+        except InputError:
             return value
-    return value
+    return opened(value)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "reference": reference_of,
+    "user_input": question_of,
+}
+
+
+def _check_loaded(value: Any, where: str) -> None:
+    """Raise `InputError` for the name of a file in place of its text, at any depth."""
+    if isinstance(value, str) and value.lstrip().startswith(_FILE):
+        raise InputError("a text", describe(value), where=where, hint=_NOT_LOADED)
+    for item in as_list(value) or as_object(value).values():
+        _check_loaded(item, where)
+
+
+def _texts(chunks: list[Any]) -> list[Any]:
+    return [as_object(chunk).get("text", chunk) for chunk in chunks]
+
+
+def _within(chunks: list[Any], one: list[Any]) -> bool:
+    """Do all these chunks stand in the text of the one?"""
+    (whole,) = _texts(one)
+    texts = _texts(chunks)
+    return len(texts) > 1 and all(isinstance(text, str) and text in whole for text in texts)
 
 
 def _at(value: Any, path: str) -> Any:
@@ -211,16 +293,6 @@ def _at(value: Any, path: str) -> Any:
         items = {str(j): item for j, item in enumerate(as_list(value))}
         value = (items or as_object(value)).get(name)
     return value
-
-
-def _labeled(item: Any) -> Any:
-    """A chunk whose label is read as CSV columns hold it."""
-    fields = as_object(item)
-    label = fields.get("relevant")
-    if isinstance(label, (str, int)):
-        word = str(label).strip().lower()
-        return {**fields, "relevant": None if word in _NO_LABEL else _LABELS.get(word, label)}
-    return item
 
 
 def _validated(fields: dict[str, tuple[str, Any]]) -> Sample:
@@ -292,7 +364,7 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
 def _located(text: str, where: str) -> Path:
     """Relative to the working directory, or to a folder from the one of the file that Promptfoo
     runs upwards: the config is in one of them, wherever ``-c`` found it."""
-    name, here, script = text.removeprefix("file://"), Path.cwd(), Path(sys.path[0]).absolute()
+    name, here, script = text.removeprefix(_FILE), Path.cwd(), Path(sys.path[0]).absolute()
     above = (each for each in script.parents if each.is_relative_to(here))
     folders = list(dict.fromkeys((here, script, *above)))
     for folder in folders:

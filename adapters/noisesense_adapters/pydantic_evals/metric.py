@@ -16,7 +16,8 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.evaluate.inputs import Column, as_object, paths
+from noisesense_adapters.evaluate.inputs import Column, as_object
+from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
@@ -81,7 +82,7 @@ class PydanticAILLM(Bridge):
 
 _ATTRIBUTE = "noise_sensitivity"
 _USUAL = {
-    "response": (*paths("output", "answer response output"), "output"),
+    "response": (*paths("output", ANSWERS), "output"),
     "reference": (
         *paths("expected_output", "answer response"),
         "expected_output",
@@ -89,7 +90,7 @@ _USUAL = {
     ),
     "contexts": (
         *paths("attributes", "retrieved_contexts contexts"),
-        *paths("output metadata", "contexts retrieved_contexts documents"),
+        *paths("output output.output output.answer metadata", CONTEXTS),
     ),
     "user_input": (*paths("inputs", "question query"), "inputs"),
     "chunk_labels": ("metadata.chunk_labels",),
@@ -98,7 +99,18 @@ _USUAL = {
 _TELLING = ("judge", "model", "contexts", "reference", "response", "empty", "undetermined")
 _SAME = ("judge", "mode", "definition", "empty", "undetermined", "store", "contexts", "reference",
          "response", "user_input")  # fmt: skip
+_OBJECTS = ("model", "judge", "contexts", "reference", "response", "user_input")
 _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
+
+
+def _named(value: Any) -> str:
+    """What a report calls a model, a judge or a function: never by its address."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Model):
+        return f"{value.system}:{value.model_name}"
+    name = getattr(value, "name", None) or getattr(value, "__qualname__", None)
+    return str(name or type(value).__name__)
 
 
 @dataclass(repr=False)
@@ -107,7 +119,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 
     It gives the scores ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from
     one judging. A score that is undefined or undetermined is left out, so that no average takes
-    it for a number, and a label ``noise_sensitivity_<mode>_status`` says which, with the reason.
+    it for a number. A label ``noise_sensitivity_<mode>_status`` says of every case what it is,
+    with the reason; in the averages row it shows the share of cases that have a number.
     The claims and chunks behind a number are in the case's ``attributes["noise_sensitivity"]``.
 
     Args:
@@ -171,9 +184,9 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in rows.figures(result):
             name = rows.name(mode)
-            if value is None:
-                results[f"{name}_status"] = EvaluationReason(metadata["status"], reason)
-            else:
+            # Of every case: the averages row then shows which share of them its mean is over.
+            results[f"{name}_status"] = EvaluationReason(metadata["status"], reason)
+            if value is not None:
                 results[name] = EvaluationReason(value, reason)
             if self.max_noise is not None and result.score is not None:
                 outcome = result.score.gate(mode, self.max_noise)
@@ -185,8 +198,14 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         """Tells its results from those of another evaluator over the same cases."""
         given = {name: getattr(self, name) for name in _TELLING}
         usual = (None, "undefined", "none")
-        told = [f"{name} {value}" for name, value in given.items() if value not in usual]
+        told = [f"{name} {_named(it)}" for name, it in given.items() if it not in usual]
         return ", ".join([f"definition {self.definition}", *told])
+
+    def build_serialization_arguments(self) -> dict[str, Any]:
+        """The arguments, as files and reports hold them: of objects their names."""
+        arguments = super().build_serialization_arguments()
+        named = {name: _named(arguments[name]) for name in _OBJECTS if name in arguments}
+        return {**arguments, **named}
 
     def get_evaluator_version(self) -> str | None:
         """The definition and the version of the prompts."""

@@ -102,11 +102,7 @@ class RagasLLM(Bridge):
     def __init__(self, llm: Any) -> None:
         self.name, self.identity = _name_of(llm), identity(model=llm)
         self._cache: Any = getattr(llm, "cache", None)
-        self._llm = llm
-        if self._cache is not None:
-            self._llm = copy.copy(llm)
-            for method in _CACHING:
-                vars(self._llm).pop(method, None)
+        self._llm = llm if self._cache is None else _without_cache(llm)
         if isinstance(llm, LangchainLLMWrapper):
             self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01
@@ -132,6 +128,14 @@ class RagasLLM(Bridge):
         else:
             result = await call()
         return _first(self._llm, result)
+
+
+def _without_cache(llm: Any) -> Any:
+    """A copy whose methods are those of its class again."""
+    plain: Any = copy.copy(llm)
+    for method in _CACHING:
+        plain.__dict__.pop(method, None)
+    return plain
 
 
 class LlamaIndexLLM(RagasLLM):

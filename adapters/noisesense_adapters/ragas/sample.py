@@ -13,7 +13,10 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe, located
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.evaluate.inputs import Given, chunks_of, read_verdicts
+from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.evaluator import Given
+from noisesense_adapters.evaluate.inputs import read_verdicts
+from noisesense_adapters.evaluate.texts import answer_of
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 _LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"
@@ -50,6 +53,8 @@ def read_row(row: Mapping[str, Any]) -> Given:
     with located("retrieved_contexts"):
         chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
     texts = {name: row.get(name) for name in FIELDS}
+    with located("response"):
+        texts["response"] = answer_of(row.get("response"))
     sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
     if _VERDICTS not in entries:
         return Given(sample)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import StrictStr
 
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, encodable, located
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.definitions import Truth
@@ -148,8 +148,12 @@ def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> l
     texts = sorted({chunk.text for chunk in innocent})
     if len(texts) < len(case.sources):
         return None
-    others = Random(f"{seed} {case.id}").sample(texts, len(case.sources))
+    others = Random(_seed(case, seed)).sample(texts, len(case.sources))
     return case.chunks_without({*others})
+
+
+def _seed(case: Case, seed: int) -> str:
+    return encodable(f"{seed} {case.id}")
 
 
 def _relevant_chunks(case: Case) -> list[Chunk]:
@@ -165,7 +169,7 @@ def _with_distractors(case: Case, count: int, cases: Iterable[Case], seed: int) 
     if len(pool) < count:
         expected = f"{count} chunks of other samples (or fewer variants), without the reference"
         raise InputError(expected, str(len(pool)), where=f"{case.id}, plus-{count}")
-    random = Random(f"{seed} {case.id}")  # plus-4 holds the distractors of plus-2
+    random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
     random.shuffle(pool)
     chunks = [*case.sample.retrieved_contexts]
     for chunk in pool[:count]:

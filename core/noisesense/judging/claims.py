@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from noisesense.judging.sentences import sentences
+from noisesense.judging.tables import cells, rows_with_heads
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
 _AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›。，、；：！？「」『』（）《》｡"
@@ -185,21 +186,25 @@ class ClaimSource:
         return [self._on_its_own(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """The sentences of the text of which the claims say too little: see `_says_enough`."""
+        """The sentences of the text of which the claims say too little: see `_says_enough`.
+
+        A row of a table of which the claims leave out a cell comes with the heads of its columns.
+        """
         if _is_bare(self.text):
             return []
         spoken: set[str] = set()
         for claim in claims:
             spoken |= content(claim)
         lines = sentences(_TABLE_HEAD.sub("", self.text))
-        counts = Counter(word for line in lines for word in content(line))
-        repeated = {word for word, count in counts.items() if count > 1}
-        elsewhere = repeated | self._question_content
+        elsewhere = _repeated_words(lines) | self._question_content
+        rows = rows_with_heads(self.text)
         missed: list[str] = []
         for line in lines:
-            is_claim = not _is_no_statement(line) and not self._says_nothing(line)
-            if is_claim and not _says_enough(spoken, line, elsewhere):
-                missed.append(line)
+            if not self._is_statement(line):
+                continue
+            has_cells = line not in rows or _has_cells(spoken, line)
+            if not has_cells or not _says_enough(spoken, line, elsewhere):
+                missed.append(rows.get(line, line))
         return missed
 
     def _problem(self, claim: str) -> str:
@@ -227,7 +232,10 @@ class ClaimSource:
     def _is_skipped(self, claim: str) -> bool:
         if by_words(claim) == self._text_words and not self._says_nothing(claim):
             return False
-        return not by_words(claim) or _is_no_statement(claim) or self._says_nothing(claim)
+        return not by_words(claim) or not self._is_statement(claim)
+
+    def _is_statement(self, line: str) -> bool:
+        return not _is_no_statement(line) and not self._says_nothing(line)
 
     def _repeats_question(self, claim: str, claims: Sequence[str]) -> bool:
         """Has it the question's words alone, where another claim says more, or "not" besides?"""
@@ -273,6 +281,14 @@ def claims_nothing(statement: str) -> bool:
     return _phrases().is_no_answer(statement)
 
 
+def _repeated_words(lines: Iterable[str]) -> set[str]:
+    """The words of more than one line."""
+    counts = Counter[str]()
+    for line in lines:
+        counts.update(content(line))
+    return {word for word, count in counts.items() if count > 1}
+
+
 _ENOUGH = 0.6
 """Claims must have more than this share of a sentence's words. Half of a sentence may be left out
 where they share a subject; with more, what is said in other words would count as left out."""
@@ -293,6 +309,12 @@ def _says_enough(spoken: set[str], sentence: str, elsewhere: set[str]) -> bool:
     if not _details(sentence) <= spoken:
         return False
     return not words or len(words & spoken) > _ENOUGH * len(words)
+
+
+def _has_cells(spoken: set[str], row: str) -> bool:
+    """Do the claims have a word of each cell?"""
+    by_cell = [content(cell) for cell in cells(row)]
+    return not any(words and words.isdisjoint(spoken) for words in by_cell)
 
 
 def _is_no_statement(line: str) -> bool:

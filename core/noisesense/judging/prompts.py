@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
@@ -246,7 +246,7 @@ class Answers(_Form, extra="allow"):
         return {int(number): word == "yes" for number, word in answers.items()}
 
 
-@lru_cache(maxsize=256)
+@cache  # one class for each count, or pickle would not take it
 def answers_form(count: int) -> type[Answers]:
     """The form of the answers to statements 1 to ``count``."""
     name = f"Answers{count}"
@@ -265,6 +265,14 @@ def answers_form(count: int) -> type[Answers]:
 
     Numbered.__name__ = Numbered.__qualname__ = name
     return Numbered
+
+
+def __getattr__(name: str) -> type[Answers]:
+    """A form by its name, ``Answers3``: so pickle finds the class of a reply that a host keeps."""
+    count = name.removeprefix("Answers")
+    if name.startswith("Answers") and _NUMBER.fullmatch(count):
+        return answers_form(int(count))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # The best place to split is the last one of these kinds in the second half of a part.

@@ -1,15 +1,17 @@
 """Results: the outcome of each sample of a run, stored as JSON lines.
 
 A line holds the verdicts and the figures derived from them. Reading scores the verdicts again, so
-that a corrected verdict or another definition takes effect without a judge. A recording is read
-as well; its samples are named by their content.
+that another definition takes effect without a judge, and compares them with the line's figures:
+where the two differ, the line is damaged. A line without figures is read as it is, such as one
+whose verdicts were corrected, and a recording; its samples are named by their content.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from msgspec import Struct
 from pydantic import Field, StrictInt, StrictStr
@@ -42,7 +44,7 @@ class Choices(TypedDict, total=False):
 
 
 class ResultLine(Line):
-    """One line of a results file. The figures are for other programs; reading derives them."""
+    """One line of a results file. Reading derives the figures and checks those of the line."""
 
     id: StrictStr | None = None
     cluster: StrictStr | None = None
@@ -91,7 +93,10 @@ class ResultLine(Line):
         scored = None
         if self.verdicts is not None:
             beside = self.verdicts.beside(self.sample) if self.sample else self.verdicts
-            scored = self.scored(beside, **choices)
+            scored = self.scored(beside)
+            self._check_figures(figures_of(scored))
+            if any(choices.values()):
+                scored = self.scored(beside, **choices)
         return Result(
             id=self.name,
             score=scored,
@@ -103,6 +108,44 @@ class ResultLine(Line):
             judge=self.judge,
             judge_test=self.judge_test,
         )
+
+    def _check_figures(self, derived: dict[str, Any]) -> None:
+        """Raise `InputError` if the line says other figures than follow from its verdicts."""
+        for name in derived.keys() & self.model_fields_set:
+            said = getattr(self, name)
+            if said is None and self.status is None:
+                continue  # a table that holds other lines as well has all columns
+            if not _agree(derived[name], said):
+                expected = f"{describe(derived[name])}, which follows from the verdicts"
+                hint = "the line is damaged; if you changed its verdicts, remove its figures"
+                raise InputError(expected, describe(said), where=name, hint=hint)
+
+
+def figures_of(score: Score) -> dict[str, Any]:
+    """What a line says of a score, beside its verdicts."""
+    return {
+        **{mode: score.value(mode) for mode in MODES},
+        "status": {mode: score.status(mode) for mode in MODES},
+        "bounds": {mode: score.bounds(mode) for mode in MODES},
+        "partition": as_data(score.partition),
+    }
+
+
+def _agree(derived: Any, said: Any) -> bool:
+    """Are they equal? Other programs round numbers."""
+    if isinstance(derived, dict) and isinstance(said, dict):
+        parts = cast("dict[str, Any]", derived)
+        other = cast("dict[str, Any]", said)
+        return parts.keys() == other.keys() and all(
+            _agree(parts[key], other[key]) for key in parts
+        )
+    if isinstance(derived, tuple) and isinstance(said, tuple):
+        low, high = cast("tuple[float, float]", derived)
+        low_said, high_said = cast("tuple[float, float]", said)
+        return _agree(low, low_said) and _agree(high, high_said)
+    if isinstance(derived, float) and isinstance(said, float):
+        return math.isclose(derived, said, abs_tol=1e-6)
+    return bool(derived == said)
 
 
 class Result(Struct, frozen=True):
@@ -165,10 +208,7 @@ class Result(Struct, frozen=True):
         line["empty"] = score.empty
         if score.undetermined != "none":
             line["undetermined"] = score.undetermined
-        line |= {mode: score.value(mode) for mode in MODES}
-        line["status"] = {mode: score.status(mode) for mode in MODES}
-        line["bounds"] = {mode: score.bounds(mode) for mode in MODES}
-        line["partition"] = as_data(score.partition)
+        line |= figures_of(score)
         return line | recording_fields(self.sample, as_model(score.verdicts))
 
     def to_json(self) -> str:

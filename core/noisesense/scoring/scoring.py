@@ -210,9 +210,12 @@ class Score(Struct, frozen=True, dict=True):
     @property
     def echoes(self) -> bool:
         """Has the reference the same claims, in the same words?"""
-        said = {claim.text for claim in self.verdicts.response_claims}
-        wanted = {claim.text for claim in self.verdicts.reference_claims}
-        return said == wanted and bool(said - {""})
+        response = self.verdicts.response_claims
+        reference = self.verdicts.reference_claims
+        if not response or len(response) != len(reference):
+            return False
+        said = {claim.text for claim in response}
+        return said == {claim.text for claim in reference} and said != {""}
 
     @property
     def from_chunks(self) -> Counts:

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from noisesense.scoring.definitions import MODES, Category, DefinitionName, Mode, modes_of
-from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
+from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
+from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
-from noisesense.stats.interval import (
-    Interval,
-    Resampling,
-    covering,
-    effective_units,
-    ends_of,
-    few_units_interval,
-    mean_range,
-)
-from noisesense.stats.paired import MIN_PAIRS, decides_nothing, difference_interval, least_seen
+from noisesense.stats.changes import SampleChange, largest_first, sample_change
+from noisesense.stats.figures import Figure, FigureComparison, Values, value_of
+from noisesense.stats.interval import Resampling
+from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.pairing import (
     MIN_PAIRED,
     Paired,
     PairedBy,
     pair,
     question_of,
-    same_claims,
     same_texts,
 )
-from noisesense.stats.resampling import Units, total
 from noisesense.stats.summarize import (
     FEW_UNITS,
     PARTLY_CLUSTERED,
@@ -37,97 +29,6 @@ from noisesense.stats.summarize import (
     counted,
     echo_of,
 )
-
-Decision = Literal["better", "worse", "same", "undecided"]
-
-Figure = Literal["relevant", "irrelevant", "any", "correct"]
-"""The share of claims that each mode counts, the share that are incorrect and come from a chunk,
-relevant or not, and how many claims are correct."""
-
-
-@dataclass(frozen=True)
-class FigureComparison(Record):
-    """One figure, over the pairs in which both responses have something to measure.
-
-    Attributes:
-        figure: ``"relevant"`` or ``"irrelevant"``: the mode's value; ``"any"``: the share of
-            claims that are incorrect and come from a chunk, relevant or not; ``"correct"``: how
-            many claims of a response are correct, 0 where it claims nothing; undefined where
-            nothing was retrieved and so no claims were asked for. Of the first three
-            lower is better, of ``"correct"`` higher.
-        pairs: how many there are.
-        effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
-        undetermined: pairs in which the judge left open one version's value or both.
-        undefined: scored pairs in which one version or both have nothing to measure.
-        mean_a: the mean of A over the pairs.
-        mean_b: the mean of B over the pairs.
-        difference: the mean of ``b − a``. Whichever way the open verdicts fall, it lies in this
-            range.
-        interval: of the difference; where that is a range, it covers all of it.
-        margin: the difference that does not matter, in the figure's own unit.
-        decision: ``"worse"`` or ``"better"``: B, if the interval lies beyond the margin;
-            ``"same"``: the interval lies within the margin, and so does one in which a rare pair
-            may differ by 1; ``"undecided"``: the pairs do not say, as fewer than 6 never do, or
-            the open verdicts decide.
-        left_open: whether B is worse depends on the open verdicts.
-        seen: if B were worse by this much, 80 of 100 such comparisons would say so; None where
-            the pairs decide nothing or do not scatter.
-    """
-
-    figure: Figure
-    pairs: int
-    effective: float
-    undetermined: int
-    undefined: int
-    mean_a: Range | None
-    mean_b: Range | None
-    difference: Range | None
-    interval: Interval | None
-    margin: float
-    decision: Decision
-    left_open: bool
-    seen: float | None
-
-    @property
-    def too_few(self) -> bool:
-        """Are there too few pairs (or clusters of them) to decide anything?"""
-        if self.interval is None:
-            return True
-        return decides_nothing(self.effective, (1 - self.interval.confidence) / 2)
-
-
-class ClaimChange(NamedTuple):
-    """A claim whose kind is another in B; None: the claim is not in that version's response."""
-
-    text: str
-    before: Category | None
-    after: Category | None
-
-
-@dataclass(frozen=True)
-class SampleChange(Record):
-    """A sample that is another in B: a value that changed for certain, or claims that did.
-
-    Attributes:
-        id: A's name for it.
-        a: A's value in each mode; None where it is undefined.
-        b: B's.
-        claims: those that changed (or whose verdicts went missing), those in both versions first.
-    """
-
-    id: str
-    a: dict[Mode, Range | None]
-    b: dict[Mode, Range | None]
-    claims: tuple[ClaimChange, ...]
-
-    def apart(self, mode: Mode) -> float:
-        """How far the values are apart whichever way the open verdicts fall; 0 if one is None."""
-        a, b = self.a[mode], self.b[mode]
-        return b.minus(a).absolute.low if a and b else 0.0
-
-    def changed(self, mode: Mode) -> bool:
-        """Did the value change, whichever way the open verdicts fall?"""
-        return self.apart(mode) > 0 or (self.a[mode] is None) != (self.b[mode] is None)
 
 
 @dataclass(frozen=True)
@@ -255,28 +156,22 @@ def compare(
     scored: list[_Pair] = []
     failed: list[str] = []
     for x, y in paired.pairs:
-        if x.score and y.score:
-            scored.append(_Pair(x, y, x.score, y.score))
-        else:
+        if x.score is None or y.score is None:
             failed.append(x.id)
-    definition = scored[0].a.definition if scored else None
+        else:
+            scored.append(_Pair(x, y, x.score, y.score))
+    changes = largest_first(sample_change(each.x.id, each.a, each.b) for each in scored)
     clusters = _clusters(scored, paired.by)
-    units = range(len(scored)) if clusters is None else clusters
-    figures: dict[Figure, FigureComparison] = {}
-    if definition is not None:
-        chosen: tuple[Figure, ...] = (*modes_of(definition), "any", "correct")
-        for figure in chosen:
-            figures[figure] = _figure(figure, scored, units, resampling, margin)
-    changes = _changes(scored)
+    figures = _figures(scored, clusters, resampling, margin)
     return Comparison(
-        definition=definition,
+        definition=scored[0].a.definition if scored else None,
         paired_by=paired.by,
         pairs=len(paired.pairs),
         only_a=paired.only_a,
         only_b=paired.only_b,
         failed=tuple(failed),
-        undefined_in_a=tuple(p.x.id for p in scored if _lacks(p.a, p.b)),
-        undefined_in_b=tuple(p.x.id for p in scored if _lacks(p.b, p.a)),
+        undefined_in_a=_undefined([(each.x.id, each.a, each.b) for each in scored]),
+        undefined_in_b=_undefined([(each.x.id, each.b, each.a) for each in scored]),
         relevant=figures.get("relevant"),
         irrelevant=figures.get("irrelevant"),
         any=figures.get("any"),
@@ -289,8 +184,7 @@ def compare(
             *_of_clusters(scored, clusters),
             *_of_units(paired, figures.values(), clusters),
             *_judged_otherwise(scored, changes),
-            *_echoes("A", [each.x for each in scored]),
-            *_echoes("B", [each.y for each in scored]),
+            *_echoes(scored),
         ),
     )
 
@@ -307,149 +201,42 @@ def _clusters(pairs: Sequence[_Pair], by: PairedBy) -> Sequence[Hashable] | None
     return None
 
 
-def _lacks(score: Score, other: Score) -> bool:
-    """Has it nothing to measure in a mode in which the other has something?"""
-    return not {*other.measures} <= {*score.measures}
+def _undefined(pairs: Iterable[tuple[str, Score, Score]]) -> tuple[str, ...]:
+    """The samples with nothing to measure in a mode in which the other version has something."""
+    names: list[str] = []
+    for name, score, other in pairs:
+        if not {*other.measures} <= {*score.measures}:
+            names.append(name)
+    return tuple(names)
 
 
-def value_of(figure: Figure, score: Score) -> Range | None:
-    """A sample's value; None where there is nothing to measure."""
-    if figure == "correct":
-        if score.verdicts.chunks == () and not score.verdicts.response_claims:
-            return None  # nothing was retrieved, and the judge not asked for claims
-        told = [claim.correct for claim in score.verdicts.response_claims]
-        sure = told.count(True)
-        return Range(float(sure), float(sure + told.count(None)))
-    if figure == "any":
-        return score.from_chunks.bounds if "relevant" in score.measures else None
-    return score.bounds(figure)
-
-
-def _figure(
-    figure: Figure,
+def _figures(
     pairs: Sequence[_Pair],
-    units: Sequence[Hashable],
+    clusters: Sequence[Hashable] | None,
     resampling: Resampling,
     margin: float,
-) -> FigureComparison:
-    before: list[Range] = []
-    after: list[Range] = []
-    worsening: list[tuple[Hashable, Range]] = []
-    undetermined = 0
+) -> dict[Figure, FigureComparison]:
+    if not pairs:
+        return {}
+    units = range(len(pairs)) if clusters is None else clusters
+    chosen: tuple[Figure, ...] = (*modes_of(pairs[0].a.definition), "any", "correct")
+    figures: dict[Figure, FigureComparison] = {}
+    for figure in chosen:
+        values = _values(figure, pairs, units)
+        figures[figure] = values.compared(figure, len(pairs), resampling, margin)
+    return figures
+
+
+def _values(figure: Figure, pairs: Sequence[_Pair], units: Sequence[Hashable]) -> Values:
+    values = Values([], [], [])
     for each, unit in zip(pairs, units, strict=True):
         a = value_of(figure, each.a)
         b = value_of(figure, each.b)
-        if a is None or b is None:
-            continue
-        before.append(a)
-        after.append(b)
-        worsening.append((unit, a.minus(b) if figure == "correct" else b.minus(a)))
-        undetermined += a.value is None or b.value is None
-    mean_a = mean_range(before)
-    limit = 1.0
-    if figure == "correct" and mean_a is not None:
-        limit = max(1.0, *(value.high for value in (*before, *after)))
-        margin *= mean_a.high
-    test = _Test(ends_of(worsening), resampling, margin, limit)
-    interval = test.interval
-    difference = mean_range([change for _, change in worsening])
-    if figure == "correct" and difference is not None:
-        difference = Range(0.0 - difference.high, 0.0 - difference.low)
-        interval = interval and interval._replace(low=-interval.high, high=-interval.low)
-    return FigureComparison(
-        figure=figure,
-        pairs=len(worsening),
-        effective=test.effective,
-        undetermined=undetermined,
-        undefined=len(pairs) - len(worsening),
-        mean_a=mean_a,
-        mean_b=mean_range(after),
-        difference=difference,
-        interval=interval,
-        margin=margin,
-        decision=test.decision,
-        left_open=test.left_open,
-        seen=test.seen,
-    )
-
-
-class _Test:
-    """Is B worse, of the lowest and the highest differences that open verdicts allow?
-
-    Each end of an interval grows with every difference. So what the lowest say of the low end and
-    the highest of the high end holds whichever way the verdicts fall.
-    """
-
-    def __init__(
-        self, ends: Sequence[Units], resampling: Resampling, margin: float, limit: float
-    ) -> None:
-        self._ends = ends
-        self._resampling = resampling
-        self._margin = margin
-        self._limit = limit
-        self._lowest, self._highest = (difference_interval(end, resampling, limit) for end in ends)
-        self.interval = covering(self._lowest, self._highest)
-        self.effective = effective_units(ends[0]) if ends[0] else 0.0
-
-    @property
-    def decision(self) -> Decision:
-        interval = self.interval
-        margin = self._margin
-        if interval is None or decides_nothing(self.effective, self._resampling.tail):
-            return "undecided"
-        if interval.low > margin:
-            return "worse"
-        if interval.high < -margin:
-            return "better"
-        if interval.low < -margin or interval.high > margin:
-            return "undecided"
-        limits = (-self._limit, self._limit)
-        wide = [few_units_interval(end, self._resampling, limits) for end in self._ends]
-        is_within = all(-margin <= each.low and each.high <= margin for each in wide)
-        return "same" if is_within else "undecided"
-
-    @property
-    def left_open(self) -> bool:
-        if self._lowest is None or self._highest is None:
-            return False
-        if decides_nothing(self.effective, self._resampling.tail):
-            return False
-        return self._lowest.low <= self._margin < self._highest.low
-
-    @property
-    def seen(self) -> float | None:
-        if decides_nothing(self.effective, self._resampling.tail):
-            return None
-        found = [least_seen(end, self._resampling) for end in self._ends]
-        scatter = max(found)
-        if not scatter:
-            return None
-        low, high = (total(end) for end in self._ends)
-        return self._margin + scatter + (high[0] - low[0]) / low[1]
-
-
-def _changes(scored: Sequence[_Pair]) -> tuple[SampleChange, ...]:
-    changes: list[SampleChange] = []
-    for x, _, one, other in scored:
-        before, after = one.claims, other.claims
-        found = same_claims([c.text for c in before], [c.text for c in after])
-        taken = {*found.values()}
-        both = [
-            ClaimChange(before[i].text, before[i].category, after[j].category)
-            for i, j in found.items()
-        ]
-        gone = [ClaimChange(c.text, c.category, None) for c in before if c.index not in found]
-        new = [ClaimChange(c.text, None, c.category) for c in after if c.index not in taken]
-        claims = tuple(each for each in (*both, *gone, *new) if each.before != each.after)
-        change = SampleChange(x.id, _bounds(one), _bounds(other), claims)
-        if claims or any(change.changed(mode) for mode in MODES):
-            changes.append(change)
-    changes.sort(key=lambda c: (-max(map(c.apart, MODES)), -len(c.claims), c.id))
-    return tuple(changes)
-
-
-def _bounds(score: Score) -> dict[Mode, Range | None]:
-    return {mode: score.bounds(mode) for mode in MODES}
+        if a is not None and b is not None:
+            values.before.append(a)
+            values.after.append(b)
+            values.units.append(unit)
+    return values
 
 
 def _of_clusters(pairs: Sequence[_Pair], clusters: Sequence[Hashable] | None) -> Iterator[str]:
@@ -485,10 +272,12 @@ def _of_units(
             yield f"{each.figure}: {units}; only large differences can be decided."
 
 
-def _echoes(run: str, results: Sequence[Result]) -> Iterator[str]:
-    echoes = sum(each.echoes for each in results)
-    if are_echoes(echoes, len(results)):
-        yield f"{run}: {echo_of(echoes, len(results))}"
+def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:
+    echoes = {"A": sum(each.x.echoes for each in scored)}
+    echoes["B"] = sum(each.y.echoes for each in scored)
+    for run, count in echoes.items():
+        if are_echoes(count, len(scored)):
+            yield f"{run}: {echo_of(count, len(scored))}"
 
 
 def _judged_otherwise(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from noisesense.errors import InputError, check_whole, describe
 from noisesense.scoring.definitions import modes_of
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.results import Result, check_scored_alike, result_in
-from noisesense.stats.compare import Figure, value_of
+from noisesense.stats.figures import Figure, value_of
 from noisesense.stats.interval import Resampling, effective_units, ends_of
 from noisesense.stats.paired import POWER, decides_nothing, errors_seen, mean_error
 from noisesense.stats.pairing import MIN_PAIRED, pair
@@ -93,20 +93,19 @@ def power(
             raise InputError("a number between 0 and 1", describe(number), where=name)
     check_whole(answers, 1, "answers")
     first = [result_in(result) for result in results]
-    second = None if other is None else [result_in(result) for result in other]
-    check_scored_alike((*first, *(second or ())), "results")
-    definition = next((each.score.definition for each in first if each.score), None)
-    if definition is None:
+    paired = other is not None
+    second = first if other is None else [result_in(result) for result in other]
+    check_scored_alike((*first, *second), "results")
+    definitions = [each.score.definition for each in first if each.score]
+    if not definitions:
         raise InputError("scored results", "none", where="results")
-    pairs = [(each, each) for each in first]
-    if second is not None:
+    pairs = list(zip(first, first, strict=True))
+    if paired:
         pairs = pair(first, second, min_paired=MIN_PAIRED).pairs
     plan = _Plan(Resampling(confidence), change, often, answers)
-    chosen: tuple[Figure, ...] = (*modes_of(definition), "any")
-    figures: list[FigurePower] = []
-    for figure in chosen:
-        figures.append(_figure(figure, pairs, plan, paired=second is not None))
-    return Power(change, often, answers, second is not None, tuple(figures))
+    chosen: tuple[Figure, ...] = (*modes_of(definitions[0]), "any")
+    figures = [_figure(figure, pairs, plan, paired=paired) for figure in chosen]
+    return Power(change, often, answers, paired, tuple(figures))
 
 
 @dataclass(frozen=True)
@@ -120,17 +119,7 @@ class _Plan:
 def _figure(
     figure: Figure, pairs: Sequence[tuple[Result, Result]], plan: _Plan, *, paired: bool
 ) -> FigurePower:
-    clustered = all(x.cluster is not None for x, _ in pairs)
-    values: list[tuple[Hashable, Range]] = []
-    for number, (x, y) in enumerate(pairs):
-        if x.score is None or y.score is None:
-            continue
-        before = value_of(figure, x.score)
-        after = value_of(figure, y.score)
-        if before is None or after is None:
-            continue
-        value = after.minus(before) if paired else before
-        values.append((x.cluster if clustered else number, value))
+    values = _values(figure, pairs, paired=paired)
     ends = ends_of(values)
     units = sum(ends[0].values())
     if units < 2:
@@ -148,6 +137,21 @@ def _figure(
     if not decides_nothing(size, plan.resampling.tail):
         seen = errors_seen(size, plan.resampling.tail, plan.often) * error
     return FigurePower(figure, samples, scatter, _pairs(error, size, samples, plan), seen)
+
+
+def _values(
+    figure: Figure, pairs: Sequence[tuple[Result, Result]], *, paired: bool
+) -> list[tuple[Hashable, Range]]:
+    """Each pair's difference, or its first value, with its cluster if all pairs have one."""
+    clustered = all(x.cluster is not None for x, _ in pairs)
+    values: list[tuple[Hashable, Range]] = []
+    for number, (x, y) in enumerate(pairs):
+        before = None if x.score is None else value_of(figure, x.score)
+        after = None if y.score is None else value_of(figure, y.score)
+        if before is not None and after is not None:
+            unit = x.cluster if clustered else number
+            values.append((unit, after.minus(before) if paired else before))
+    return values
 
 
 def _pairs(error: float, size: float, samples: int, plan: _Plan) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from noisesense.errors import InputError, check_whole
 from noisesense.scoring.definitions import DefinitionName, Mode, Truth, modes_of
@@ -95,17 +96,11 @@ def sensitivity_band(
     check_scores_alike(scored, "results")
     judged = [each.verdicts for each in scored]
     chosen = definition or scored[0].definition
-    random = Random(seed)
-
-    def flip(cell: Truth) -> Truth:
-        if cell is None:
-            return None
-        return cell != (random.random() < (false_no if cell else false_yes))
-
+    errors = _Errors(false_yes, false_no, Random(seed))
     actual = _means(judged, chosen)
     runs: list[dict[Mode, Range | None]] = []
     for _ in range(simulations):
-        runs.append(_means([_flipped(each, flip) for each in judged], chosen))
+        runs.append(_means([_flipped(each, errors) for each in judged], chosen))
     bands = {mode: _band(mode, mean, [run[mode] for run in runs]) for mode, mean in actual.items()}
     return SensitivityBand(
         samples=len(judged),
@@ -113,6 +108,20 @@ def sensitivity_band(
         relevant=bands["relevant"],
         irrelevant=bands.get("irrelevant"),
     )
+
+
+class _Errors(NamedTuple):
+    """How often a cell is turned over."""
+
+    false_yes: float
+    false_no: float
+    random: Random
+
+    def flip(self, cell: Truth) -> Truth:
+        if cell is None:
+            return None
+        rate = self.false_no if cell else self.false_yes
+        return cell != (self.random.random() < rate)
 
 
 def _means(
@@ -136,8 +145,9 @@ def _band(mode: Mode, mean: Range | None, runs: Iterable[Range | None]) -> Band:
     return Band(mode, mean, mean_range(means), band)
 
 
-def _flipped(verdicts: VerdictsForm, flip: Callable[[Truth], Truth]) -> LightVerdicts:
+def _flipped(verdicts: VerdictsForm, errors: _Errors) -> LightVerdicts:
     count = verdicts.chunk_count
+    flip = errors.flip
 
     def entailing(claim: ClaimForm) -> tuple[int, ...]:
         return tuple(j for j in range(count) if flip(cell_of(claim, j)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,11 +23,10 @@ from noisesense.stats.summarize import ModeSummary, Summary, cells_of
 _Outcomes = frozenset[tuple[Outcome, int]]
 """How many claims of a sample have each outcome."""
 
-_Cluster = str | int | None
-"""A cluster's name; of samples with the same texts and no ids a number; None: on its own."""
+_Cluster = str | bytes | None
+"""A cluster's name; of samples without ids the key of the texts they share; None: on its own."""
 
-_KEY = re.compile("[0-9a-f]{64}")
-"""An id that was made from a sample's texts."""
+_KEY_DIGITS = 64
 
 
 class _Sample(NamedTuple):
@@ -91,12 +89,12 @@ class Tally:
     _sums: Counter[str] = field(default_factory=Counter[str], init=False)
     _cost: Fraction | None = field(default=None, init=False)
     _samples: Counter[_Sample] = field(default_factory=Counter[_Sample], init=False)
-    _unnamed: dict[int, _Sample] = field(default_factory=dict[int, _Sample], init=False)
+    _unnamed: dict[bytes, _Sample] = field(default_factory=dict[bytes, _Sample], init=False)
     """By the key of its texts the first sample without an id."""
     _different: dict[_Sample, _Sample] = field(
         default_factory=dict[_Sample, _Sample], init=False, compare=False
     )
-    """Each of those once, so that alike ones take no memory of their own."""
+    """Each that is kept, once: alike ones take no memory of their own."""
 
     def add(self, result: Result | Score) -> None:
         """Count one result.
@@ -129,17 +127,18 @@ class Tally:
             self._sums["repeated_claims"] += repetitions(texts)
         self._sums["echoes"] += result.echoes
         sample = _Sample(result.cluster, outcomes, measures, score.lack)
-        if result.cluster is None and _KEY.fullmatch(result.id):
-            key = int(result.id[-16:], 16)
+        sample = self._different.setdefault(sample, sample)
+        key = None if result.cluster is not None else _key_of_texts(result.id)
+        if key is not None:
             first = self._unnamed.get(key)
             if first is None:
-                self._unnamed[key] = self._different.setdefault(sample, sample)
+                self._unnamed[key] = sample
             else:
                 self._unnamed[key] = self._clustered(first, key)
                 sample = sample._replace(cluster=key)
         self._samples[sample] += 1
 
-    def _clustered(self, sample: _Sample, key: int) -> _Sample:
+    def _clustered(self, sample: _Sample, key: bytes) -> _Sample:
         """Put a counted sample into the cluster of those with the same texts."""
         if sample.cluster is not None:
             return sample
@@ -201,7 +200,7 @@ class Tally:
         samples = self._samples.items()
         scored = self._samples.total()
         in_clusters = sum(n for each, n in samples if isinstance(each.cluster, str))
-        repeated = sum(n for each, n in samples if isinstance(each.cluster, int))
+        repeated = sum(n for each, n in samples if isinstance(each.cluster, bytes))
         by_name = scored == in_clusters
         modes: dict[Mode, ModeSummary] = {}
         for mode in modes_of(self.definition) if self.definition else ():
@@ -283,6 +282,16 @@ class Tally:
             micro_interval=_interval(of_claims, resampling),
             ranges=tuple(sorted(ranges.items())),
         )
+
+
+def _key_of_texts(name: str) -> bytes | None:
+    """The end of an id that was made from a sample's texts; None of another id."""
+    if len(name) != _KEY_DIGITS:
+        return None
+    try:
+        return bytes.fromhex(name[-16:])
+    except ValueError:
+        return None
 
 
 def _added(kind: Any, parts: Sequence[tuple[Sequence[int], int]]) -> Any:

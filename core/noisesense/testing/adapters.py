@@ -41,8 +41,9 @@ _READABLE: tuple[object, ...] = (
     [{"text": "", "content": "The chunk."}],
     [{"text": "The chunk.", "relevant": False}],
     ["The chunk."],
+    {"documents": ["The chunk."]},
 )
-_WRONG: tuple[object, ...] = ({"documents": ["The chunk."]}, "The chunk.", [1, 2], [{"id": "a"}])
+_WRONG: tuple[object, ...] = ({"title": "The chunk."}, "The chunk.", [1, 2], [{"id": "a"}])
 _EMPTY: tuple[object, ...] = ([], [""], [{"text": " "}])
 
 

@@ -1,0 +1,93 @@
+"""Noise sensitivity as a scorer of Inspect. Needs the extra ``inspect-ai``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from typing_extensions import Unpack
+
+from noisesense import DefinitionName, Summary
+from noisesense_adapters.evaluate.places import paths
+from noisesense_adapters.evaluate.rows import Arguments, RowEvaluator, summary_of
+from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.factory import structured_llm
+
+with needs_extra("inspect-ai", "inspect_ai"):
+    from inspect_ai.log import EvalLog
+    from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+    from inspect_ai.solver import TaskState
+
+__all__ = ["noise_sensitivity", "run_summary"]
+
+_USUAL = {
+    "response": ("output",),
+    "reference": ("target",),
+    "contexts": paths("store metadata", "contexts context documents"),
+    "user_input": ("input",),
+    "chunk_labels": ("metadata.chunk_labels",),
+    "verdicts": ("metadata.verdicts",),
+}
+
+
+@scorer(metrics={"noise_sensitivity_*": [mean(), stderr()]})
+def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
+    """A scorer for ``Task(scorer=…)``.
+
+    It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
+    Scores run from 0 to 1; **lower is better**. An undefined or undetermined score is NaN, which
+    Inspect's metrics skip and count as unscored; the explanation says why.
+
+    Args:
+        arguments: see `noisesense_adapters.evaluate.rows.Arguments`. By default the contexts are
+            ``contexts``, ``context`` or ``documents`` of the store, then of the metadata; a
+            function of the row gets a dict of ``input``, ``output``, ``target``, ``metadata`` and
+            ``store``.
+
+    Raises:
+        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+    """
+    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        row = {
+            "input": state.input_text,
+            "output": state.output.completion,
+            "target": target.text,
+            "metadata": state.metadata,
+            "store": dict(state.store.items()),
+        }
+        figures = await rows.kept_figures(row, f"sample {state.sample_id}")
+        values: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
+        for figure in figures:
+            name = rows.name(figure.mode)
+            # Inspect counts None as 0, a perfect score.
+            values[name] = math.nan if figure.value is None else figure.value
+            metadata[name] = figure.metadata
+        reasons = [figure.reason for figure in figures]
+        return Score(value=values, explanation="\n".join(reasons), metadata=metadata)
+
+    return score
+
+
+def run_summary(log: EvalLog, definition: DefinitionName = "ragas") -> Summary:
+    """The means of a log's samples as ranges, with intervals.
+
+    Inspect's own means are over the samples that have a number. Here every sample counts: an
+    undetermined one by its bounds, and failed and undefined ones are counted apart.
+
+    Args:
+        log: what ``eval`` or ``read_eval_log`` returned, with its samples.
+        definition: of the scores in question.
+
+    Raises:
+        InputError: an unknown definition.
+    """
+    rows: list[list[Any]] = []
+    for sample in log.samples or ():
+        metadata: list[Any] = []
+        for score in (sample.scores or {}).values():
+            metadata += (score.metadata or {}).values()
+        rows.append(metadata)
+    return summary_of(rows, definition)

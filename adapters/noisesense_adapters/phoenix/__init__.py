@@ -1,0 +1,99 @@
+"""Noise sensitivity in the evals of Arize Phoenix. Needs the extra ``phoenix``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import Unpack
+
+from noisesense import DefinitionName, Summary
+from noisesense.errors import describe
+from noisesense.judging.calls import run_blocking
+from noisesense.scoring.definitions import MODES
+from noisesense_adapters.evaluate.evaluator import score_name, suffix
+from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
+from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.factory import structured_llm
+
+with needs_extra("phoenix", "phoenix", "arize-phoenix-evals"):
+    from phoenix.evals import Evaluator, Score
+
+__all__ = ["NoiseSensitivity", "run_summary"]
+
+# Not `reference`: in Phoenix's own tables that is the retrieved text.
+_USUAL = {
+    "response": ("output", "answer", "response"),
+    "reference": ("expected_output", "expected", "ground_truth"),
+    "contexts": ("context", "contexts", "documents"),
+    "user_input": ("input", "question", "query"),
+    "chunk_labels": ("chunk_labels",),
+    "verdicts": ("verdicts",),
+}
+
+
+class _AnyRow(BaseModel):
+    """Phoenix asks for a schema; ours takes every column."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class NoiseSensitivity(Evaluator):
+    """An evaluator for ``evaluate_dataframe`` and ``async_evaluate_dataframe``.
+
+    It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
+    Scores run from 0 to 1; **lower is better**, which their direction says. An undefined or
+    undetermined score is None, its label says which, and its explanation why.
+
+    Args:
+        arguments: see `noisesense_adapters.evaluate.rows.Arguments`. A function of the row gets
+            all its columns. No default takes the column ``reference``, which in Phoenix's own
+            tables is the retrieved text.
+
+    Raises:
+        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+    """
+
+    def __init__(self, **arguments: Unpack[Arguments]) -> None:
+        self._rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+        name = "noise_sensitivity" + suffix(self._rows.definition)
+        super().__init__(name=name, kind="llm", direction="minimize", input_schema=_AnyRow)
+
+    def _evaluate(self, eval_input: dict[str, Any]) -> list[Score]:
+        return run_blocking(self._async_evaluate(eval_input))
+
+    async def _async_evaluate(self, eval_input: dict[str, Any]) -> list[Score]:
+        place = f"row with the input {describe(eval_input.get('input'))}"
+        figures = await self._rows.kept_figures(eval_input, place)
+        return [self._score(figure) for figure in figures]
+
+    def _score(self, figure: Figure) -> Score:
+        return Score(
+            name=self._rows.name(figure.mode),
+            score=figure.value,
+            label=figure.metadata["status"],
+            explanation=figure.reason,
+            metadata=figure.metadata,
+            kind=self.kind,
+            direction=self.direction,
+        )
+
+
+def run_summary(dataframe: Any, definition: DefinitionName = "ragas") -> Summary:
+    """The means of an evaluated dataframe as ranges, with intervals.
+
+    A mean over a column passes over what has no score. Here every row counts: an undetermined
+    one by its bounds, and failed and undefined ones are counted apart.
+
+    Args:
+        dataframe: what ``evaluate_dataframe`` returned.
+        definition: of the scores in question.
+
+    Raises:
+        InputError: an unknown definition.
+    """
+    columns = [f"{score_name(mode, definition)}_score" for mode in MODES]
+    scores = dataframe.reindex(columns=columns).to_numpy()
+    rows = [[as_object(score).get("metadata") for score in row] for row in scores]
+    return summary_of(rows, definition)

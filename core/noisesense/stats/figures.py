@@ -1,0 +1,193 @@
+"""One figure of two versions: is B worse, or is that noise?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from noisesense.scoring.outcomes import Range, Record
+from noisesense.scoring.scoring import Score
+from noisesense.stats.interval import (
+    Interval,
+    Resampling,
+    covering,
+    effective_units,
+    ends_of,
+    few_units_interval,
+    mean_range,
+)
+from noisesense.stats.paired import decides_nothing, difference_interval, least_seen
+from noisesense.stats.resampling import Units, total
+
+Decision = Literal["better", "worse", "same", "undecided"]
+
+Figure = Literal["relevant", "irrelevant", "any", "correct"]
+"""The share of claims that each mode counts, the share that are incorrect and come from a chunk,
+relevant or not, and how many claims are correct."""
+
+
+@dataclass(frozen=True)
+class FigureComparison(Record):
+    """One figure, over the pairs in which both responses have something to measure.
+
+    Attributes:
+        figure: ``"relevant"`` or ``"irrelevant"``: the mode's value; ``"any"``: the share of
+            claims that are incorrect and come from a chunk, relevant or not; ``"correct"``: how
+            many claims of a response are correct, 0 where it claims nothing; undefined where
+            nothing was retrieved and so no claims were asked for. Of the first three
+            lower is better, of ``"correct"`` higher.
+        pairs: how many there are.
+        effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
+        undetermined: pairs in which the judge left open one version's value or both.
+        undefined: scored pairs in which one version or both have nothing to measure.
+        mean_a: the mean of A over the pairs.
+        mean_b: the mean of B over the pairs.
+        difference: the mean of ``b − a``. Whichever way the open verdicts fall, it lies in this
+            range.
+        interval: of the difference; where that is a range, it covers all of it.
+        margin: the difference that does not matter, in the figure's own unit.
+        decision: ``"worse"`` or ``"better"``: B, if the interval lies beyond the margin;
+            ``"same"``: the interval lies within the margin, and so does one in which a rare pair
+            may differ by 1; ``"undecided"``: the pairs do not say, as fewer than 6 never do, or
+            the open verdicts decide.
+        left_open: whether B is worse depends on the open verdicts.
+        seen: if B were worse by this much, 80 of 100 such comparisons would say so; None where
+            the pairs decide nothing or do not scatter.
+    """
+
+    figure: Figure
+    pairs: int
+    effective: float
+    undetermined: int
+    undefined: int
+    mean_a: Range | None
+    mean_b: Range | None
+    difference: Range | None
+    interval: Interval | None
+    margin: float
+    decision: Decision
+    left_open: bool
+    seen: float | None
+
+    @property
+    def too_few(self) -> bool:
+        """Are there too few pairs (or clusters of them) to decide anything?"""
+        if self.interval is None:
+            return True
+        return decides_nothing(self.effective, (1 - self.interval.confidence) / 2)
+
+
+def value_of(figure: Figure, score: Score) -> Range | None:
+    """A sample's value; None where there is nothing to measure."""
+    if figure == "correct":
+        if score.verdicts.chunks == () and not score.verdicts.response_claims:
+            return None  # nothing was retrieved, and the judge not asked for claims
+        told = [claim.correct for claim in score.verdicts.response_claims]
+        sure = told.count(True)
+        return Range(float(sure), float(sure + told.count(None)))
+    if figure == "any":
+        return score.from_chunks.bounds if "relevant" in score.measures else None
+    return score.bounds(figure)
+
+
+class Values(NamedTuple):
+    """The values of the pairs in which both versions have something to measure.
+
+    Attributes:
+        before: of A.
+        after: of B.
+        units: what each pair shares with others.
+    """
+
+    before: list[Range]
+    after: list[Range]
+    units: list[Hashable]
+
+    def compared(
+        self, figure: Figure, pairs: int, resampling: Resampling, margin: float
+    ) -> FigureComparison:
+        """The figure over them; ``pairs`` are scored."""
+        mean_a = mean_range(self.before)
+        higher_is_better = figure == "correct"
+        limit = 1.0
+        if higher_is_better and mean_a is not None:
+            limit = max(1.0, *(value.high for value in (*self.before, *self.after)))
+            margin *= mean_a.high
+        both = list(zip(self.before, self.after, strict=True))
+        worsening = [a.minus(b) if higher_is_better else b.minus(a) for a, b in both]
+        units = ends_of(list(zip(self.units, worsening, strict=True)))
+        test = _Test(units, resampling, margin, limit)
+        interval = test.interval
+        if higher_is_better and interval is not None:
+            interval = interval._replace(low=-interval.high, high=-interval.low)
+        return FigureComparison(
+            figure=figure,
+            pairs=len(both),
+            effective=test.effective,
+            undetermined=sum(a.value is None or b.value is None for a, b in both),
+            undefined=pairs - len(both),
+            mean_a=mean_a,
+            mean_b=mean_range(self.after),
+            difference=mean_range([b.minus(a) for a, b in both]),
+            interval=interval,
+            margin=margin,
+            decision=test.decision,
+            left_open=test.left_open,
+            seen=test.seen,
+        )
+
+
+class _Test:
+    """Is B worse, of the lowest and the highest differences that open verdicts allow?
+
+    Each end of an interval grows with every difference. So what the lowest say of the low end and
+    the highest of the high end holds whichever way the verdicts fall.
+    """
+
+    def __init__(
+        self, ends: Sequence[Units], resampling: Resampling, margin: float, limit: float
+    ) -> None:
+        self._ends = ends
+        self._resampling = resampling
+        self._margin = margin
+        self._limit = limit
+        self._lowest, self._highest = (difference_interval(end, resampling, limit) for end in ends)
+        self.interval = covering(self._lowest, self._highest)
+        self.effective = effective_units(ends[0]) if ends[0] else 0.0
+
+    @property
+    def decision(self) -> Decision:
+        interval = self.interval
+        margin = self._margin
+        if interval is None or decides_nothing(self.effective, self._resampling.tail):
+            return "undecided"
+        if interval.low > margin:
+            return "worse"
+        if interval.high < -margin:
+            return "better"
+        if interval.low < -margin or interval.high > margin:
+            return "undecided"
+        limits = (-self._limit, self._limit)
+        wide = [few_units_interval(end, self._resampling, limits) for end in self._ends]
+        is_within = all(-margin <= each.low and each.high <= margin for each in wide)
+        return "same" if is_within else "undecided"
+
+    @property
+    def left_open(self) -> bool:
+        if self._lowest is None or self._highest is None:
+            return False
+        if decides_nothing(self.effective, self._resampling.tail):
+            return False
+        return self._lowest.low <= self._margin < self._highest.low
+
+    @property
+    def seen(self) -> float | None:
+        if decides_nothing(self.effective, self._resampling.tail):
+            return None
+        found = [least_seen(end, self._resampling) for end in self._ends]
+        scatter = max(found)
+        if not scatter:
+            return None
+        low, high = (total(end) for end in self._ends)
+        return self._margin + scatter + (high[0] - low[0]) / low[1]

@@ -1,0 +1,47 @@
+"""Files as people have them: read at the first try, or an error names the option."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from noisesense import InputError
+from noisesense_adapters.datasets.read import read_rows
+from noisesense_adapters.datasets.rows import BadRow
+from support.exports import EXPORTS, TEXTS
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+    monkeypatch.setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("LANGSMITH_API_KEY", "none")
+    export = EXPORTS[name]
+    path = tmp_path / export.name
+    export.write(path)
+    if not export.error:
+        assert texts(path) == TEXTS
+        return
+    with pytest.raises(InputError) as raised:
+        texts(path)
+    assert export.error in str(raised.value)
+    if export.options:
+        assert texts(path, **export.options) == TEXTS
+
+
+def texts(path: Path, **options: object) -> list[tuple[str, str, list[str]]]:
+    found: list[tuple[str, str, list[str]]] = []
+    for row in read_rows(path, **options):  # type: ignore[arg-type]
+        if isinstance(row, BadRow):
+            raise row.error
+        assert row.sample is not None
+        chunks = [chunk.text for chunk in row.sample.retrieved_contexts]
+        found.append((row.sample.response, row.sample.reference, chunks))
+    return found
+
+
+def test_how_many_are_read_at_the_first_try() -> None:
+    read = [name for name, export in EXPORTS.items() if not export.error]
+    assert len(EXPORTS) >= 50
+    assert len(read) >= 45

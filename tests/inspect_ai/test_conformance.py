@@ -1,0 +1,66 @@
+"""The scorer in Inspect's own ``eval``, by the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noisesense import DefinitionName, Judge, Sample
+from noisesense.scoring.definitions import MODES
+from noisesense.testing import HostRun, Shown, ShownRow
+from support.experiments import ExperimentTests, score_name, usage_in
+from support.row_hosts import by_inspect, rows_of_samples
+
+# Older versions leave their logs open.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed file.*[.]eval:ResourceWarning")
+
+
+def shown_row(sample: Any, definition: str) -> ShownRow:
+    if sample.error is not None:
+        return ShownRow(error=sample.error.message)
+    score = sample.scores["noise_sensitivity"]
+    names = {mode: score_name(mode, definition) for mode in MODES}
+    return ShownRow(
+        {
+            mode: Shown(score.value[name], score.explanation)
+            for mode, name in names.items()
+            if name in score.value
+        }
+    )
+
+
+class TestInspect(ExperimentTests):
+    side_by_side = False  # Inspect runs one `eval` at a time in a process
+
+    @pytest.fixture(autouse=True)
+    def _logs(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def run(
+        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
+    ) -> HostRun:
+        from noisesense_adapters.inspect_ai import noise_sensitivity  # not in every process
+
+        scorer = noise_sensitivity(judge=judge, definition=definition)
+        log = by_inspect(rows_of_samples(samples), scorer, self.folder)
+        samples_run = sorted(log.samples, key=lambda sample: sample.id)
+        metrics = {score.name: score.metrics for score in log.results.scores}
+        names = {mode: score_name(mode, definition) for mode in MODES}
+        return HostRun(
+            [shown_row(sample, definition) for sample in samples_run],
+            stored=log.model_dump_json(),
+            averages={
+                mode: metrics[name]["mean"].value
+                for mode, name in names.items()
+                if name in metrics
+            },
+            usage=usage_in(self._metadata(samples_run)),
+            names=[f"sample {sample.id}: " for sample in samples_run],
+        )
+
+    def _metadata(self, samples: Sequence[Any]) -> list[Mapping[str, Any]]:
+        scores = [sample.scores["noise_sensitivity"] for sample in samples if sample.scores]
+        return [each for score in scores for each in score.metadata.values()]

@@ -1,0 +1,73 @@
+"""The evaluator in Phoenix's own ``async_evaluate_dataframe``, by the conformance kit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from noisesense import DefinitionName, Judge, Sample
+from noisesense.scoring.definitions import MODES
+from noisesense.testing import HostRun, Shown, ShownRow
+from support.experiments import ExperimentTests, score_name, usage_in
+from support.row_hosts import by_phoenix, rows_of_samples
+
+# Of its own older modules, when it is imported.
+pytestmark = pytest.mark.filterwarnings("ignore:The phoenix.evals.*deprecated:DeprecationWarning")
+
+
+def shown_row(row: Any, definition: str) -> ShownRow:
+    (details,) = (row[name] for name in row if name.endswith("_execution_details"))
+    if details["status"] != "COMPLETED":
+        return ShownRow(error=str(details["exceptions"]))
+    modes: dict[Any, Shown] = {}
+    for mode in MODES:
+        score = row.get(f"{score_name(mode, definition)}_score")
+        if score is not None:
+            assert score["direction"] == "minimize"
+            modes[mode] = Shown(score.get("score"), score["explanation"])
+    return ShownRow(modes)
+
+
+def averages(dataframe: Any, definition: str) -> dict[Any, float]:
+    """By the dataframe that Phoenix uploads as annotations."""
+    from phoenix.evals.utils import to_annotation_dataframe
+
+    spans = dataframe.assign(span_id=[str(number) for number in range(len(dataframe))])
+    annotations = to_annotation_dataframe(dataframe=spans)
+    if annotations.empty:
+        return {}
+    means = annotations.groupby("annotation_name")["score"].mean()
+    names = {mode: score_name(mode, definition) for mode in MODES}
+    return {mode: float(means[name]) for mode, name in names.items() if name in means}
+
+
+class TestPhoenix(ExperimentTests):
+    def run(
+        self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
+    ) -> HostRun:
+        from noisesense_adapters.phoenix import NoiseSensitivity  # not in every process
+
+        evaluator = NoiseSensitivity(judge=judge, definition=definition)
+        dataframe = by_phoenix(rows_of_samples(samples), evaluator)
+        rows = dataframe.to_dict("records")
+        scores = [row[name] for row in rows for name in row if name.endswith("_score")]
+        return HostRun(
+            [shown_row(row, definition) for row in rows],
+            stored=repr(rows),
+            averages=averages(dataframe, definition),
+            usage=usage_in(score["metadata"] for score in scores if score is not None),
+        )
+
+
+def test_the_column_reference_is_what_phoenix_retrieved() -> None:
+    """Taken for the reference, the retrieved text would support every noisy claim."""
+    from noisesense.errors import InputError
+    from noisesense.testing import TableJudge
+    from noisesense_adapters.phoenix import NoiseSensitivity
+
+    row = {"input": "q", "output": "It is red.", "reference": "It is red.", "context": ["It is."]}
+    evaluator = NoiseSensitivity(judge=TableJudge([]))
+    with pytest.raises(InputError, match="the reference at 'expected_output' or"):
+        evaluator.evaluate(row)

@@ -1,0 +1,158 @@
+"""ragas' caches and retries in several event loops: each ``evaluate()`` makes one of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI, OpenAI
+from ragas.cache import DiskCacheBackend
+from ragas.llms import llm_factory
+from ragas.llms.base import LangchainLLMWrapper, LlamaIndexLLMWrapper
+from ragas.run_config import RunConfig
+
+from noisesense import LLMJudge, score
+from noisesense.errors import ReplyError
+from noisesense.judging.protocol import Judgement
+from noisesense_adapters.models import running
+from noisesense_adapters.ragas.llm import bridge_over
+from support import misbehavior as bad
+from support.faults import CALLS, TRUTH, pairs
+from support.mind import Mind
+from support.server import ScriptedServer
+
+SAMPLE = pairs()[0][0]
+LOOPS = range(3)
+_numbers = itertools.count()  # LangChain shares the clients of equal timeouts
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "_first", None)
+
+
+class LlamaIndexModel:
+    """As LlamaIndex's OpenAI: one client of each kind for good; a text with the raw reply."""
+
+    def __init__(self, server: ScriptedServer) -> None:
+        options = {"base_url": server.base_url, "api_key": "k", "max_retries": 2}
+        self._client, self._async_client = OpenAI(**options), AsyncOpenAI(**options)
+
+    def complete(self, prompt: str, **options: Any) -> Any:
+        return self._said(self._client.chat.completions.create(**self._request(prompt)))
+
+    async def acomplete(self, prompt: str, **options: Any) -> Any:
+        create = self._async_client.chat.completions.create
+        return self._said(await create(**self._request(prompt)))
+
+    def _request(self, prompt: str) -> Any:
+        return {"model": "m", "messages": [{"role": "user", "content": prompt}]}
+
+    def _said(self, raw: Any) -> Any:
+        return SimpleNamespace(text=raw.choices[0].message.content, raw=raw)
+
+
+def model_of(kind: str, server: ScriptedServer, cache: Any = None) -> Any:
+    options: dict[str, Any] = {"base_url": server.base_url, "api_key": "k", "max_retries": 0}
+    if kind == "factory":
+        return llm_factory("m", client=AsyncOpenAI(**options), cache=cache)
+    if kind == "factory, sync":
+        return llm_factory("m", client=OpenAI(**options), cache=cache)
+    config = RunConfig(max_retries=3, max_wait=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        if kind == "LangChain":
+            chat = ChatOpenAI(model="m", timeout=20 + next(_numbers) / 1e6, **options)
+            return LangchainLLMWrapper(chat, config, cache=cache)
+        return LlamaIndexLLMWrapper(LlamaIndexModel(server), config, cache=cache)
+
+
+KINDS = ("factory", "factory, sync", "LangChain", "LlamaIndex")
+each_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Connections of loops that are gone are not closed: the collector says so."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+
+
+def judged(llm: Any) -> Judgement:
+    """By a judge of its own, in an event loop of its own."""
+    return asyncio.run(LLMJudge(bridge_over(llm)()).judge_detailed(SAMPLE))
+
+
+@each_kind
+def test_a_cache_on_disk_asks_once_in_three_loops(kind: str, tmp_path: Path) -> None:
+    with quiet(), ScriptedServer(Mind(pairs())) as server:
+        for loop in LOOPS:
+            llm = model_of(kind, server, DiskCacheBackend(str(tmp_path)))
+            found = judged(llm)
+            assert score(found.verdicts).relevant == TRUTH
+            assert found.usage.calls == (0 if loop else CALLS)
+        assert server.log.calls == CALLS
+        assert {request.body.get("max_tokens") for request in server.log.requests} <= {None, 1024}
+
+
+@each_kind
+def test_a_cache_keeps_no_reply_that_was_cut(kind: str, tmp_path: Path) -> None:
+    """The replies are whole to look at. Each is asked for three times in each of two runs."""
+    cut = bad.always(bad.Misbehavior("cut", finish_reason="length"))
+    with quiet(), ScriptedServer(Mind(pairs()), script=cut) as server:
+        for _ in range(2):
+            before = server.log.calls
+            with pytest.raises(ReplyError):
+                judged(model_of(kind, server, DiskCacheBackend(str(tmp_path))))
+            assert server.log.calls >= before + 3
+
+
+def test_models_of_one_cache_are_told_apart(tmp_path: Path) -> None:
+    cache = DiskCacheBackend(str(tmp_path))
+    with quiet(), ScriptedServer(Mind(pairs())) as server:
+        client = AsyncOpenAI(base_url=server.base_url, api_key="k")
+        for name in ("one", "other"):
+            judged(llm_factory(name, client=client, cache=cache))
+        assert server.log.calls == 2 * CALLS
+
+
+@pytest.mark.parametrize("kind", ["LangChain", "LlamaIndex"])
+def test_ragas_retries_in_every_loop(kind: str) -> None:
+    """A failure of its first request in each loop costs one more; connections cost none."""
+    with quiet(), ScriptedServer(Mind(pairs())) as server:
+        llm = model_of(kind, server)
+        llm.run_config.exception_types = Exception
+        for loop in LOOPS:
+            first = server.log.calls
+            server.script = bad.at({first}, bad.http_error(400))
+            assert score(judged(llm).verdicts).relevant == TRUTH
+            assert server.log.calls == (loop + 1) * (CALLS + 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_ended_early_counts_in_no_loop(kind: str) -> None:
+    """MAX_TOKENS is an end to ragas. Every reply is whole to look at."""
+    for reason in ("length", "MAX_TOKENS", "content_filter"):
+        fault = bad.always(bad.Misbehavior(reason, finish_reason=reason))
+        with quiet(), ScriptedServer(Mind(pairs()), script=fault) as server:
+            llm = model_of(kind, server)
+            for _ in LOOPS:
+                with pytest.raises(ReplyError):
+                    judged(llm)
+
+
+def test_a_rule_of_the_users_says_what_is_finished() -> None:
+    fault = bad.always(bad.Misbehavior("done", finish_reason="done"))
+    with quiet(), ScriptedServer(Mind(pairs()), script=fault) as server:
+        llm = model_of("LangChain", server)
+        llm.is_finished_parser = lambda _: True
+        assert score(judged(llm).verdicts).relevant == TRUTH

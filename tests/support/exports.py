@@ -1,0 +1,445 @@
+"""One small dataset as people have it saved, written by the tools that they save it with."""
+
+from __future__ import annotations
+
+import csv
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from langchain_core.documents import Document
+from langchain_core.load import dumpd
+
+from datasets import Dataset, DatasetDict
+
+HARD = ["Ada's mill,\nbuilt in 1902.", 'The "old" mill; it burned.']  # no bar: DeepEval writes it
+ROWS: list[dict[str, Any]] = [
+    {"question": "Who?", "answer": "Ada did.", "ground_truth": "Ada.", "contexts": HARD},
+    {"question": "When?", "answer": "In 1902.", "ground_truth": "1902", "contexts": HARD[1:]},
+]
+TEXTS = [(row["answer"], row["ground_truth"], row["contexts"]) for row in ROWS]
+"""What has to be read: response, reference and chunks."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """A file or a folder as a tool writes it.
+
+    Attributes:
+        name: of the file.
+        write: writes it.
+        options: what the error at the first try says to give, or nothing.
+        error: a part of that error.
+    """
+
+    name: str
+    write: Callable[[Path], object]
+    options: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+
+
+def _frame(rows: Any = ROWS) -> pd.DataFrame:
+    return pd.DataFrame(rows)
+
+
+def _with(**change: Callable[[Any], Any]) -> list[dict[str, Any]]:
+    """The rows with some cells made of the contexts."""
+    return [
+        {**row, **{name: made(row["contexts"]) for name, made in change.items()}} for row in ROWS
+    ]
+
+
+def _named(question: str, answer: str, reference: str, contexts: str) -> list[dict[str, Any]]:
+    names = (question, answer, reference, contexts)
+    return [dict(zip(names, row.values(), strict=True)) for row in ROWS]
+
+
+def _of(make: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
+    return [make(row) for row in ROWS]
+
+
+def _json(data: Any) -> Callable[[Path], object]:
+    return lambda path: path.write_text(json.dumps(data), encoding="utf-8")
+
+
+def _lines(rows: list[Any]) -> Callable[[Path], object]:
+    return lambda path: path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+def _csv(rows: Any, **options: Any) -> Callable[[Path], object]:
+    return lambda path: _frame(rows).to_csv(path, **{"index": False, **options})
+
+
+def _documents(texts: list[str]) -> list[Document]:
+    return [Document(page_content=text, metadata={"source": "mill.md"}) for text in texts]
+
+
+def _wide(texts: list[str]) -> dict[str, str]:
+    return {f"context_{number}": text for number, text in enumerate(texts, start=1)}
+
+
+def _by_csv_module(path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE_ALL) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, ROWS[0], delimiter=delimiter, quoting=quoting)
+        writer.writeheader()
+        writer.writerows({**row, "contexts": json.dumps(row["contexts"])} for row in ROWS)
+
+
+_DATASET = Dataset.from_list(ROWS)
+_ARRAYS = _with(contexts=lambda texts: np.array(texts, dtype=object))
+_RESPONSES = _of(lambda row: {"answer": row["answer"], "contexts": row["contexts"]})
+_NESTED = [
+    {"input": row["question"], "output": output, "expected_output": row["ground_truth"]}
+    for row, output in zip(ROWS, _RESPONSES, strict=True)
+]
+_AS_TEXT = [{**row, "output": json.dumps(row["output"])} for row in _NESTED]
+_FENCED = [{**row, "output": f"```json\n{json.dumps(row['output'])}\n```"} for row in _NESTED]
+
+_GERMAN = {"response": "antwort", "reference": "richtig", "retrieved_contexts": "stellen"}
+_COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+
+PANDAS = {
+    "pandas, CSV": Export("d.csv", _csv(ROWS)),
+    "pandas, CSV with its index": Export("d.csv", _csv(ROWS, index=True)),
+    "pandas, semicolons": Export("d.csv", _csv(ROWS, sep=";")),
+    "pandas, TSV": Export("d.tsv", _csv(ROWS, sep="\t")),
+    "pandas, UTF-16": Export("d.csv", _csv(ROWS, encoding="utf-16")),
+    "pandas, UTF-16 TSV": Export("d.tsv", _csv(ROWS, encoding="utf-16", sep="\t")),
+    "pandas, UTF-8 for Excel": Export("d.csv", _csv(ROWS, encoding="utf-8-sig")),
+    "pandas, arrays in CSV": Export("d.csv", _csv(_ARRAYS)),
+    "pandas, JSON": Export("d.json", lambda path: _frame().to_json(path)),
+    "pandas, records": Export("d.json", lambda path: _frame().to_json(path, orient="records")),
+    "pandas, split": Export("d.json", lambda path: _frame().to_json(path, orient="split")),
+    "pandas, index": Export("d.json", lambda path: _frame().to_json(path, orient="index")),
+    "pandas, table": Export("d.json", lambda path: _frame().to_json(path, orient="table")),
+    "pandas, lines": Export(
+        "d.jsonl", lambda path: _frame().to_json(path, orient="records", lines=True)
+    ),
+    "pandas, lines called JSON": Export(
+        "d.json", lambda path: _frame().to_json(path, orient="records", lines=True)
+    ),
+    "pandas, Parquet": Export("d.parquet", lambda path: _frame().to_parquet(path)),
+    "pandas, arrays in Parquet": Export(
+        "d.parquet", lambda path: _frame(_ARRAYS).to_parquet(path)
+    ),
+    "pandas, arrays in JSON": Export("d.json", lambda path: _frame(_ARRAYS).to_json(path)),
+    "pandas, other case": Export(
+        "d.csv", _csv(_named("Question", "ANSWER", "Ground Truth", "Contexts"))
+    ),
+    "pandas, a column a chunk": Export(
+        "d.csv",
+        _csv([{**row, **_wide(row.pop("contexts"))} for row in map(dict, ROWS)]),
+    ),
+    "pandas, dicts in CSV": Export(
+        "d.csv", _csv(_with(contexts=lambda texts: [{"text": text} for text in texts]))
+    ),
+    "pandas, arrays of dicts in CSV": Export(
+        "d.csv",
+        _csv(_with(contexts=lambda texts: np.array([{"text": text} for text in texts]))),
+    ),
+    "pandas, flattened": Export("d.csv", lambda path: pd.json_normalize(_NESTED).to_csv(path)),
+    "pandas, objects in CSV": Export("d.csv", _csv(_NESTED)),
+    "pandas, chunks joined": Export(
+        "d.csv",
+        _csv(_with(contexts=" || ".join)),
+        {"split_contexts": " || "},
+        "--split-contexts SEP",
+    ),
+    "pandas, Excel": Export(
+        "d.xlsx", lambda path: path.write_bytes(b"PK\x03\x04"), error="save it as 'CSV UTF-8'"
+    ),
+    "pandas, other names": Export(
+        "d.csv",
+        _csv(_named("frage", "antwort", "richtig", "stellen")),
+        {
+            "columns": {
+                "response": "antwort",
+                "reference": "richtig",
+                "retrieved_contexts": "stellen",
+            }
+        },
+        "--map response=COLUMN --map reference=COLUMN --map retrieved_contexts=COLUMN",
+    ),
+}
+PLAIN = {
+    "the csv module": Export("d.csv", _by_csv_module),
+    "the csv module, semicolons": Export("d.csv", lambda path: _by_csv_module(path, ";")),
+    "JSON, rows": Export("d.json", _json(ROWS)),
+    "JSON, columns": Export(
+        "d.json", _json({name: [row[name] for row in ROWS] for name in ROWS[0]})
+    ),
+    "JSON, examples": Export("d.json", _json({"name": "x", "examples": ROWS})),
+    "JSON, per question": Export("d.json", _json({"averages": {"x": 1}, "per_question": ROWS})),
+    "JSON, some other list": Export("d.json", _json({"settings": {"k": 4}, "my_rows": ROWS})),
+    "JSON, UTF-16": Export("d.json", lambda path: path.write_text(json.dumps(ROWS), "utf-16")),
+    "JSON lines, UTF-16": Export(
+        "d.jsonl", lambda path: path.write_text("\n".join(map(json.dumps, ROWS)), "utf-16")
+    ),
+    "an answer as JSON in JSON": Export("d.jsonl", _lines(_AS_TEXT)),
+    "an answer as JSON in CSV": Export("d.csv", _csv(_AS_TEXT)),
+    "an answer in a fence": Export("d.jsonl", _lines(_FENCED)),
+    "a list of answers": Export(
+        "d.jsonl", _lines([{**row, "ground_truth": [row["ground_truth"]]} for row in ROWS])
+    ),
+}
+HUGGING_FACE = {
+    "datasets, CSV": Export("d.csv", lambda path: _DATASET.to_csv(path)),
+    "datasets, JSON": Export("d.json", lambda path: _DATASET.to_json(path)),
+    "datasets, JSON lines": Export("d.jsonl", lambda path: _DATASET.to_json(path)),
+    "datasets, Parquet": Export("d.parquet", lambda path: _DATASET.to_parquet(path)),
+    "datasets, a folder": Export("d", lambda path: _DATASET.save_to_disk(path)),
+    "datasets, to pandas, CSV": Export("d.csv", lambda path: _DATASET.to_pandas().to_csv(path)),
+    "datasets, a dict": Export("d.json", lambda path: _json(_DATASET.to_dict())(path)),
+    "datasets, splits": Export(
+        "d",
+        lambda path: DatasetDict({"test": _DATASET}).save_to_disk(path),
+        error="expected one split, got 'test'",
+    ),
+}
+LANGCHAIN = {
+    "LangChain, repr in CSV": Export("d.csv", _csv(_with(contexts=_documents))),
+    "LangChain, dumpd": Export(
+        "d.jsonl", _lines(_with(contexts=lambda texts: list(map(dumpd, _documents(texts)))))
+    ),
+    "LangChain, pairs with scores": Export(
+        "d.csv", _csv(_with(contexts=lambda texts: [(each, 0.5) for each in _documents(texts)]))
+    ),
+    "LangChain, a retrieval chain": Export(
+        "d.jsonl",
+        _lines(
+            [
+                {
+                    "input": row["question"],
+                    "context": [each.model_dump() for each in _documents(row["contexts"])],
+                    "output": row["answer"],
+                    "expected_output": row["ground_truth"],
+                }
+                for row in ROWS
+            ]
+        ),
+    ),
+    "LangChain, RetrievalQA": Export(
+        "d.jsonl",
+        _lines(
+            [
+                {
+                    "query": row["question"],
+                    "result": row["answer"],
+                    "source_documents": [dumpd(each) for each in _documents(row["contexts"])],
+                    "ground_truth": row["ground_truth"],
+                }
+                for row in ROWS
+            ]
+        ),
+    ),
+}
+
+
+def _ragas(save: Callable[[Any, Path], object]) -> Callable[[Path], object]:
+    def write(path: Path) -> None:
+        from ragas import EvaluationDataset
+
+        names = ("user_input", "response", "reference", "retrieved_contexts")
+        save(EvaluationDataset.from_list(_named(*names)), path)
+
+    return write
+
+
+RAGAS = {
+    "ragas, JSON lines": Export("d.jsonl", _ragas(lambda data, path: data.to_jsonl(path))),
+    "ragas, CSV": Export("d.csv", _ragas(lambda data, path: data.to_csv(path))),
+    "ragas, to pandas, JSON": Export(
+        "d.json", _ragas(lambda data, path: data.to_pandas().to_json(path))
+    ),
+    "ragas, to datasets, Parquet": Export(
+        "d.parquet", _ragas(lambda data, path: data.to_hf_dataset().to_parquet(path))
+    ),
+}
+
+
+def _deepeval(kind: str) -> Callable[[Path], object]:
+    def write(path: Path) -> None:
+        from deepeval.dataset import EvaluationDataset
+        from deepeval.test_case import LLMTestCase
+
+        data = EvaluationDataset()
+        for row in ROWS:
+            data.add_test_case(
+                LLMTestCase(
+                    input=row["question"],
+                    actual_output=row["answer"],
+                    expected_output=row["ground_truth"],
+                    retrieval_context=row["contexts"],
+                )
+            )
+        if kind == "dump":
+            _json([case.model_dump(by_alias=True) for case in data.test_cases])(path)
+        else:
+            data.save_as(kind, str(path.parent), file_name=path.stem, include_test_cases=True)
+
+    return write
+
+
+DEEPEVAL = {
+    "DeepEval, JSON": Export("d.json", _deepeval("json")),
+    "DeepEval, JSON lines": Export("d.jsonl", _deepeval("jsonl")),
+    "DeepEval, CSV": Export("d.csv", _deepeval("csv")),
+    "DeepEval, its test cases": Export("d.json", _deepeval("dump")),
+}
+
+
+def _node(text: str) -> dict[str, Any]:
+    return {"node": {"id_": "n", "text": text}, "score": 0.5}
+
+
+def _haystack(text: str) -> dict[str, Any]:
+    return {"id": "h", "content": text, "meta": {}}
+
+
+def _span(text: str) -> dict[str, Any]:
+    return {"document.content": text, "document.score": 0.5}
+
+
+def _mlflow_table(path: Path) -> None:
+    """The artifact that `mlflow.log_table` writes, written by what it calls."""
+    path.write_text(_frame().to_json(orient="split", index=False), encoding="utf-8")
+
+
+def _pydantic_report(path: Path) -> None:
+    from pydantic_evals import Case
+    from pydantic_evals import Dataset as Cases
+    from pydantic_evals.reporting import EvaluationReportAdapter
+
+    cases = [
+        Case(name=row["question"], inputs=row["question"], expected_output=row["ground_truth"])
+        for row in ROWS
+    ]
+    outputs = {row["question"]: output for row, output in zip(ROWS, _RESPONSES, strict=True)}
+
+    async def task(question: str) -> Any:
+        return outputs[question]
+
+    import asyncio
+
+    report = asyncio.run(Cases(name="d", cases=cases).evaluate(task, progress=False))
+    path.write_bytes(EvaluationReportAdapter.dump_json(report))
+
+
+def _langsmith(save: Callable[[pd.DataFrame, Path], object]) -> Callable[[Path], object]:
+    def write(path: Path) -> None:
+        import datetime
+        import uuid
+
+        from langsmith import evaluate
+        from langsmith.schemas import Example
+
+        now = datetime.datetime.now(datetime.timezone.utc)
+        outputs = {row["question"]: output for row, output in zip(ROWS, _RESPONSES, strict=True)}
+        examples = [
+            Example(
+                id=uuid.uuid4(),
+                dataset_id=uuid.uuid4(),
+                created_at=now,
+                inputs={"question": row["question"]},
+                outputs={"answer": row["ground_truth"]},
+            )
+            for row in ROWS
+        ]
+
+        def app(inputs: dict[str, Any]) -> Any:
+            return outputs[inputs["question"]]
+
+        warnings.simplefilter("ignore")  # an argument is in beta
+        found = evaluate(
+            app, data=examples, evaluators=[], upload_results=False, max_concurrency=0
+        )
+        save(found.to_pandas(), path)
+
+    return write
+
+
+HOSTS = {
+    "MLflow, a logged table": Export("d.json", _mlflow_table),
+    "pydantic-evals, a report": Export("d.json", _pydantic_report),
+    "LangSmith, CSV": Export("d.csv", _langsmith(lambda frame, path: frame.to_csv(path))),
+    "LangSmith, JSON": Export(
+        "d.json",
+        _langsmith(lambda frame, path: frame.to_json(path, orient="records", default_handler=str)),
+    ),
+    # As their documentation shows the files of those that are not installed here.
+    "Langfuse, traces": Export(
+        "d.csv",
+        _csv(
+            [
+                {
+                    "id": f"t{number}",
+                    "input": json.dumps({"question": row["input"]}),
+                    "output": json.dumps(row["output"]),
+                    "expectedOutput": row["expected_output"],
+                    "metadata": "{}",
+                }
+                for number, row in enumerate(_NESTED)
+            ]
+        ),
+    ),
+    "LlamaIndex, responses": Export(
+        "d.jsonl",
+        _lines(
+            [
+                {
+                    "query": row["question"],
+                    "response": row["answer"],
+                    "reference_answer": row["ground_truth"],
+                    "source_nodes": [
+                        {"node": {"id_": "n", "text": text}, "score": 0.5}
+                        for text in row["contexts"]
+                    ],
+                }
+                for row in ROWS
+            ]
+        ),
+    ),
+    "Haystack, a pipeline's results": Export(
+        "d.jsonl",
+        _lines(
+            [
+                {
+                    "question": row["question"],
+                    "answer": {"replies": [row["answer"]]},
+                    "ground_truth": row["ground_truth"],
+                    "documents": [
+                        {"id": "h", "content": text, "meta": {}} for text in row["contexts"]
+                    ],
+                }
+                for row in ROWS
+            ]
+        ),
+    ),
+    "Phoenix, spans": Export(
+        "d.csv",
+        _csv(
+            [
+                {
+                    "context.span_id": f"s{number}",
+                    "attributes.input.value": row["question"],
+                    "attributes.output.value": row["answer"],
+                    "attributes.retrieval.documents": [
+                        {"document.content": text, "document.score": 0.5}
+                        for text in row["contexts"]
+                    ],
+                    "reference": row["ground_truth"],
+                }
+                for number, row in enumerate(ROWS)
+            ]
+        ),
+    ),
+}
+
+EXPORTS: dict[str, Export] = {
+    **PANDAS, **PLAIN, **HUGGING_FACE, **LANGCHAIN, **RAGAS, **DEEPEVAL, **HOSTS
+}  # fmt: skip
