@@ -34,6 +34,7 @@ class Planned:
         npm: is npm needed?
         pip: are packages installed by pip, and not by uv? Its settings may name an index with
             PyTorch's builds without CUDA.
+        lowest: is the lowest version of everything that we name installed?
     """
 
     host: str
@@ -47,6 +48,7 @@ class Planned:
     wheel: bool = False
     npm: bool = False
     pip: bool = False
+    lowest: bool = False
 
     @property
     def name(self) -> str:
@@ -119,6 +121,7 @@ _VALIDMIND, _LOCAL = "tests/validmind/own_environment", "tests/local/own_environ
 # repository that is not this one.
 _CHECKED = {"needs": ("torch==2.13.0",), "shown": ("transformers", "torch"), "pip": True}
 _WORKFLOW = {"extras": ("cli", "report", "openai"), "needs": ("pyyaml",), "only": "test_the"}
+_FLOORS = ("tests/cli/test_demo.py", "tests/report/test_write.py", "tests/cli/test_dry_run.py")
 PLANNED: tuple[Planned, ...] = (
     *_of_hosts(),
     *map(_promptfoo, ("0.118", "0.121", "0.123")),
@@ -133,6 +136,7 @@ PLANNED: tuple[Planned, ...] = (
     *map(_python, ("3.10", "3.11", "3.12", "3.13", "3.14")),
     Planned("Local", "judge", (_LOCAL,), extras=("local",), **_CHECKED),
     Planned("Workflow", "", ("tests/pages/test_flaky_gate.py",), wheel=True, **_WORKFLOW),
+    Planned("Floors", "", _FLOORS, extras=("all",), shown=("openai", "pyarrow"), lowest=True),
     Planned("No framework", "", _BARE, extras=("cli",), needs=("scipy", "scikit-learn")),
 )
 
