@@ -41,7 +41,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
     Args:
         arguments: see `noisesense_adapters.evaluate.rows.Arguments`. By default the contexts are
             ``contexts``, ``documents`` and the like of the store, then of the metadata; a function
-            of the row gets a dict of ``input``, ``output``, ``target``, ``metadata`` and ``store``.
+            of the row gets a dict of ``input``, ``output``, ``target``, ``metadata`` and
+            ``store``.
 
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
