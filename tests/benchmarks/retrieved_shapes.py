@@ -220,6 +220,7 @@ def _is_list_of_texts(thing: object) -> bool:
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     **{(host, "None"): (NOTHING, "a table has an empty cell there") for host in _FILES},
     **{(host, "a generator"): (ERROR, "a file holds its address") for host in _FILES},
+    ("Phoenix", "a generator"): (ERROR, "pydantic copies Phoenix's rows, and not a generator"),
     **{(host, "a class with text"): (ERROR, "likewise") for host in _FILES},
     **{
         ("Parquet", shape): (ERROR, "pyarrow writes no list of two types")
