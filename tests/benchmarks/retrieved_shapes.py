@@ -20,8 +20,6 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from langchain_core.documents import Document
 from langchain_core.load import dumpd
 from pydantic import BaseModel
@@ -418,6 +416,9 @@ def csv_of_json(thing: object, judge: Seen) -> str:
 
 
 def parquet(thing: object, judge: Seen) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     table = pa.Table.from_pylist([{**TEXTS, "retrieved_contexts": _data(thing)}])
     return _file("rows.parquet", lambda path: pq.write_table(table, path), judge)
 
