@@ -1,8 +1,8 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. MLflow, Langfuse,
-pydantic-evals, Phoenix, Opik and Inspect read rows as LangSmith does; the kit runs them all.
+`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. Inspect, which takes a
+third of a second a row, reads them as Opik does; the kit runs it.
 """
 
 from __future__ import annotations
@@ -220,6 +220,7 @@ def _is_list_of_texts(thing: object) -> bool:
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     **{(host, "None"): (NOTHING, "a table has an empty cell there") for host in _FILES},
     **{(host, "a generator"): (ERROR, "a file holds its address") for host in _FILES},
+    ("Phoenix", "a generator"): (ERROR, "pydantic copies Phoenix's rows, and not a generator"),
     **{(host, "a class with text"): (ERROR, "likewise") for host in _FILES},
     **{
         ("Parquet", shape): (ERROR, "pyarrow writes no list of two types")
@@ -301,6 +302,24 @@ def pydantic_evals(thing: object, judge: Seen) -> str:
     if row.evaluator_failures:
         raise NoiseSenseError(row.evaluator_failures[0].error_message)
     return str([*row.scores.values(), *row.labels.values()])
+
+
+def phoenix(thing: object, judge: Seen) -> str:
+    from noisesense_adapters.phoenix import NoiseSensitivity
+
+    row = {"input": "q", "output": "x", "expected_output": "r", "contexts": thing}
+    shown = NoiseSensitivity(judge=judge).evaluate(row)
+    return str(shown[0].explanation)
+
+
+def opik(thing: object, judge: Seen) -> str:
+    from noisesense_adapters.opik import NoiseSensitivity
+
+    metric = NoiseSensitivity(judge=judge, track=False)
+    shown, _ = metric.score(input="q", output="x", expected_output="r", contexts=thing)
+    if shown.metadata["status"] == "error":
+        raise NoiseSenseError(str(shown.reason))
+    return str(shown.reason)
 
 
 def ragas(thing: object, judge: Seen) -> str:
@@ -432,6 +451,8 @@ HOSTS: Mapping[str, Host] = {
     "Langfuse": langfuse,
     "MLflow": mlflow,
     "pydantic-evals": pydantic_evals,
+    "Phoenix": phoenix,
+    "Opik": opik,
     "JSONL": jsonl,
     "JSON": json_document,
     "CSV": csv,

@@ -192,3 +192,23 @@ def test_an_answer_that_is_cut_off_or_has_another_name(tmp_path: Path) -> None:
     assert "the answer as 'answer', 'response'" in str(second.error)
     assert third.sample is not None
     assert third.sample.response == '{"city": "Paris"}'
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({"Relevant": True}, True),
+        ({"is_relevant": "no"}, False),
+        ({"isRelevant": 1}, True),
+        ({"metadata": {"relevant": "TRUE"}}, True),
+        ({"is_supporting": False}, False),  # MuSiQue
+        ({"relevance": True}, True),
+        ({"relevance": 0.83}, None),  # a score
+        ({"relevance_score": 1}, None),
+        ({"relevant": ""}, None),
+    ],
+)
+def test_labels_under_other_names(fields: dict[str, Any], label: Any, tmp_path: Path) -> None:
+    (result,) = results(tmp_path / "d.json", [row(contexts=[{"text": ADA, **fields}])])
+    assert result.sample is not None
+    assert result.sample.retrieved_contexts[0].relevant is label

@@ -80,7 +80,7 @@ def given(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "input": row.question,
             "output": row.response,
             "expected_output": row.reference,
-            "context": row.contexts,
+            "contexts": row.contexts,
             "error": row.error,
         }
         for row in rows

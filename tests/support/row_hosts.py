@@ -16,7 +16,7 @@ OPIKS_CLIENT = "ignore:.verify=<str>. is deprecated:DeprecationWarning"
 """It hands the path of its certificates to httpx."""
 
 Row = Mapping[str, Any]
-"""``input``, ``output``, ``expected_output`` and ``context``; an ``error`` of the system."""
+"""``input``, ``output``, ``expected_output`` and ``contexts``; an ``error`` of the system."""
 
 
 def rows_of_samples(samples: Sequence[Sample | GivenRow]) -> list[Row]:
@@ -25,7 +25,7 @@ def rows_of_samples(samples: Sequence[Sample | GivenRow]) -> list[Row]:
             "input": sample.user_input,
             "output": sample.response,
             "expected_output": sample.reference,
-            "context": contexts(sample),
+            "contexts": contexts(sample),
         }
         for sample in samples
     ]
@@ -63,7 +63,7 @@ def by_opik(rows: Sequence[Row], metric: Any) -> Any:
         row = rows[item["number"]]
         if row.get("error"):
             raise ConnectionError(row["error"])
-        return {"output": row["output"], "context": row["context"]}
+        return {"output": row["output"], "contexts": row["contexts"]}
 
     items = [
         {"number": number, "input": row["input"], "expected_output": row["expected_output"]}
@@ -88,7 +88,7 @@ def by_inspect(rows: Sequence[Row], scorer: Any, folder: Path) -> Any:
             if row.get("error"):
                 raise ConnectionError(row["error"])
             state.output = ModelOutput.from_content("mockllm/model", row["output"] or "")
-            state.store.set("contexts", row["context"])
+            state.store.set("contexts", row["contexts"])
             return state
 
         return solve

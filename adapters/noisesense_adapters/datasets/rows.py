@@ -194,7 +194,7 @@ class ColumnReader(Struct, frozen=True):
         if cell is None or (isinstance(cell, str) and not cell.strip()):
             return []
         if self.separator and isinstance(cell, str) and not cell.lstrip().startswith("["):
-            return [part for part in cell.split(self.separator) if part.strip()]
+            return chunks_of([part for part in cell.split(self.separator) if part.strip()])
         try:
             return chunks_of(cell)
         except InputError as error:

@@ -228,8 +228,10 @@ def rows_of(evaluator: object) -> RowEvaluator:
 
 
 def as_scored(result: Result) -> dict[str, Any]:
-    """What `rescored` and `summed_up` read: verdicts without their texts, how they are scored, and
-    whether the response is its reference."""
+    """What `rescored` reads: verdicts without their texts, and how they are scored.
+
+    With it whether the response is the reference, which cannot be told without the texts.
+    """
     scored: Any = result.score
     choices = {name: getattr(scored, name) for name in ("definition", "empty", "undetermined")}
     return {**choices, "verdicts": scored.verdicts.to_matrices(), "echoes": result.echoes}
@@ -237,18 +239,10 @@ def as_scored(result: Result) -> dict[str, Any]:
 
 def rescored(name: str, kept: Mapping[str, Any]) -> Result:
     """The result that `as_scored` kept, under this name."""
-    verdicts = Verdicts.from_matrices(**kept["verdicts"])
-    settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
-    return Result(name, settings.score(verdicts))
-
-
-def summed_up(results: Iterable[Result], kept: Iterable[Mapping[str, Any]]) -> Summary:
-    """The figures of results that `rescored` made of what `as_scored` kept.
-
-    Without their texts they do not know whether a response is its reference.
-    """
-    echoes = sum(each["echoes"] for each in kept)
-    return replace(summarize(results), echoes=echoes)
+    settings = dict(kept)
+    verdicts = Verdicts.from_matrices(**settings.pop("verdicts"))
+    del settings["echoes"]
+    return Result(name, Settings(**settings).score(verdicts))
 
 
 def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> Summary:
@@ -265,16 +259,16 @@ def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> 
     """
     name = check_definition(definition).name
     results: list[Result] = []
-    known: list[Mapping[str, Any]] = []
+    echoes = 0
     for number, row in enumerate(rows):
         result = Result(str(number), error="it has no score")
         for metadata in row:
             kept = as_object(metadata).get("scored")
             if kept is not None and kept["definition"] == name:
                 result = rescored(str(number), kept)
-                known.append(kept)
+                echoes += kept["echoes"]
         results.append(result)
-    return summed_up(results, known)
+    return replace(summarize(results), echoes=echoes)
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:

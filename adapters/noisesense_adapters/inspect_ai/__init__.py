@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense import DefinitionName, Summary
-from noisesense_adapters.evaluate.places import paths
+from noisesense_adapters.evaluate.places import CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -23,7 +23,7 @@ __all__ = ["noise_sensitivity", "run_summary"]
 _USUAL = {
     "response": ("output",),
     "reference": ("target",),
-    "contexts": paths("store metadata", "contexts context documents"),
+    "contexts": paths("store metadata", CONTEXTS),
     "user_input": ("input",),
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
@@ -40,8 +40,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
 
     Args:
         arguments: see `noisesense_adapters.evaluate.rows.Arguments`. By default the contexts are
-            ``contexts``, ``context`` or ``documents`` of the store, then of the metadata; a
-            function of the row gets a dict of ``input``, ``output``, ``target``, ``metadata`` and
+            ``contexts``, ``documents`` and the like of the store, then of the metadata; a function
+            of the row gets a dict of ``input``, ``output``, ``target``, ``metadata`` and
             ``store``.
 
     Raises:

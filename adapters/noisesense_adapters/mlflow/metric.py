@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -18,6 +19,7 @@ from noisesense import (
     StructuredLLM,
     Summary,
     Undetermined,
+    summarize,
 )
 from noisesense.errors import InputError, describe, located
 from noisesense.judging.calls import run_blocking
@@ -25,14 +27,7 @@ from noisesense.judging.protocol import Usage
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
 from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
-from noisesense_adapters.evaluate.rows import (
-    Arguments,
-    Figure,
-    Modes,
-    RowEvaluator,
-    rescored,
-    summed_up,
-)
+from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator, rescored
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.models.bridge import Bridge, Reply
@@ -245,21 +240,22 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
         InputError: the run has no feedback of that scorer.
     """
     results: list[Result] = []
-    kept: list[dict[str, Any]] = []
+    echoes = 0
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         for assessment in trace.info.assessments or ():
             metadata: Mapping[str, str] = assessment.metadata or {}
             if assessment.name == name and assessment.error is not None:
                 results.append(Result(trace.info.trace_id, error=assessment.error.error_message))
             elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-                scored = json.loads(metadata[_SCORED])
-                kept.append(scored)
-                results.append(rescored(trace.info.trace_id, scored))
+                known = json.loads(metadata[_SCORED])
+                echoes += known["echoes"]
+                results.append(rescored(trace.info.trace_id, known))
     if not results:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
     for number in range(len(results), _rows_given(run_id)):
         results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
-    return summed_up(results, kept)
+    # Without their texts the results do not know.
+    return replace(summarize(results), echoes=echoes)
 
 
 def _rows_given(run_id: str) -> int:

@@ -13,6 +13,7 @@ from noisesense.judging.calls import run_blocking
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.evaluate.evaluator import score_name, suffix
 from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.evaluate.places import CONTEXTS
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -26,7 +27,7 @@ __all__ = ["NoiseSensitivity", "run_summary"]
 _USUAL = {
     "response": ("output", "answer", "response"),
     "reference": ("expected_output", "expected", "ground_truth"),
-    "contexts": ("context", "contexts", "documents"),
+    "contexts": tuple(CONTEXTS.split()),
     "user_input": ("input", "question", "query"),
     "chunk_labels": ("chunk_labels",),
     "verdicts": ("verdicts",),

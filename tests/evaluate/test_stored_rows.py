@@ -1,0 +1,35 @@
+"""A run's figures from what a host stored beside its scores."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from noisesense import InputError, Result, Verdicts, score
+from noisesense_adapters.evaluate.rows import as_scored, summary_of
+
+
+def stored(definition: str = "ragas") -> dict[str, object]:
+    """As JSON: one incorrect claim from one relevant chunk, so that the relevant score is 1."""
+    verdicts = Verdicts.from_matrices([False], [[True]], relevant=[True])
+    scored = score(verdicts, definition=definition)
+    kept: dict[str, object] = json.loads(json.dumps(as_scored(Result("any", scored))))
+    return {"status": "determined", "scored": kept}
+
+
+def test_a_row_without_a_score_has_failed() -> None:
+    rows = [[stored(), {"status": "determined"}], [], [math.nan, None], [{"status": "error"}]]
+    summary = summary_of(rows, "ragas")
+    assert (summary.samples, summary.failed) == (4, 3)
+    assert summary.relevant is not None
+    assert tuple(summary.relevant.mean) == (1.0, 1.0)
+
+
+def test_a_score_under_another_definition_is_another_run() -> None:
+    rows = [[stored("paper"), stored()], [stored("paper")]]
+    assert summary_of(rows, "ragas").failed == 1
+    assert summary_of(rows, "paper").failed == 0
+    with pytest.raises(InputError, match="definition"):
+        summary_of(rows, "papper")  # type: ignore[arg-type]
