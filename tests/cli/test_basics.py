@@ -63,3 +63,16 @@ def test_starting_loads_no_framework() -> None:
     heavy = {"ragas", "deepeval", "langchain_core", "openai", "numpy", "pandas", "sqlite3"}
     assert "click" in done.stdout.split()
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_a_shell_completes_commands_and_options() -> None:
+    for words, wanted in (("noisesense of", "offenders"), ("noisesense score --dry", "--dry-run")):
+        env = {"_NOISESENSE_COMPLETE": "bash_complete", "COMP_WORDS": words}
+        done = run(env={**env, "COMP_CWORD": str(len(words.split()) - 1)})
+        assert (done.returncode, done.stdout) == (0, f"plain,{wanted}\n")
+
+
+def test_the_help_names_the_statuses_and_fits_a_terminal() -> None:
+    lines = run("--help").stdout.splitlines()
+    assert "    1    failed: a check failed" in lines
+    assert max(map(len, lines)) <= 80

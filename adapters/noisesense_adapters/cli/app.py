@@ -10,11 +10,19 @@ from noisesense_adapters.cli.commands import group
 app = group(
     "noisesense",
     "Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo.\n\n"
-    "Exit status: 0 done, and every check passed; 1 a check failed; 2 an error; 3 done, but "
-    "some samples failed; 4 a check cannot be decided, since verdicts are missing or there is no "
-    "mean; 5 too many verdicts have no answer, or too many samples nothing to measure; "
-    "6 too few samples are in both runs; "
-    "130 interrupted.",
+    "\b\n"
+    "Exit status:\n"
+    "  0    passed: done, and every check passed\n"
+    "  1    failed: a check failed\n"
+    "  2    error: named on stderr\n"
+    "  3    incomplete: done, but some samples failed or lines could not be read\n"
+    "  4    undecided: verdicts are missing, or there is no mean\n"
+    "  5    unmeasured: too many verdicts without answer, or too little to measure\n"
+    "  6    unpaired: too few samples are in both runs\n"
+    "  130  interrupted\n\n"
+    "\b\n"
+    "Completion of commands and options, in ~/.bashrc (likewise zsh, fish):\n"
+    '  eval "$(_NOISESENSE_COMPLETE=bash_source noisesense)"',
     {
         "demo": "demo:Demo",
         "score": "score:Score",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 import click
+from click.shell_completion import shell_complete
 
 from noisesense.errors import NoiseSenseError
 from noisesense_adapters.extras import needs_extra
@@ -181,12 +183,18 @@ def group(name: str, text: str, homes: Mapping[str, str], *groups: click.Group) 
     return made
 
 
+_COMPLETE = "_NOISESENSE_COMPLETE"
+
+
 def run(app: click.Command, arguments: Sequence[str]) -> int:
     """Run the command that the arguments name; its exit status.
 
     Raises:
         NoiseSenseError: what a command raises, or arguments that it does not take.
     """
+    completion = os.environ.get(_COMPLETE)
+    if completion:  # of a shell
+        return shell_complete(app, {}, "noisesense", _COMPLETE, completion)
     try:
         with app.make_context("noisesense", [*arguments] or ["--help"]) as context:
             return app.invoke(context) or 0
