@@ -56,7 +56,7 @@ def test_nothing_leaks(
             VerdictStore(tmp_path / f"{i}.sqlite") as store,
         ):
             llm = make(server, timeout=0.5)
-            judge = LLMJudge(llm, store=store)
+            judge = LLMJudge(llm, store=store, max_wait=0.0)
             for result in judged(judge):
                 if isinstance(result, Judgement):
                     found = score(result.verdicts)
