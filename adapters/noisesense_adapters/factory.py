@@ -31,6 +31,7 @@ def model_judge(
     plan: str = "lazy",
     votes: int = 1,
     concurrency: int = 16,
+    max_wait: float | None = None,
     store: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
     claims: str | None = None,
@@ -58,6 +59,7 @@ def model_judge(
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
         concurrency: the limit of concurrent calls.
+        max_wait: seconds to wait in a row while the provider takes no calls; 600 by default.
         store: a file that keeps all calls, so that none is paid for twice.
         threshold: of a local judge, 0.5 by default; or see `noisesense.LLMJudge`.
         claims: for a local judge: ``provider:model`` of the model that finds the claims, to which
@@ -78,11 +80,11 @@ def model_judge(
     of_llm |= {"max_tokens": max_tokens, "timeout": timeout}
     of_classifier = {"device": device, "batch_size": batch_size}
     of_judge: dict[str, Any] = {"check": check, "votes": None if votes == 1 else votes}
-    if not is_local:
-        of_judge["timeout"] = timeout
+    of_judge["max_wait"] = max_wait
     _check(is_local, "a local judge (local:MODEL)", claims=claims, **of_classifier)
     _check(asked is not None, "a model that is asked", api_key_env=api_key_env, **of_llm)
     _check(not is_local, "a model that is asked", text_chars=text_chars, **of_judge)
+    of_judge["timeout"] = timeout
     if text_chars is not None:
         of_judge["budget"] = Budget.of(text_chars)
     key = None if api_key_env is None else os.environ.get(api_key_env, "")

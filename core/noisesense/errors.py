@@ -120,6 +120,17 @@ class PromptTooLongError(JudgeError):
     """The prompt is longer than the model's context: refused, or cut by its server."""
 
 
+class BusyError(JudgeError):
+    """The provider takes no calls now (a rate limit, an overload): the judge asks again later.
+
+    ``wait`` is how many seconds it asks for; None if it does not say.
+    """
+
+    def __init__(self, message: str, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
 class ReplyError(JudgeError):
     """The model's reply is unusable (malformed, truncated, empty or a refusal).
 

@@ -44,7 +44,7 @@ from noisesense_adapters.models import running
 from support import bridges
 from support import misbehavior as bad
 from support.bridges import Make
-from support.faults import DRAFTS, FAULTS, RETRIES, STRUCK, Fault, drafted, mind, pairs
+from support.faults import DRAFTS, FAULTS, MAX_WAIT, RETRIES, STRUCK, Fault, drafted, mind, pairs
 from support.langchain_models import chat_openai, run
 from support.server import ScriptedServer
 
@@ -122,7 +122,7 @@ async def judged(bridge: Bridge, fault: Fault) -> tuple[str, int]:
     with ScriptedServer(mind(), script=fault.script()) as server:
         # Long enough that only what hangs is late, also on a busy machine.
         async with bridge(server, 4.0 if fault.misbehavior.hang else 60.0) as llm:
-            judge = LLMJudge(llm)
+            judge = LLMJudge(llm, max_wait=MAX_WAIT)
             results = await asyncio.gather(
                 *(judge.judge_detailed(sample) for sample, _ in pairs()), return_exceptions=True
             )

@@ -19,7 +19,7 @@ from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from support import misbehavior as bad
 from support.bridges import Make, judged, settings
-from support.faults import RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
+from support.faults import MAX_WAIT, RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
 from support.langchain_models import chat_openai
 from support.server import ScriptedServer
 from support.timeouts import ChatClientOnDemand, async_client, clients
@@ -57,7 +57,7 @@ each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys
 @pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))
 def test_fault(fault: Fault, make: Make) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
-        untouched, struck = judged(LLMJudge(make(server)))
+        untouched, struck = judged(LLMJudge(make(server), max_wait=MAX_WAIT))
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
     assert isinstance(untouched, Judgement)
     assert (_values(untouched), untouched.unanswered) == ((TRUTH, TRUTH), 0)

@@ -14,7 +14,6 @@ import ssl
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -102,24 +101,22 @@ def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("status", "retry_after", "tries"),
     [
-        (503, "", 2),
+        (500, "", 2),
         (404, "", 1),
-        (429, "1.5", 2),
-        (429, "121", 2),  # sooner than it says
-        (429, "Thu, 01 Jan 2099 00:00:00 GMT", 2),
+        # The judge waits, for all its calls.
+        (503, "", 1),
+        (429, "1.5", 1),
     ],
 )
 def test_what_is_tried_again(
     status: int, retry_after: str, tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("noisesense_adapters.openai.client._FIRST_DELAY", 0.0)
-    start = time.monotonic()
     with serving((status, {"Retry-After": retry_after})) as (address, requests):
         once = pytest.raises(JudgeError, match=f"HTTP {status}")
         with once if tries == 1 else contextlib.nullcontext():
             assert ask(address, max_retries=1)[0].text == "yes"
     assert len(requests) == tries
-    assert retry_after != "1.5" or time.monotonic() - start >= 1.5
 
 
 def test_a_redirect_is_named_and_not_followed() -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 RETRIES = 1  # of the client: the table's numbers of requests go with it
 STRUCK = "Zork"
 TRUTH = 1 / 3
+MAX_WAIT = 1.0  # seconds, for a busy provider
 CALLS = 6
 
 T = TypeVar("T")
@@ -169,6 +170,9 @@ _BITS = {True: 1, False: 0}
 # The first two calls (the claims of the response and of the reference) go out side by side.
 # Where they fail, each is tried 1 + RETRIES times and nothing else is asked: 4 requests.
 _NEVER = 4
+# A busy provider is asked again as long as the judge waits, `MAX_WAIT` in these tests: by each of
+# the two calls, after each pause of 0.2 s or more, and by its client as well.
+_BUSY = 2 * 2 * (1 + RETRIES) * 3
 # Where they cannot be read, each is asked 3 times (max_reasks=2): 6 requests.
 _SPOILED = 6
 # Where verdicts cannot be read: 2 lists of claims, then each of 1 + C checks is asked 3 times.
@@ -179,8 +183,10 @@ DRAFTS = {name: form for name, form in KNOWN.items() if "DRAFT" in form}
 
 _BEFORE: tuple[Fault, ...] = (
     # The endpoint. Its client tries again; after that the sample fails, and says so.
-    Fault("429", bad.RATE_LIMITED, "failed", _NEVER),
-    Fault("429, Retry-After", bad.http_error(429, retry_after="0.2"), "failed", _NEVER),
+    Fault("429", bad.RATE_LIMITED, "failed", _BUSY),
+    Fault("429, Retry-After", bad.http_error(429, retry_after="0.2"), "failed", _BUSY),
+    Fault("503", bad.http_error(503), "failed", _BUSY),
+    Fault("529", bad.http_error(529), "failed", _BUSY),
     Fault("500", bad.SERVER_ERROR, "failed", _NEVER),
     Fault("timeout", bad.HANG, "failed", _NEVER),
     Fault("cut mid-reply", bad.CUT_MID_REPLY, "failed", _NEVER),

@@ -137,6 +137,7 @@ class Asking(Options):
     temperature: float | None = TEMPERATURE
     max_tokens: int | None = option("Of a reply, at most; by default what each call needs.")
     timeout: float | None = option("A call may take; by default 600, silent 60.", "SECONDS")
+    max_wait: float | None = option("To wait for a busy provider; by default 600.", "SECONDS")
 
     def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
         """The judge of that name, ``provider:model``."""

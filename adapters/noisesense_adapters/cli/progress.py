@@ -102,7 +102,10 @@ class RunProgress:
             left = task.time_remaining
             until = "" if left is None else f", {timedelta(seconds=left)} left"
             failed = f"{self.failed:,} failed" if self.failed else ""
-            made = ", ".join(filter(None, (spent(getattr(self._judge, "usage", Usage())), failed)))
+            waiting = getattr(self._judge, "waiting", 0.0)
+            waits = f"waiting for the provider, {waiting:,.0f} s" if waiting >= 1 else ""
+            cost = spent(getattr(self._judge, "usage", Usage()))
+            made = ", ".join(filter(None, (cost, failed, waits)))
             far = f"{self.done:,}{of} samples{until}"
             if not self._bar.disable:
                 self._bar.update(self._task, description=f"{far}\n{made}")

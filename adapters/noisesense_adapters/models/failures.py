@@ -7,13 +7,23 @@ that their text names is told.
 
 from __future__ import annotations
 
+import math
 import re
+import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from noisesense.errors import JudgeError, NoiseSenseError, PromptTooLongError, ReplyError
+from noisesense.errors import (
+    BusyError,
+    JudgeError,
+    NoiseSenseError,
+    PromptTooLongError,
+    ReplyError,
+)
 from noisesense_adapters.evaluate.inputs import as_object
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.running import is_about_loops
@@ -79,13 +89,15 @@ _CAUSES = (
     ),
     _OPTION,
 )
+BUSY = (429, 503, 529)
+"""Statuses by which a provider takes no calls for a while; the last is Anthropic's."""
 _HINTS = {  # by status, where the cause is not known
     **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
     400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
     403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
-    429: "the rate limit or the quota is reached; lower max_concurrency or try again later",
+    429: "the rate limit or the quota is reached; wait longer (max_wait), or try again later",
     **dict.fromkeys(range(500, 600), "the endpoint itself failed"),
 }
 
@@ -224,7 +236,30 @@ def _refusal(error: BaseException, model: str) -> JudgeError:
         problem = f"{cause.problem} ({details}). Hint: {cause.hint}"
         return cause.kind(f"{model} could not be called: {problem}")
     hint = "" if status is None else _HINTS.get(status, "")
-    return JudgeError(f"{model} could not be called: {details}{hint and f'. Hint: {hint}'}")
+    problem = f"{model} could not be called: {details}{hint and f'. Hint: {hint}'}"
+    return BusyError(problem, wait_of(links)) if status in BUSY else JudgeError(problem)
+
+
+def wait_of(links: Iterable[BaseException]) -> float | None:
+    """The seconds that a provider asks to wait, by either of its headers; None if it does not."""
+    for link in links:
+        headers: Any = getattr(getattr(link, "response", link), "headers", None) or {}
+        for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            seconds = _seconds(str(headers.get(name, "")))
+            if seconds is not None:
+                return seconds * unit
+    return None
+
+
+def _seconds(text: str) -> float | None:
+    """Of a number, or until a date."""
+    with suppress(ValueError):
+        number = float(text)
+        return number if 0 <= number < math.inf else None
+    with suppress(ValueError):
+        date = parsedate_to_datetime(text)
+        return max(date.timestamp() - time.time(), 0.0)
+    return None
 
 
 def completion_in(error: BaseException) -> object:

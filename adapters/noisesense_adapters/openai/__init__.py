@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from noisesense.errors import InputError, JudgeError
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
-from noisesense_adapters.models.failures import RequestRefusedError, call_model
+from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
 from noisesense_adapters.models.identity import check_address, endpoint, identity, patience
 from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import in_thread
@@ -37,9 +37,10 @@ _MAX_RETRIES = 2
 class OpenAILLM(Bridge):
     """A `StructuredLLM` over ``openai.AsyncOpenAI``.
 
-    A request is tried at most ``max_retries + 1`` times, by the client itself, which honours
-    ``Retry-After``. An endpoint that refuses structured output is asked for a JSON object, then
-    for plain text with the form spelled out; what it refuses is left out for good.
+    A request is tried at most ``max_retries + 1`` times, by the client itself. Where the provider
+    is busy (429, 503), `LLMJudge` waits and asks again. An endpoint that refuses structured output
+    is asked for a JSON object, then for plain text with the form spelled out; what it refuses is
+    left out for good.
 
     Args:
         model: the model's name at the endpoint.
@@ -51,7 +52,7 @@ class OpenAILLM(Bridge):
         timeout: seconds without a byte after which a request is given up, default 60, or 600 for
             an endpoint on this machine or its network, which may answer one call after the other.
             The whole of it ends with `LLMJudge`'s ``timeout``.
-        max_retries: further requests after a 408, 409, 429, 5xx, a timeout or a lost
+        max_retries: further requests after a 408, 409, another 5xx, a timeout or a lost
             connection, default 2.
         params: sent with every request: ``{"temperature": 0}``, ``{"extra_body": …}``.
 
@@ -230,8 +231,8 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     if client is not None:
         return client.copy(http_client=http)
     most = settings["timeout"]
-    timeout = Timeout(most, connect=min(most, CONNECT_SECONDS))
-    options: dict[str, Any] = {**settings, "timeout": timeout}
+    patient: Any = Timeout(most, connect=min(most, CONNECT_SECONDS))
+    options = {**settings, "timeout": patient}
     try:
         return AsyncOpenAI(**options, http_client=http)
     except OpenAIError:
@@ -243,7 +244,12 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
 
 
 async def _read(response: Any) -> None:
-    """Read a reply's body, of a size that memory holds, also where a small one expands."""
+    """Read a reply's body, of a size that memory holds, also where a small one expands.
+
+    A provider that is busy is asked again by the judge, which holds back its other calls as well.
+    """
+    if response.status_code in BUSY:
+        response.headers["x-should-retry"] = "false"  # the client's own retries heed it
     content = bytearray()
     async for piece in response.aiter_bytes():
         content += piece

@@ -9,7 +9,7 @@ import json
 import os
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from noisesense.errors import JudgeError
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector
 
 _OPENAI = "https://api.openai.com/v1"
-_FIRST_DELAY, _LONGEST_DELAY, _LONGEST_ASKED_FOR = 0.5, 8.0, 120.0  # seconds
+_FIRST_DELAY, _LONGEST_DELAY = 0.5, 8.0  # seconds
 CONNECT_SECONDS = 10.0
 """An address that drops packets says nothing for as long as one waits."""
 MOST_BYTES = 8_000_000
 """Of a reply's body, four for each character that is read of it."""
 TOO_LARGE = f"the endpoint's reply is larger than {MOST_BYTES:,} bytes"
-_AGAIN = (408, 409, 429, *range(500, 600))
+_AGAIN = {408, 409, *range(500, 600)} - {503, 529}  # by which the judge waits
 
 
 class ChatClient:
@@ -40,8 +40,8 @@ class ChatClient:
         api_key: sent as the bearer token.
         base_url: the endpoint; empty for OpenAI's own.
         timeout: seconds one attempt may take, from its start to the last byte of its reply.
-        max_retries: further attempts after a 408, 409, 429, 5xx, a timeout or a lost connection.
-            The seconds of ``Retry-After`` are honored up to two minutes.
+        max_retries: further attempts after a 408, 409, 5xx, a timeout or a lost connection, but
+            not after a 503: the judge waits then, as after a 429.
 
     As the package does, it reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, the proxies of the
     environment, and SSL_CERT_FILE. It follows no redirect: the key stays with the endpoint.
@@ -84,7 +84,7 @@ class ChatClient:
                 status = getattr(error, "status_code", 408)
                 if attempt == self._max_retries or status not in _AGAIN:
                     raise
-                delay = _delay(error, attempt)
+                delay = _delay(attempt)
             await asyncio.sleep(delay)
         raise AssertionError("the last attempt returns or raises")
 
@@ -122,15 +122,10 @@ class _StatusError(Exception):
             self.body = json.loads(reply)
 
 
-def _delay(error: Exception, attempt: int) -> float:
-    """Seconds until the next attempt: as many as the endpoint asks for, if it is not too long."""
+def _delay(attempt: int) -> float:
+    """Seconds until the next attempt."""
     import random  # only where something has failed
 
-    if isinstance(error, _StatusError):
-        with contextlib.suppress(ValueError):
-            asked_for = float(error.headers.get("retry-after", ""))
-            if 0 < asked_for <= _LONGEST_ASKED_FOR:
-                return asked_for
     return min(_FIRST_DELAY * 2.0 ** min(attempt, 9), _LONGEST_DELAY) * random.uniform(0.75, 1)
 
 
@@ -141,19 +136,22 @@ def _new_opener() -> OpenerDirector:
     from http.client import HTTPConnection, HTTPSConnection
     from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, build_opener
 
-    def connection(host: str, **options: Any) -> HTTPConnection:
+    def connection(host: str, **options: Any) -> Any:
         made: Any = HTTPSConnection if "context" in options else HTTPConnection
         opened: Any = made(host, **options)
         opened._create_connection = _connect
-        return cast("HTTPConnection", opened)
+        return opened
+
+    def do_open(handler: Any, req: Any, **options: Any) -> Any:
+        return handler.do_open(connection, req, **options)
 
     class Plain(HTTPHandler):
         def http_open(self, req: Any) -> Any:
-            return self.do_open(connection, req)
+            return do_open(self, req)
 
     class Secure(HTTPSHandler):
         def https_open(self, req: Any) -> Any:
-            return self.do_open(connection, req, context=context)
+            return do_open(self, req, context=context)
 
     class NoRedirect(HTTPRedirectHandler):
         def redirect_request(self, *_: Any, **__: Any) -> None:

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from noisesense.errors import (
+    BusyError,
     InputError,
     JudgeError,
     NoiseSenseError,
     PromptTooLongError,
     ReplyError,
 )
+from noisesense.judging.pace import Pace
 from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
 from noisesense.judging.protocol import StructuredLLM, Usage, WordLLM
 from noisesense.judging.tokens import TokenCheck
@@ -143,6 +145,7 @@ class Calls:
         store: of replies.
         most: calls at once in each event loop.
         timeout: seconds that a whole call may take.
+        max_wait: seconds to wait in a row for a provider that takes no calls.
     """
 
     def __init__(
@@ -153,11 +156,13 @@ class Calls:
         store: VerdictStore | None,
         most: int,
         timeout: float = 600.0,
+        max_wait: float = 600.0,
     ) -> None:
         self.llm, self.model, self.version, self.store = llm, model, version, store
         self.usage = Usage()
         self._lock, self._own = threading.Lock(), threading.local()
         self._most, self._timeout = most, timeout
+        self.pace = Pace(max_wait)
         self._token_check = TokenCheck()
 
     def add(self, usage: Usage) -> None:
@@ -228,8 +233,7 @@ class Calls:
     ) -> A | None:
         """What the model answers; kept under the key, if there is one."""
         try:
-            generating = self._generate(call.prompts[attempt], call.schema)
-            came = await _within(self._timeout, generating)
+            came = await self._taken(call.prompts[attempt], call.schema)
         except ReplyError as error:
             came, run.problem = [(None, error.usage)], str(error)
         reply, spent = came[0] if came else (None, None)
@@ -256,6 +260,30 @@ class Calls:
         if answer is not None and self.store is not None:
             await self.store.put(key, as_text(reply), self.model, self.version, usage)
         return answer
+
+    async def _taken(self, prompt: str, schema: type[S]) -> list[tuple[Any, object]]:
+        """The reply, nothing if it does not come in time. Waits for a provider that is busy."""
+        first = 0.0
+        while True:
+            started = await self.pace.turn()
+            first = first or started
+            try:
+                came = await _within(self._timeout, self._generate(prompt, schema))
+            except BusyError as error:
+                if not self.pace.refused(first, started, error.wait):
+                    raise
+                continue
+            except ReplyError:
+                self.pace.taken(started)
+                raise
+            except BaseException:
+                self.pace.left(started)
+                raise
+            if came:
+                self.pace.taken(started)
+            else:
+                self.pace.left(started)
+            return came
 
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
         if schema is not ChosenAnswer:

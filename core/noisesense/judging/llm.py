@@ -86,6 +86,8 @@ class LLMJudge(PlannedJudge):
             should have an ``identity``, too: see `noisesense.StructuredLLM`.
         budget: when to split.
         timeout: seconds that one call may take, its client's own retries included.
+        max_wait: seconds to wait in a row while the provider takes no calls: after an HTTP 429 or
+            503 all calls pause together, and go on at a rate that it takes.
 
     Raises:
         InputError: an argument out of range, or a store and no name for the model.
@@ -106,6 +108,7 @@ class LLMJudge(PlannedJudge):
         model: str | None = None,
         budget: Budget | None = None,
         timeout: float = 600.0,
+        max_wait: float = 600.0,
     ) -> None:
         if not callable(getattr(llm, "generate", None)):
             expected = "an object with `async def generate(prompt, schema)`"
@@ -122,6 +125,7 @@ class LLMJudge(PlannedJudge):
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
         check_number(timeout, 0.001, math.inf, "timeout")
+        check_number(max_wait, 0, math.inf, "max_wait")
         self._prompts = prompts or DEFAULT_PROMPTS
         self._budget = budget or Budget()
         self._limit = TextLimit(self._budget)
@@ -131,7 +135,8 @@ class LLMJudge(PlannedJudge):
         self._attempts = range(1 + max_reasks)
         self._probe = SingleFlight[Probe]()
         name = model_name(llm, model, needed=store is not None)
-        calls = Calls(llm, name, self._prompts.version, store, max_concurrency, timeout)
+        version = self._prompts.version
+        calls = Calls(llm, name, version, store, max_concurrency, timeout, max_wait)
         settings = [f"check={check}"]
         if threshold is not None:
             settings.append(f"threshold={threshold}")

@@ -104,6 +104,11 @@ class PlannedJudge:
         """What all calls so far have cost, over all samples, threads and event loops."""
         return self._calls.usage
 
+    @property
+    def waiting(self) -> float:
+        """Seconds until the judge asks a provider again that takes no calls; 0 if it does."""
+        return self._calls.pace.waiting
+
     async def judge(self, sample: Sample) -> Verdicts:
         """The verdicts on one sample. Raises as `judge_detailed`."""
         return (await self.judge_detailed(sample)).verdicts

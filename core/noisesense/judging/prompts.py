@@ -111,8 +111,19 @@ class Prompts:
 _LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"})
 
 
+# What chat templates write between messages, which a tokenizer reads as one token wherever it
+# stands: <|im_end|>, DeepSeek's <｜User｜>, Gemma's <end_of_turn>, Llama 2's [INST], </s>.
+_CONTROL = re.compile(
+    r"<(?=[|｜]|/?(?:start_of_turn|end_of_turn|turn|channel|s|bos|eos|pad|unk|sop|eop)\b)"
+    r"|<(?=/?(?:SYS|think|tool_call)\b)"
+    r"|\[(?=/?(?:INST|THINK|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|gMASK)\])"
+)
+
+
 def _quoted(text: str) -> str:
-    return encodable(json.dumps(text, ensure_ascii=False)).translate(_LINE_ENDS)
+    """As a JSON string on one line, in which no control token of a chat template is whole."""
+    written = encodable(json.dumps(text, ensure_ascii=False)).translate(_LINE_ENDS)
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 DEFAULT_PROMPTS = Prompts()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from msgspec import Struct
 from pydantic import Field, StrictInt, StrictStr
@@ -133,17 +133,14 @@ def figures_of(score: Score) -> dict[str, Any]:
 
 def _agree(derived: Any, said: Any) -> bool:
     """Are they equal? Other programs round numbers."""
-    if isinstance(derived, dict) and isinstance(said, dict):
-        parts = cast("dict[str, Any]", derived)
-        other = cast("dict[str, Any]", said)
-        return parts.keys() == other.keys() and all(
-            _agree(parts[key], other[key]) for key in parts
-        )
-    if isinstance(derived, tuple) and isinstance(said, tuple):
-        low, high = cast("tuple[float, float]", derived)
-        low_said, high_said = cast("tuple[float, float]", said)
-        return _agree(low, low_said) and _agree(high, high_said)
-    if isinstance(derived, float) and isinstance(said, float):
+    if said is None or derived is None:
+        return said is derived
+    if hasattr(derived, "keys"):
+        same = derived.keys() == said.keys()
+        return same and all(_agree(derived[key], said[key]) for key in derived)
+    if hasattr(derived, "index") and not isinstance(derived, str):
+        return all(map(_agree, derived, said))
+    if isinstance(derived, float):
         return math.isclose(derived, said, abs_tol=1e-6)
     return bool(derived == said)
 

@@ -1,0 +1,133 @@
+"""How fast a provider takes calls: one pause for all, and a rate that adapts to its limit."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds; beyond, a single call asks whether it is over
+_BELOW = 0.92
+"""The share of the rate that was taken, to go on with."""
+_POLL = 0.05
+_CATCH_UP = 0.25
+
+
+class Pace:
+    """Says when the calls of a judge may start: across tasks, threads and event loops.
+
+    Until the provider refuses a call (HTTP 429 or 503), at once. Then all wait as long as it asks
+    for, or half a second and twice as long each time; one call asks whether it is over; and the
+    rest follow a little more slowly than the provider has taken them so far. Without a refusal the
+    rate grows: by 1% in 3 seconds, by half in 30.
+
+    Args:
+        most_wait: seconds to wait in a row for a provider that takes no call.
+    """
+
+    def __init__(self, most_wait: float) -> None:
+        self._most_wait, self._lock = most_wait, threading.Lock()
+        self._rate = math.inf  # calls a second, as of `_measured_from`
+        self._taken, self._measured_from = 0, math.inf
+        self._is_told = self._has_been_down = False
+        self._next_start = 0.0
+        self._refused_since: float | None = None
+        self._refusals, self._paused_at, self._paused_until = 0, 0.0, 0.0
+        self._probing = False
+
+    @property
+    def waiting(self) -> float:
+        """Seconds until a call is made again; 0 if the provider takes calls."""
+        if self._refused_since is None:
+            return 0.0
+        return max(self._paused_until - time.monotonic(), 0.0)
+
+    async def turn(self) -> float:
+        """Wait until a call may start. Returns when it did."""
+        while (seconds := self._seconds_to_wait()) > 0:
+            await asyncio.sleep(min(seconds, 1.0))
+        return time.monotonic()
+
+    def _seconds_to_wait(self) -> float:
+        with self._lock:
+            now = time.monotonic()
+            if self._refused_since is None:
+                if now < self._next_start:
+                    return self._next_start - now
+                self._next_start = max(self._next_start, now - _CATCH_UP) + 1 / self._rate_at(now)
+                return 0.0
+            if self._is_given_up():
+                return 0.0
+            if now < self._paused_until:
+                return self._paused_until - now
+            if self._probing:
+                return _POLL
+            self._probing = True
+            return 0.0
+
+    def _rate_at(self, now: float) -> float:
+        seconds = max(now - self._measured_from, 0.0)
+        return self._rate * math.exp(min(0.003 * seconds + 0.0004 * seconds**2, 50.0))
+
+    def _is_given_up(self) -> bool:
+        started = self._refused_since
+        return started is not None and self._paused_until - started > self._most_wait
+
+    def taken(self, started: float) -> None:
+        """The provider took a call, which started then."""
+        with self._lock:
+            now = time.monotonic()
+            # Not from the first call on, which loads its client.
+            self._measured_from = min(self._measured_from, now)
+            if self._refused_since is not None and started >= self._paused_at:
+                self._go_on(now, self._refused_since)
+            self._taken += 1
+
+    def left(self, started: float) -> None:
+        """A call ended and says nothing about the provider: given up, or failed otherwise."""
+        with self._lock:
+            if started >= self._paused_at:
+                self._probing = False
+
+    def refused(self, first: float, started: float, asked_for: float | None) -> bool:
+        """The provider refused a call. Returns whether to ask again.
+
+        Args:
+            first: when the call was first made: others may be taken while this one never is.
+            started: when it was made last. If before the pause, it is part of the pause's cause.
+            asked_for: the seconds that the provider asks to wait.
+        """
+        with self._lock:
+            now = time.monotonic()
+            if self._refused_since is None or started >= self._paused_at:
+                self._pause(now, asked_for)
+            return not self._is_given_up() and self._paused_until - first <= self._most_wait
+
+    def _pause(self, now: float, asked_for: float | None) -> None:
+        self._probing = False
+        self._refusals += 1
+        pause = min(_FIRST_PAUSE * 2.0 ** min(self._refusals - 1, 9), _LONGEST_PAUSE)
+        if asked_for is not None:
+            pause = min(max(asked_for, 0.0), _LONGEST_PAUSE)
+        if self._refused_since is None:
+            self._refused_since = now
+            self._is_told = asked_for is not None
+        self._paused_at = now
+        self._paused_until = now + pause
+
+    def _go_on(self, now: float, refused_since: float) -> None:
+        """At a little less than was taken since the last pause, in all the time to this one's end.
+
+        A provider that names no time may have been down: then its pause says nothing of a limit,
+        and the first long one leaves the rate as it is.
+        """
+        pause = now - refused_since if self._is_told else _FIRST_PAUSE
+        was_down = not self._is_told and self._refusals > 2 and not self._has_been_down
+        self._has_been_down = self._has_been_down or was_down
+        if self._taken and not was_down:
+            measured = self._taken / (max(refused_since - self._measured_from, 0.0) + pause)
+            self._rate = _BELOW * min(measured, self._rate_at(refused_since))
+        self._taken = self._refusals = 0
+        self._refused_since, self._probing = None, False
+        self._measured_from = self._next_start = now

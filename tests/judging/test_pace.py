@@ -1,0 +1,119 @@
+"""A provider that is busy: one pause for all calls, one that asks, and a limit to the patience."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from email.utils import formatdate
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from noisesense import LLMJudge, score
+from noisesense.errors import BusyError
+from noisesense.judging import pace
+from noisesense.judging.pace import Pace
+from noisesense_adapters.models.failures import judge_error
+from support.faults import TRUTH, mind, pairs
+from support.scripted_llm import ScriptedLLM
+
+
+class Busy:
+    """Refuses the first so many calls."""
+
+    def __init__(self, times: int, wait: float | None = None) -> None:
+        self.left, self.wait, self.calls = times, wait, 0
+
+    def __call__(self, prompt: str) -> str:
+        self.calls += 1
+        self.left -= 1
+        if self.left >= 0:
+            raise BusyError("busy", self.wait)
+        return mind().answer(prompt)
+
+
+def _judged(llm: Any, **options: Any) -> list[Any]:
+    judge = LLMJudge(ScriptedLLM(llm), **options)
+
+    async def main() -> list[Any]:
+        asking = [judge.judge_detailed(sample) for sample, _ in pairs()]
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    return asyncio.run(main())
+
+
+def test_a_busy_provider_is_waited_for() -> None:
+    """Four calls are out at first; the pause ends with one that asks."""
+    busy = Busy(4, 0.05)
+    found = _judged(busy)
+    assert [score(each.verdicts).relevant for each in found] == [TRUTH] * 2
+    assert busy.calls == 4 + 2 * 6
+
+
+def test_one_call_asks_whether_the_pause_is_over() -> None:
+    """Of four that were refused, one asks three times more; then all go on."""
+    busy = Busy(4 + 3, 0.02)
+    found = _judged(busy)
+    assert [score(each.verdicts).relevant for each in found] == [TRUTH] * 2
+    assert busy.calls == 4 + 3 + 2 * 6
+
+
+def test_patience_ends() -> None:
+    busy = Busy(10**6, 3_600.0)
+    assert all(isinstance(each, BusyError) for each in _judged(busy, max_wait=0.0))
+    # Afterwards each sample asks once a call, and no more.
+    assert busy.calls <= 4
+    with pytest.raises(ValueError, match="max_wait"):
+        LLMJudge(ScriptedLLM(busy), max_wait=-1)
+
+
+def test_a_call_that_alone_is_refused_does_not_ask_for_ever() -> None:
+    """Others are taken meanwhile, and end the pause."""
+
+    def refuses_one(prompt: str) -> str:
+        if "Zork" in prompt:
+            raise BusyError("busy", 0.05)
+        return mind().answer(prompt)
+
+    taken, refused = _judged(refuses_one, max_wait=0.3)
+    assert score(taken.verdicts).relevant == TRUTH
+    assert isinstance(refused, BusyError)
+
+
+def test_the_rate_is_what_was_taken_and_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 calls from second 0 to 2, then a pause of 2 s that the provider asks for: 20 / 4 = 5 a
+    second, of which 92% go on: 4.6. After 10 s: exp(0.03 + 0.04) = 1.0725 times as many."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    held = Pace(600)
+    for _ in range(20):
+        held.taken(clock.now)
+    clock.now = 102.0
+    assert held.refused(101.9, 101.9, 2.0)
+    assert held.waiting == 2.0
+    clock.now = 104.0
+    assert asyncio.run(held.turn()) == 104.0
+    assert held._seconds_to_wait() == pace._POLL  # one asks; the others wait for it
+    held.taken(104.0)
+    assert held.waiting == 0.0
+    assert held._rate_at(104.0) == pytest.approx(4.6)
+    assert held._rate_at(114.0) == pytest.approx(4.6 * 1.0725, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after-ms": "250", "retry-after": "3"}, 0.25),
+        ({"retry-after": formatdate(time.time() + 3_600, usegmt=True)}, 3_600.0),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_provider_asks_for(headers: dict[str, str], wait: float | None) -> None:
+    error = RuntimeError("too many")
+    error.response = SimpleNamespace(status_code=429, headers=headers)  # type: ignore[attr-defined]
+    found = judge_error(error, "m")
+    assert isinstance(found, BusyError)
+    assert found.wait == (None if wait is None else pytest.approx(wait, abs=600))
