@@ -32,7 +32,7 @@ _NAMES = {
     "stats.offenders": "Offender Offenders offenders",
     "stats.power": "Power power",
     "stats.labels_mean": "prediction_powered",
-    "stats.powered_mean": "PoweredMean prediction_powered_mean",
+    "stats.powered_mean": "PPIMean prediction_powered_mean",
     "stats.sensitivity": "SensitivityBand sensitivity_band",
     "stats.stability": "Stability stability",
     "stats.summarize": "ModeSummary Summary",

@@ -52,7 +52,7 @@ from noisesense.stats.offenders import Offenders as Offenders
 from noisesense.stats.offenders import offenders as offenders
 from noisesense.stats.power import Power as Power
 from noisesense.stats.power import power as power
-from noisesense.stats.powered_mean import PoweredMean as PoweredMean
+from noisesense.stats.powered_mean import PPIMean as PPIMean
 from noisesense.stats.powered_mean import prediction_powered_mean as prediction_powered_mean
 from noisesense.stats.sensitivity import SensitivityBand as SensitivityBand
 from noisesense.stats.sensitivity import sensitivity_band as sensitivity_band

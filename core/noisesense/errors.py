@@ -61,7 +61,7 @@ class InputError(NoiseSenseError, ValueError):
 
 
 @contextmanager
-def located(place: str) -> Generator[None, None, None]:
+def error_context(place: str) -> Generator[None, None, None]:
     """Add the place to errors raised inside; see `NoiseSenseError.within`."""
     try:
         yield

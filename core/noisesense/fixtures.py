@@ -55,6 +55,6 @@ def reference_examples() -> tuple[ReferenceExample, ...]:
 
 def _example(entry: dict[str, Any]) -> ReferenceExample:
     sample = Sample.model_validate(entry.pop("sample"))
-    verdicts = Verdicts.model_validate(entry.pop("verdicts")).beside(sample)
+    verdicts = Verdicts.model_validate(entry.pop("verdicts")).with_sample(sample)
     expected = {name: tuple(figures) for name, figures in entry.pop("expected").items()}
     return ReferenceExample(sample=sample, verdicts=verdicts, expected=expected, **entry)

@@ -47,7 +47,9 @@ def read_lines(path: str | os.PathLike[str], read: Callable[[str], T]) -> Iterat
                     yield number, read(text)
             except InputError as error:
                 where = error.within(f"{path}, line {number}").where
-                expected, got, hint = error.expected, error.got, error.hint
+                expected = error.expected
+                got = error.got
+                hint = error.hint
                 raise RecordingError(expected, got, where=where, hint=hint) from None
 
 

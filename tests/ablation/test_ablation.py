@@ -48,7 +48,7 @@ def lazily_judged(results: list[Result]) -> list[Result]:
                 [[None] * 2] * len(known.reference_claims),
                 response_claims=[claim.text for claim in known.response_claims],
                 reference_claims=[claim.text for claim in known.reference_claims],
-            ).beside(each.sample)
+            ).with_sample(each.sample)
         found.append(Result(each.id, score(known), sample=each.sample))
     return found
 
@@ -199,7 +199,7 @@ def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -
         response_claims=["wrong"],
         reference_claims=["right"],
     )
-    results = [*run_of([1] * 6), Result("few", score(known.beside(sample)), sample=sample)]
+    results = [*run_of([1] * 6), Result("few", score(known.with_sample(sample)), sample=sample)]
     rows = [row for row in plan(results, PAIR) if row["id"] == "few"]
     assert [(row["variant"], row["retrieved_contexts"]) for row in rows] == [
         ("again", ["wrong", "perhaps wrong", "right"]),
@@ -213,7 +213,9 @@ def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -
 def test_what_each_answer_costs() -> None:
     """Its claims and their check are one judging, and what it says again one call; of a sample
     without noisy claims nothing is said again, and the words of the old response cost nothing."""
-    results, mind, asked = run_of([3] * 5 + [0] * 5), Mind(), []
+    results = run_of([3] * 5 + [0] * 5)
+    mind = Mind()
+    asked = []
 
     def answer(question: str, contexts: list[str]) -> str:
         asked.append(len(contexts))
@@ -425,7 +427,9 @@ def test_rows_without_an_answer_are_left_out_and_counted() -> None:
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
-    results, path, asked = run_of([1] * 4), tmp_path / "answers.jsonl", 0
+    results = run_of([1] * 4)
+    path = tmp_path / "answers.jsonl"
+    asked = 0
 
     def answer(question: str, contexts: list[str]) -> str:
         nonlocal asked

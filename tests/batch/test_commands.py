@@ -47,7 +47,8 @@ def answer(folder: Path) -> int:
 
 
 def test_from_texts_to_scores(folder: Path, command: Command) -> None:
-    store, data = ("--store", "judged.db"), folder / "data.jsonl"
+    store = ("--store", "judged.db")
+    data = folder / "data.jsonl"
     data.write_text(data.read_text().replace('"response":', '"the answer":'))
     first = command("batch", "export", "data.jsonl", *store, *MODEL, *HOW)
     assert (first.status, first.err) == (0, "")
@@ -82,7 +83,8 @@ def test_from_texts_to_scores(folder: Path, command: Command) -> None:
     assert [each.sample and each.sample.key for each in results] == [s.key for s, _ in PAIRS]
     for each, (_, verdicts) in zip(results, PAIRS, strict=True):
         assert each.score
-        found, true = each.score, score(verdicts)
+        found = each.score
+        true = score(verdicts)
         assert (found.relevant, found.irrelevant) == (true.relevant, true.irrelevant)
         assert each.judge
         assert each.judge.startswith("gpt-4.1-mini, plan=lazy check=list, prompts 4, ")

@@ -81,7 +81,8 @@ def figures(found: Score | None, unanswered: int) -> list[Any]:
 
 def by_files(folder: Path, **options: Any) -> list[Any]:
     """The figures by a judge that asks nothing, over what the files have brought."""
-    llm, out = OpenAILLM("gpt-4.1-mini"), folder / "out.jsonl"
+    llm = OpenAILLM("gpt-4.1-mini")
+    out = folder / "out.jsonl"
     with VerdictStore(folder / "judged.db") as store:
         judge = BatchJudge(llm.name, llm.identity, store=store, **options)
         score_dataset(folder / "data.jsonl", judge=judge, out=out)
@@ -96,7 +97,7 @@ def directly(pairs: Pairs, **options: Any) -> list[Any]:
 
 def pairs_of(count: int) -> Pairs:
     """Open verdicts, labels, responses without claims: whatever a mind may say."""
-    shape = Shape(undetermined=0.03, labelled=0.3, chunks=(1, 6))
+    shape = Shape(undetermined=0.03, labeled=0.3, chunks=(1, 6))
     return [random_pair(seed, shape) for seed in range(count)]
 
 
@@ -116,7 +117,8 @@ def test_three_files_judge_a_run_as_a_judge_that_asks_directly(folder: Path, cou
 
 def test_with_expired_and_malformed_answers(folder: Path) -> None:
     """The lazy plan, also with such answers, is in the test of killed processes below."""
-    plan, samples = "full", 30
+    plan = "full"
+    samples = 30
     pairs = pairs_of(samples)
     written(folder / "data.jsonl", pairs)
     provider = BatchProvider(Mind(pairs), expired=0.02, malformed=0.02)

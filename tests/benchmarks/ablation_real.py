@@ -52,7 +52,8 @@ def years(text: str) -> list[str]:
 
 def samples(seed: int) -> list[tuple[str, str, str, list[Chunk]]]:
     """Name, question, reference and chunks of each."""
-    random, rows = Random(seed), []
+    random = Random(seed)
+    rows = []
     for i, name in enumerate(NAMES):
         thing = THINGS[i % len(THINGS)]
         right, wrong = random.sample(range(1820, 1990), 2)
@@ -75,7 +76,8 @@ class Generator:
 
     def __init__(self, base_url: str, model: str, temperature: float) -> None:
         self._url = f"{base_url}/chat/completions"
-        self._model, self._temperature = model, temperature
+        self._model = model
+        self._temperature = temperature
         self.calls = 0
 
     def __call__(self, question: str, contexts: list[str]) -> str:
@@ -100,7 +102,8 @@ class Generator:
 async def run(
     generator: Generator, seed: int, variants: Sequence[str], answers: str | None
 ) -> tuple[list[Result], Ablation]:
-    judge, results = Mind(claims_of=years), []
+    judge = Mind(claims_of=years)
+    results = []
     first = None if answers is None else Path(f"{answers}.first")
     kept = json.loads(first.read_text("utf-8")) if first and first.exists() else {}
     generator.calls = len(kept)

@@ -118,7 +118,8 @@ def assertion_costs(runs: int) -> None:
     given = {**texts, "verdicts": verdicts.model_dump(mode="json", exclude_defaults=True)}
     with tempfile.TemporaryDirectory() as name, ScriptedServer(mind()) as server:
         folder = Path(name)
-        recording, store = str(folder / "verdicts.jsonl"), str(folder / "noise.db")
+        recording = str(folder / "verdicts.jsonl")
+        store = str(folder / "noise.db")
         write_recording(recording, [(sample, verdicts)])
         (folder / "wrapper.py").write_text(WRAPPER, encoding="utf-8")
         judge = {"model": "scripted", "baseUrl": server.base_url}
@@ -149,7 +150,8 @@ def assertion_costs(runs: int) -> None:
                     raise SystemExit(f"not scored: {graded}")
     bare = statistics.median(times["a constant"])
     for case, measured in times.items():
-        middle, aim = statistics.median(measured), cases[case][-1]
+        middle = statistics.median(measured)
+        aim = cases[case][-1]
         print(
             f"{case:38}{middle:6.0f} ({middle / bare:5.2f}×)"
             + (f"   aim: at most {aim:g}×" if aim > 1 else "")

@@ -47,7 +47,8 @@ from support.simulated import POPULATIONS, Population, poisson, result_of
 
 SIZES = (2, 3, 5, 10, 20, 30, 49, 50, 100, 300)
 MISSING = (0.0, 0.01, 0.05, 0.2)
-LEAST, MOST = 92.0, 4.0
+LEAST = 92.0
+MOST = 4.0
 how = Resampling(resamples=400)
 """Of each interval; the option sets it."""
 
@@ -82,7 +83,8 @@ def ends(interval: Interval | None, truth: float) -> tuple[float, float, float]:
     """Is the truth within, below, above?"""
     if interval is None:
         return 1.0, 0.0, 0.0  # nothing was said
-    below, above = truth < interval.low, truth > interval.high
+    below = truth < interval.low
+    above = truth > interval.high
     return float(not below and not above), float(below), float(above)
 
 
@@ -95,7 +97,8 @@ def seen(rng: random.Random, draw: tuple[int, int], missing: float) -> tuple[int
 
 def single(p: Population, size: int, missing: float, rng: random.Random) -> tuple[float, ...]:
     """The mean over samples, and the share of claims."""
-    means, claims = [Counter(), Counter()], [Counter(), Counter()]  # type: ignore[var-annotated]
+    means = [Counter(), Counter()]
+    claims = [Counter(), Counter()]  # type: ignore[var-annotated]
     for _ in range(size):
         draw = p.draw(rng)
         for end, noisy in enumerate(seen(rng, draw, missing)):
@@ -111,7 +114,8 @@ def clustered(
     """Samples of one cluster share their odds."""
     units: Counter[tuple[float, ...]] = Counter()
     for _ in range(size):
-        odds, count = p.odds(rng), samples(rng)
+        odds = p.odds(rng)
+        count = samples(rng)
         values = [noisy / claims for noisy, claims in (p.draw(rng, odds) for _ in range(count))]
         units[math.fsum(values), float(count)] += 1
     return ends(mean_interval([units], how), p.mean)
@@ -131,14 +135,13 @@ def error_rate(rate: float, cells: int, size: int, rng: random.Random) -> tuple[
     """A judge's errors: some samples are harder than others, each has many cells."""
     units: Counter[tuple[float, ...]] = Counter()
     for _ in range(size):
-        odds, count = rng.betavariate(4 * rate, 4 * (1 - rate)), 1 + poisson(rng, cells - 1)
+        odds = rng.betavariate(4 * rate, 4 * (1 - rate))
+        count = 1 + poisson(rng, cells - 1)
         units[sum(rng.random() < odds for _ in range(count)), count] += 1
     return ends(mean_interval([units], how), rate)
 
 
-def corrected(
-    clean: float, labelled: int, missing: float, rng: random.Random
-) -> tuple[float, ...]:
+def corrected(clean: float, labeled: int, missing: float, rng: random.Random) -> tuple[float, ...]:
     """The mean over 1000 judged samples, some of them labeled. The judge errs in both ways."""
     p = Population("corrected", clean, 2.0, 2.4)
     human: list[float] = []
@@ -151,7 +154,7 @@ def corrected(
         low, high = seen(rng, (said, claims), missing)
         human.append(noisy / claims)
         judge.append((low + high) / 2 / claims)
-    found = prediction_powered_mean(judge[labelled:], judge[:labelled], human[:labelled])
+    found = prediction_powered_mean(judge[labeled:], judge[:labeled], human[:labeled])
     return ends(found.interval, p.mean)
 
 
@@ -168,7 +171,8 @@ def same_version(
         b.append(result_of(i, first if rng.random() < unchanged else p.draw(rng, odds)))
     found = compare(a, b).relevant
     assert found is not None
-    worse, better = found.decision == "worse", found.decision == "better"
+    worse = found.decision == "worse"
+    better = found.decision == "better"
     return float(worse), float(better), float(worse or better)
 
 
@@ -244,7 +248,8 @@ def plainly_worse(values: list[float]) -> bool:
 def gates(pinned: bool, drift: float, changes: int, rng: random.Random) -> tuple[float, ...]:
     """So many changes of a system over 60 samples, each checked: did a check fail? Without a
     margin, and with one of 0.05. ``drift``: the noise that all changes add together."""
-    p, samples = POPULATIONS[0], 60
+    p = POPULATIONS[0]
+    samples = 60
     odds = [p.odds(rng) for _ in range(samples)]
 
     def answers(share: float) -> list[float]:
@@ -477,7 +482,9 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=None)
     parser.add_argument("--only", default="", help="tables whose title holds this text")
     options = parser.parse_args()
-    began, bad, worst = time.monotonic(), 0, {"held": 100.0, "below": 0.0, "above": 0.0}
+    began = time.monotonic()
+    bad = 0
+    worst = {"held": 100.0, "below": 0.0, "above": 0.0}
     measure = partial(figures, datasets=options.datasets)
     with ProcessPoolExecutor(options.processes, None, _use, (options.resamples,)) as pool:
         for table in [each for each in tables() if options.only.lower() in each.title.lower()]:

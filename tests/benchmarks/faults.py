@@ -147,7 +147,8 @@ def outcome(result: object, truth: Verdicts) -> str:
     ):
         if [claim.text for claim in found] != [claim.text for claim in true]:
             return "WRONG"
-    table, true_table = result.verdicts.to_matrices(), truth.to_matrices()
+    table = result.verdicts.to_matrices()
+    true_table = truth.to_matrices()
     cells = [
         *zip(table["reference_to_response"], true_table["reference_to_response"], strict=True)
     ]

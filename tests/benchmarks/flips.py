@@ -43,8 +43,8 @@ def main() -> int:
     flips = parser.parse_args().flips
     random = Random(7)
     results: list[Result] = []
-    for sample, verdicts in random_pairs(50, shape=Shape(undetermined=0.2, labelled=0.3)):
-        scored = score(verdicts.beside(sample))
+    for sample, verdicts in random_pairs(50, shape=Shape(undetermined=0.2, labeled=0.3)):
+        scored = score(verdicts.with_sample(sample))
         results.append(Result(sample.key, scored, None, sample, "c", 2, Usage(calls=5)))
     counts: Counter[str] = Counter()
     for _ in range(flips):

@@ -356,7 +356,8 @@ def main() -> int:
     count = lost = 0
     print("| host | API | the host's own metric | ours |\n|---|---|---|---|")
     for host, name, theirs, ours in rows():
-        count, why = count + 1, WHY.get(name, "")
+        count = count + 1
+        why = WHY.get(name, "")
         lost += theirs == "works" and ours != "works" and not why
         print(f"| {host} | {name} | {theirs} | {f'{ours} ({why})' if why else ours} |")
     print(f"\n{count} entries; theirs works and ours does not, without a reason: {lost}")

@@ -183,9 +183,11 @@ def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Rows of text; ours with its ratios to ragas' in the same case and API."""
     ragas = {(row.case, row.api): row for row in rows if row.whose == "ragas"}
     for row in rows:
-        ratios, peer = "", ragas[row.case, row.api]
+        ratios = ""
+        peer = ragas[row.case, row.api]
         if row is not peer:
-            calls, time_ = peer.calls / row.calls, peer.seconds / row.seconds
+            calls = peer.calls / row.calls
+            time_ = peer.seconds / row.seconds
             ratios = f"{calls:.1f}× fewer calls, {row.chars / peer.chars:.0%} of the characters, "
             ratios += f"{time_:.1f}× faster"
         figures = (row.calls, row.rounds, row.prompt_chars, row.completion_chars)

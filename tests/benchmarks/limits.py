@@ -39,13 +39,18 @@ class Window:
     """So many units in each window of seconds; the units of a call are what ``price`` says."""
 
     def __init__(self, most: float, seconds: float, price: Callable[[str], float], told: Told):
-        self.most, self.seconds, self.price, self.told = most, seconds, price, told
-        self.began, self.used = -math.inf, 0.0
+        self.most = most
+        self.seconds = seconds
+        self.price = price
+        self.told = told
+        self.began = -math.inf
+        self.used = 0.0
 
     def __call__(self, _: int, prompt: str) -> Misbehavior | None:
         now = time.monotonic()
         if now - self.began >= self.seconds:
-            self.began, self.used = now, 0.0
+            self.began = now
+            self.used = 0.0
         if self.used + self.price(prompt) > self.most:
             return Misbehavior("429", 429, self.told(self.began + self.seconds - now))
         self.used += self.price(prompt)
@@ -150,7 +155,8 @@ def main() -> int:
         if given.limit not in name:
             continue
         found = asyncio.run(measured(make(), given.samples))
-        extra, late = found.requests / found.needed, found.seconds / found.allowed
+        extra = found.requests / found.needed
+        late = found.seconds / found.allowed
         calls = f"{found.requests:,} requests for {found.needed:,} ({extra:.3f})"
         times = f"{found.seconds:.1f} s of {found.allowed:.1f} ({late:.2f})"
         print(f"{name:42}{found.scored:>4} scored, {calls}, {times}", flush=True)

@@ -146,7 +146,8 @@ def _places(node: ast.AST, name: str = "", head: range = range(0)) -> Iterator[P
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or _is_idle(child, field):
                 continue
-            inner, within = name, head
+            inner = name
+            within = head
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
                 inner = f"{name}.{child.name}".lstrip(".")
             if isinstance(child, ast.FunctionDef):
@@ -197,7 +198,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Loads the mutant in place of the module."""
 
     def __init__(self, name: str, code: CodeType) -> None:
-        self._name, self._code = name, code
+        self._name = name
+        self._code = code
 
     def find_spec(self, fullname: str, *_: object) -> Any:
         if fullname != self._name:

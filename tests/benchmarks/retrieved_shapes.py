@@ -27,7 +27,8 @@ from pydantic import BaseModel
 from noisesense import Result, Sample, Verdicts
 from noisesense.errors import NoiseSenseError
 
-ERROR, NOTHING = "error", "nothing was retrieved"
+ERROR = "error"
+NOTHING = "nothing was retrieved"
 
 
 class Hit:
@@ -244,7 +245,7 @@ class Seen:
     async def judge(self, sample: Sample) -> Verdicts:
         self.chunks = [chunk.text for chunk in sample.retrieved_contexts]
         none = [False for _ in sample.retrieved_contexts]
-        return Verdicts.from_matrices([False], [none], [none]).beside(sample)
+        return Verdicts.from_matrices([False], [none], [none]).with_sample(sample)
 
 
 TEXTS = {"user_input": "q", "response": "x", "reference": "r"}

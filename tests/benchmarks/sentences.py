@@ -34,7 +34,7 @@ from noisesense import Offender, Result, Verdicts, offenders, score
 from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_mean import labeled_pairs
-from noisesense.stats.powered_mean import PoweredMean, powered_mean
+from noisesense.stats.powered_mean import PPIMean, powered_mean
 from support.simulated import POPULATIONS, Population, poisson, result_of
 
 Size = tuple[int, int]
@@ -94,7 +94,7 @@ class World(NamedTuple):
 WORLDS = [World(p, judge, claims) for p in POPULATIONS for judge in JUDGES for claims in (5, 1)]
 
 
-def corrected(samples: list[Sample], labeled: Iterable[int], resamples: int = 1) -> PoweredMean:
+def corrected(samples: list[Sample], labeled: Iterable[int], resamples: int = 1) -> PPIMean:
     """The mean, with people's labels at these places."""
     places = {*labeled}
     others: list[Range] = []
@@ -112,7 +112,7 @@ def corrected(samples: list[Sample], labeled: Iterable[int], resamples: int = 1)
     return powered_mean(others, judged, people, [1.0] * len(people), how)
 
 
-def is_apart(found: PoweredMean) -> bool:
+def is_apart(found: PPIMean) -> bool:
     """Is one warned that the judge's mean is another one on the labeled samples?"""
     return any("further apart" in each for each in found.warnings)
 
@@ -158,7 +158,7 @@ def held(world: World, size: Size, runs: int) -> tuple[float, ...]:
     return 100 * inside / runs, width / runs
 
 
-def holds(found: PoweredMean, truth: float) -> bool:
+def holds(found: PPIMean, truth: float) -> bool:
     return found.interval.low - 1e-9 <= truth <= found.interval.high + 1e-9
 
 

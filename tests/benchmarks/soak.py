@@ -42,9 +42,11 @@ from noisesense import (
 from support.mind import Mind, data_of, items_of, reply_of
 from support.tables import Shape, random_pair
 
-WORKERS, CONCURRENCY, AT_ONCE = 4, 16, 4
+WORKERS = 4
+CONCURRENCY = 16
+AT_ONCE = 4
 FAULTY = 0.1
-SHAPE = Shape(response_claims=(1, 8), reference_claims=(1, 6), chunks=(10, 10), labelled=0.2)
+SHAPE = Shape(response_claims=(1, 8), reference_claims=(1, 6), chunks=(10, 10), labeled=0.2)
 FILLER = " It goes on about this and that, at some length and to no end." * 15
 MEGABYTE = 2**20
 _LINE = 22  # bytes of the log for each call
@@ -61,7 +63,7 @@ def pair(number: int) -> tuple[Sample, Verdicts]:
     ]
     fields = {name: getattr(sample, name) for name in ("user_input", "response", "reference")}
     longer = Sample(**fields, retrieved_contexts=chunks)
-    return longer, verdicts.model_copy(update={"chunks": None}).beside(longer)
+    return longer, verdicts.model_copy(update={"chunks": None}).with_sample(longer)
 
 
 @lru_cache(maxsize=64)
@@ -152,7 +154,8 @@ class Worker:
     def __init__(self, folder: Path, samples: int, number: int) -> None:
         options = ("--worker", number, "--folder", folder, "--samples", samples)
         self._command = [sys.executable, __file__, *map(str, options)]
-        self.number, self.kills = number, 0
+        self.number = number
+        self.kills = 0
         self.start()
 
     def start(self) -> None:
@@ -174,7 +177,8 @@ def run(folder: Path, samples: int, every: float) -> int:
     start = time.monotonic()
     workers = [Worker(folder, samples, number) for number in range(WORKERS)]
     log = folder / "calls.log"
-    next_kill, next_line = rng.randrange(*_KILL_AFTER), start
+    next_kill = rng.randrange(*_KILL_AFTER)
+    next_line = start
     while any(worker.process.poll() is None for worker in workers):
         time.sleep(0.1)
         calls = log.stat().st_size // _LINE

@@ -91,7 +91,8 @@ def ragchecker(path: Path) -> Means:
     values: list[Means] = []
     with path.open(encoding="utf-8") as file:
         for each in map(json.loads, file):
-            verdicts, chunks = each["verdicts"], len(each["sample"]["retrieved_contexts"])
+            verdicts = each["verdicts"]
+            chunks = len(each["sample"]["retrieved_contexts"])
             correct = np.array([claim["correct"] for claim in verdicts["response_claims"]])
             response = table(verdicts["response_claims"], chunks)
             reference = table(verdicts["reference_claims"], chunks)
@@ -107,9 +108,11 @@ def measure(name: str, path: Path) -> None:
     """In a process of its own: the means, CPU seconds and the largest resident size."""
     import resource
 
-    began, wall = time.process_time(), time.perf_counter()
+    began = time.process_time()
+    wall = time.perf_counter()
     means = ROWS[name](path)
-    seconds, wall = time.process_time() - began, time.perf_counter() - wall
+    seconds = time.process_time() - began
+    wall = time.perf_counter() - wall
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds += ended.ru_utime + ended.ru_stime
     # Kilobytes on Linux, bytes on macOS.

@@ -65,7 +65,8 @@ def results(tmp_path: Path) -> Path:
 def test_a_plan_is_answered_and_reported(
     results: Path, server: ScriptedServer, judge: list[str], capsys: Capsys
 ) -> None:
-    todo, answered = results.with_name("todo.jsonl"), results.with_name("answered.jsonl")
+    todo = results.with_name("todo.jsonl")
+    answered = results.with_name("answered.jsonl")
     planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
     done = run_here(capsys, *planned)
     assert (done.status, done.out.startswith("wrote 16 rows to ")) == (0, True)
@@ -98,7 +99,8 @@ def test_a_plan_is_answered_and_reported(
 def test_a_run_that_was_killed_goes_on(
     results: Path, server: ScriptedServer, judge: list[str]
 ) -> None:
-    folder, env = results.parent, {"OPENAI_API_KEY": "k"}
+    folder = results.parent
+    env = {"OPENAI_API_KEY": "k"}
     kept = ["--answers", folder / "answers.jsonl", "--store", folder / "judged.db", "--json"]
     asked = ["--answer", "system:answer", "--variants", "again,without", "--seed", "3"]
     arguments = ["ablation", "run", results, *asked, *judge, *kept]
@@ -126,7 +128,7 @@ def test_relevance_that_nobody_knows_needs_a_judge_in_the_plan(
     sample = Sample(
         user_input="?", response="right", reference="right", retrieved_contexts=["right"]
     )
-    result = Result("s0", score(open_cells.beside(sample)), sample=sample)
+    result = Result("s0", score(open_cells.with_sample(sample)), sample=sample)
     write_results(tmp_path / "lazy.jsonl", [result])
     planned = ("ablation", "plan", tmp_path / "lazy.jsonl", "--out", tmp_path / "todo.jsonl")
     done = run_here(capsys, *planned, "--variants", "relevant-only")
@@ -156,7 +158,8 @@ def test_what_is_wrong_with_answers_and_systems_is_named(
 def test_half_a_surrogate_pair_in_an_id(tmp_path: Path, capsys: Capsys) -> None:
     """As a broken tokenizer leaves it."""
     half = [replace(result, id=f"{result.id}\ud83d") for result in run_of([1] * 8)]
-    judged, planned = tmp_path / "half.jsonl", tmp_path / "plan.jsonl"
+    judged = tmp_path / "half.jsonl"
+    planned = tmp_path / "plan.jsonl"
     write_results(judged, half)
     assert run_here(capsys, "ablation", "plan", judged, "--out", planned).status == 0
     assert planned.read_text().count("\n") >= 8

@@ -97,7 +97,8 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
 # By name: how many claims of B are wrong, gaps in A and in B (each may move a mean by 0.25 / 40),
 # options, exit status, and what stderr says; "" for none of what a check says.
 ANY = "--max-unanswered 1"
-FAIL, WORSE_IN = "--fail-if-worse", "check failed: b.jsonl is worse in the relevant mode"
+FAIL = "--fail-if-worse"
+WORSE_IN = "check failed: b.jsonl is worse in the relevant mode"
 ABOVE = "check failed: b.jsonl: the relevant mean, 0.1250"
 OPEN = "cannot be decided: whether b.jsonl is worse in the relevant mode depends on verdicts that"
 CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
@@ -148,7 +149,8 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     begins = ("check failed: ", "cannot be decided: ", "warning: ", "not measured: ")
     checks = [line for line in done.err.splitlines() if line.startswith(begins)]
     assert bool(checks) is bool(said)
-    found, most = column(done), max(gaps_a, gaps_b)
+    found = column(done)
+    most = max(gaps_a, gaps_b)
     if most and wrong is BEFORE:
         assert (found["undetermined"], found["B is"]) == (str(most), "not clearly different")
         far = f"{most / 4 / SAMPLES:.4f}"

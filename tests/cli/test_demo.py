@@ -44,7 +44,8 @@ def nowhere(tmp_path: Path) -> dict[str, str]:
 def test_every_framework_agrees_offline_and_leaves_nothing_behind(
     version: str | None, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    cwd, log = tmp_path / "cwd", tmp_path / "network.txt"
+    cwd = tmp_path / "cwd"
+    log = tmp_path / "network.txt"
     cwd.mkdir()
     path = install(version, npm_cache(request.config)) if version else tmp_path
     env = {**ONLINE, "HOME": str(tmp_path), "PATH": f"{path}:/usr/bin:/bin"}
@@ -198,7 +199,8 @@ def test_the_catch_counts_names_and_confirms_a_stale_document_and_mends(
     assert "100% (" in done.out.split("3. Cause")[1].split("with other")[0]
     assert done.out.count(": fail\n") == 2
     assert done.out.count(": pass\n") == 2
-    stale, mended = folder / "stale.jsonl", folder / "mended.jsonl"
+    stale = folder / "stale.jsonl"
+    mended = folder / "mended.jsonl"
     assert run_here(capsys, "score", stale, "--fail-above", "0.1").status == 1
     assert run_here(capsys, "score", mended, "--fail-above", "0.1").status == 0
     assert run_here(capsys, "compare", mended, stale, "--fail-if-worse").status == 1

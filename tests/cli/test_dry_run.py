@@ -44,7 +44,7 @@ CASES: dict[str, tuple[Pairs, str, tuple[int, int] | None]] = {
     "twice, kept": ([*WRONG, *WRONG], "--store STORE", (9, 21)),
     "twice": ([*WRONG, *WRONG], "", (18, 42)),
     "labels": (
-        list(random_pairs(8, seed=1, shape=Shape((1, 4), (1, 3), (1, 4), labelled=1.0))),
+        list(random_pairs(8, seed=1, shape=Shape((1, 4), (1, 3), (1, 4), labeled=1.0))),
         "",
         None,
     ),
@@ -68,7 +68,8 @@ def test_the_calls_made_are_within_what_it_says(
         assert run_here(capsys, "score", data, *judge, *options).status == 0
         made = server.log.calls
     found = json.loads(done.out)
-    least, most = found["least"]["calls"], found["most"]["calls"]
+    least = found["least"]["calls"]
+    most = found["most"]["calls"]
     assert least <= made <= most
     if by_hand is not None:
         assert (least, most) == by_hand

@@ -35,7 +35,8 @@ def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
     # entails.
     assert probability("The tower is tall.", "The tower is red.") == pytest.approx(0.72, abs=0.005)
     assert probability("A red tower.", "The tower is red.") == pytest.approx(0.95, abs=0.005)
-    data, out = write_jsonl(tmp_path / "data.jsonl", [ROW]), tmp_path / "out.jsonl"
+    data = write_jsonl(tmp_path / "data.jsonl", [ROW])
+    out = tmp_path / "out.jsonl"
     how = ("--judge", model, "--store", tmp_path / "s.db", "--max-unanswered", "0")
     done = run_here(capsys, "score", data, *how, "--threshold", "0.9", "--out", out)
     assert (done.status, done.err.count("failed")) == (0, 0)
@@ -50,7 +51,8 @@ def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
 def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> None:
     """As people see it; the model's own probabilities say otherwise of one."""
     chunks = ["A red tower.", "The old sea.", "Red sea.", "A tall tower."]
-    claim, labels = "The tower is red.", [True, False, False, False]
+    claim = "The tower is red."
+    labels = [True, False, False, False]
     verdicts = {
         "response_claims": [{"text": claim, "correct": None, "entailed_by": [0]}],
         "chunks": [{"text": text} for text in chunks],

@@ -73,7 +73,8 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     """The document with which claims go stands first, though another one is surer to mislead."""
     results = [answer(i, "guide.md", i > 5, True) for i in range(8)]
     results += [answer(i, "faq.md", i > 10, True) for i in range(10, 18)]
-    path, counts = written(tmp_path, *results), tmp_path / "ablation.json"
+    path = written(tmp_path, *results)
+    counts = tmp_path / "ablation.json"
     plain = run_here(capsys, "offenders", path, "--examples", "0").out.splitlines()
     assert [row.split()[-1] for row in plain[-2:]] == ["guide.md", "faq.md"]
     ends = {"value": 1.0, "low": 1.0, "high": 1.0}

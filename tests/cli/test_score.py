@@ -56,7 +56,8 @@ def test_columns_definition_and_clusters_are_as_they_were_chosen(
     lines = [{**row, "meta": {"doc": i % 3}} for i, row in enumerate(rows(PAIRS))]
     for line in lines:
         line["gold"] = line.pop("reference")
-    path, out = write_jsonl(tmp_path / "d.jsonl", lines), tmp_path / "out.jsonl"
+    path = write_jsonl(tmp_path / "d.jsonl", lines)
+    out = tmp_path / "out.jsonl"
     options = ["--map", "reference=gold", "--id", "user_input", "--cluster", "meta.doc"]
     done = run_here(
         capsys, "score", path, *options, "--definition", "paper", "--out", out, "--json"
@@ -118,7 +119,8 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
 def test_a_run_in_which_all_failed_replaces_no_results(
     examples: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    out, report = tmp_path / "out.jsonl", tmp_path / "r.html"
+    out = tmp_path / "out.jsonl"
+    report = tmp_path / "r.html"
     broken = write_jsonl(tmp_path / "broken.jsonl", [{"sample": {}, "verdicts": {}}] * 3)
     first = run_here(capsys, "score", broken, "--out", out)
     assert (first.status, f"wrote {out}" in first.out) == (5, True)  # there was nothing to lose
@@ -162,7 +164,8 @@ def pair(number: int, wrong: int, open_ones: int) -> tuple[Sample, Verdicts]:
     Of the ``open_ones`` after these it is known that they are incorrect, and not what entails
     them: the relevant mode lies between ``wrong / 4`` and ``(wrong + open_ones) / 4``.
     """
-    name, known = f"({number})", wrong + open_ones
+    name = f"({number})"
+    known = wrong + open_ones
     claims = [
         {
             "text": f"Claim {i} of {name}.",
@@ -249,7 +252,8 @@ def test_what_has_no_interval_or_is_undefined_passes_no_check(
 def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(
     examples: Path, tmp_path: Path
 ) -> None:
-    out, log = tmp_path / "out.jsonl", tmp_path / "network.log"
+    out = tmp_path / "out.jsonl"
+    log = tmp_path / "network.log"
     hidden = ("pyarrow", "langchain", "openai", "jinja2", "matplotlib", "numpy", "pandas")
     done = run("score", examples, "--out", out, hidden=hidden, network_log=log)
     assert done.returncode == 0

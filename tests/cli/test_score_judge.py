@@ -106,7 +106,8 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
 
 def test_texts_are_split_as_told(tmp_path: Path, judged: Judged) -> None:
     """A chunk of 12,000 characters, with a claim at its start and one at its end."""
-    path, out = tmp_path / "texts.jsonl", tmp_path / "out.jsonl"
+    path = tmp_path / "texts.jsonl"
+    out = tmp_path / "out.jsonl"
     write_jsonl(path, [windows.sample().model_dump(mode="json")])
     with ScriptedServer(windows.Reader()) as server:
         arguments = [path, *options(server), "--out", out, "--text-chars"]
@@ -119,13 +120,16 @@ def test_texts_are_split_as_told(tmp_path: Path, judged: Judged) -> None:
 
 def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -> None:
     """Into another file: neither a store nor results serve a gap again."""
-    store, first, second = tmp_path / "calls.db", tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    store = tmp_path / "calls.db"
+    first = tmp_path / "a.jsonl"
+    second = tmp_path / "b.jsonl"
     with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
         command = [texts(tmp_path), *options(server), "--store", store, "--out"]
         server.script = when(lambda prompt: "Statements:" in prompt, says("{}"))
         assert judged(*command, first).status == 5
         assert any(result.unanswered for result in results_of(first))
-        server.script, calls = None, server.log.calls
+        server.script = None
+        calls = server.log.calls
         assert judged(*command, second).status == 0
     assert figures(second) == EXPECTED
     assert not any(result.unanswered for result in results_of(second))
@@ -169,7 +173,8 @@ def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: J
 def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
     tmp_path: Path, judged: Judged
 ) -> None:
-    rows, nothing = texts(tmp_path), {"response": "r", "reference": "g", "retrieved_contexts": []}
+    rows = texts(tmp_path)
+    nothing = {"response": "r", "reference": "g", "retrieved_contexts": []}
     with ScriptedServer(Mind(PAIRS)) as server:
         before = judged(rows, *options(server))
         calls = server.log.calls
@@ -233,7 +238,8 @@ def test_an_interrupt_without_a_file_for_the_results(
 ) -> None:
     server.latency = 300
     for number in (signal.SIGINT, signal.SIGTERM):
-        process, calls = start(server, texts(tmp_path)), server.log.calls
+        process = start(server, texts(tmp_path))
+        calls = server.log.calls
         await_calls(server, calls + 1)
         process.send_signal(number)
         out, err = process.communicate(timeout=300)
@@ -246,10 +252,12 @@ def test_a_run_that_is_interrupted_and_given_again_gives_the_undisturbed_result(
     tmp_path: Path,
 ) -> None:
     """Four runs over the same server, which has one name in the results; keys tell them apart."""
-    at_once, shape = 8, Shape((0, 1), (1, 1), (1, 2), labelled=1.0)
+    at_once = 8
+    shape = Shape((0, 1), (1, 1), (1, 2), labeled=1.0)
     pairs = list(random_pairs(60, seed=13500, shape=shape))
     lines = [sample.model_dump(mode="json") for sample, _ in pairs]
-    data, out = write_jsonl(tmp_path / "data.jsonl", lines), tmp_path / "out.jsonl"
+    data = write_jsonl(tmp_path / "data.jsonl", lines)
+    out = tmp_path / "out.jsonl"
     more = ("--concurrency", str(at_once), "--out")
     with ScriptedServer(Mind(pairs)) as server:
         process = start(server, data, *more, out, key="sk-canary-0")

@@ -53,7 +53,8 @@ def line(name: str, correct: bool) -> Result:
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
     """Two runs: hostile ids, claims, chunk ids and file names; one claim changes its kind."""
-    a, b = tmp_path / "a\x1b[31m.jsonl", tmp_path / "b\x1b[31m.jsonl"
+    a = tmp_path / "a\x1b[31m.jsonl"
+    b = tmp_path / "b\x1b[31m.jsonl"
     write_results(a, [line(EVIL, False)])
     write_results(b, [line(EVIL, True), Result("failed" + EVIL, error=f"no: {EVIL}")])
     return a, b
@@ -141,7 +142,8 @@ def forty(tmp_path: Path) -> Path:
 def test_without_a_terminal_a_line_every_minute_and_failures_once(
     forty: Path, capsys: Capsys
 ) -> None:
-    now, judge = [0.0], SimpleNamespace(usage=Usage(), form_reason="")
+    now = [0.0]
+    judge = SimpleNamespace(usage=Usage(), form_reason="")
     with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
         judge.form_reason = "one by one it is"
         for _ in range(13):
@@ -176,7 +178,8 @@ def test_in_a_terminal_a_bar_with_calls_and_time_left(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as rich knows a terminal
     monkeypatch.setenv("TERM", "xterm")
-    now, judge = [0.0], SimpleNamespace(usage=Usage(calls=7, input_tokens=1200))
+    now = [0.0]
+    judge = SimpleNamespace(usage=Usage(calls=7, input_tokens=1200))
     with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
         for _ in range(2):
             now[0] += 10
@@ -188,7 +191,8 @@ def test_in_a_terminal_a_bar_with_calls_and_time_left(
 def test_while_the_first_sample_takes_minutes_the_calls_and_the_form_are_told(
     forty: Path, capsys: Capsys
 ) -> None:
-    now, told = [0.0], ""
+    now = [0.0]
+    told = ""
     judge = LLMJudge(ScriptedLLM(str), check="auto")
     with RunProgress(forty, judge, clock=lambda: now[0]):
         assert judge.form_reason == ""

@@ -34,7 +34,7 @@ Capsys = pytest.CaptureFixture[str]
 Row = dict[str, str]
 
 LABELS = [
-    (sample, verdicts.beside(sample))
+    (sample, verdicts.with_sample(sample))
     for sample, verdicts in random_pairs(28, shape=Shape(chunks=(1, 5)))
     if verdicts.response_claims
 ]
@@ -54,7 +54,8 @@ SAID = [(sample, judged_otherwise(i, labels)) for i, (sample, labels) in enumera
 
 
 def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
-    labels, results = tmp_path / "labels.jsonl", tmp_path / "own.jsonl"
+    labels = tmp_path / "labels.jsonl"
+    results = tmp_path / "own.jsonl"
     page = tmp_path / "report.html"
     write_recording(labels, LABELS[::2])
     own = [
@@ -125,7 +126,7 @@ def result(name: str, *, wrong: bool = True, text: str = "claim") -> Result:
         reference="The truth.",
         retrieved_contexts=["First chunk.", "Second chunk."],
     )
-    return Result(name, score(verdicts.beside(sample)), sample=sample)
+    return Result(name, score(verdicts.with_sample(sample)), sample=sample)
 
 
 def rows_of(path: Path) -> list[Row]:
@@ -155,7 +156,8 @@ def read(sheet: Path, judged: list[Result]) -> list[Result]:
 
 
 def exported(folder: Path, capsys: Capsys, *results: Result) -> tuple[Path, Path, Done]:
-    judged, sheet = folder / "judged.jsonl", folder / "labels.csv"
+    judged = folder / "judged.jsonl"
+    sheet = folder / "labels.csv"
     write_results(judged, results)
     return judged, sheet, run_here(capsys, "trust", "export-labels", judged, sheet)
 
@@ -184,7 +186,7 @@ def test_labels_come_back_as_they_were_given(tmp_path: Path) -> None:
     """Through the sheet, labels are what they are in the verdicts themselves."""
     truths = {f"s{i}": truth for i, (_, truth) in enumerate(LABELS)}
     judged = [
-        Result(f"s{i}", score(said.beside(sample)), sample=sample)
+        Result(f"s{i}", score(said.with_sample(sample)), sample=sample)
         for i, (sample, said) in enumerate(SAID)
     ]
 
@@ -211,7 +213,8 @@ def test_labels_come_back_as_they_were_given(tmp_path: Path) -> None:
     for each in labeled:
         assert each.score is not None
         assert each.sample is not None
-        found, truth = each.score.verdicts, truths[each.id]
+        found = each.score.verdicts
+        truth = truths[each.id]
         assert cells(found.response_claims) == cells(truth.response_claims)
         # Where each chunk has a label, it wins: no claim of the reference is asked about.
         if not all(chunk.relevant is not None for chunk in each.sample.retrieved_contexts):
@@ -263,7 +266,8 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
 
 
 def test_a_sheet_without_a_column_or_without_labels(tmp_path: Path) -> None:
-    judged, sheet = [result("a")], tmp_path / "labels.csv"
+    judged = [result("a")]
+    sheet = tmp_path / "labels.csv"
     write_labels(judged, sheet)
     errors: list[InputError] = []
     with pytest.raises(InputError, match="at least one label"):
@@ -301,7 +305,8 @@ def weights_of(path: Path) -> dict[str, str]:
 def test_by_score_half_of_the_samples_are_noisy(tmp_path: Path, capsys: Capsys) -> None:
     """Of 40 samples 6 are noisy by the judge; 8 are drawn: 4 of the 6 and 4 of the 34."""
     judged = [result(f"s{i}", wrong=i % 7 == 3) for i in range(40)]
-    path, sheet = tmp_path / "judged.jsonl", tmp_path / "labels.csv"
+    path = tmp_path / "judged.jsonl"
+    sheet = tmp_path / "labels.csv"
     write_results(path, judged)
     arguments = ("trust", "export-labels", path, sheet, "--by-score")
     assert "expected a number of samples as well" in run_here(capsys, *arguments).err
@@ -319,7 +324,8 @@ def test_by_score_half_of_the_samples_are_noisy(tmp_path: Path, capsys: Capsys) 
 def test_weights_of_a_part_of_the_sheet(tmp_path: Path, capsys: Capsys) -> None:
     """Filled in as far as the first four: each weight stands for its whole group."""
     judged = [result(f"s{i}", wrong=i % 7 == 3) for i in range(40)]
-    path, sheet = tmp_path / "judged.jsonl", tmp_path / "labels.csv"
+    path = tmp_path / "judged.jsonl"
+    sheet = tmp_path / "labels.csv"
     write_results(path, judged)
     write_labels(judged, sheet, samples=8, by_score=True)
     first = [*weights_of(sheet)][:4]
@@ -344,7 +350,8 @@ def test_weights_of_a_part_of_the_sheet(tmp_path: Path, capsys: Capsys) -> None:
 def test_a_sheet_filled_in_as_far_as_people_come_is_a_random_choice(tmp_path: Path) -> None:
     """The noisy samples stand first in the results: a sheet in that order gave 0.284 for 0.198."""
     judged = [result(f"s{i}", wrong=i < 40) for i in range(200)]
-    sheet, held = tmp_path / "labels.csv", 0
+    sheet = tmp_path / "labels.csv"
+    held = 0
     for seed in range(5):
         write_labels(judged, sheet, seed=seed)
         first = [*weights_of(sheet)][:30]
@@ -384,6 +391,7 @@ def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
         **{"label": "supported", "supporting_sentences": [[0]], "claim": "The tower is red."},
         **{"evidence": ["A red tower.", "By the sea."], "meta": {"id": "x1"}},
     }
-    raw, out = write_jsonl(tmp_path / "dev.jsonl", [row]), tmp_path / "wice.jsonl"
+    raw = write_jsonl(tmp_path / "dev.jsonl", [row])
+    out = tmp_path / "wice.jsonl"
     done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--sentences", "1")
     assert (done.status, ": 1 yes, 1 no, 0 undecided" in done.out) == (0, True)

@@ -50,7 +50,8 @@ def test_every_definition_is_pinned() -> None:
 
 @pytest.mark.parametrize("example", ragchecker_examples(), ids=lambda example: example.id)
 def test_ragcheckers_published_figures(example: RagcheckerExample) -> None:
-    result, expected = score(example.verdicts), example.expected
+    result = score(example.verdicts)
+    expected = example.expected
     chunks = result.chunk_relevance
     found = {
         "noise_sensitivity_in_relevant": result.relevant,
@@ -65,7 +66,8 @@ def test_ragcheckers_published_figures(example: RagcheckerExample) -> None:
 
 @pytest.mark.parametrize("deviation", CHECKED, ids=lambda d: f"{d.peer} {d.id}")
 def test_deviations_are_what_is_computed(deviation: Deviation) -> None:
-    evidence, verdicts = deviation.evidence, _verdicts(deviation)
+    evidence = deviation.evidence
+    verdicts = _verdicts(deviation)
     assert _figures(score(verdicts)) == evidence["noisesense"]
     if deviation.peer == "ragchecker" and "definition" not in evidence:
         theirs = noise_sensitivity_of_labels(as_labels(verdicts.to_matrices()))

@@ -55,7 +55,8 @@ def test_only_a_judge_goes_to_the_network(tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    recording, out = tmp_path / "verdicts.jsonl", tmp_path / "results.jsonl"
+    recording = tmp_path / "verdicts.jsonl"
+    out = tmp_path / "results.jsonl"
     examples = reference_examples()
     write_recording(recording, [(each.sample, each.verdicts) for each in examples])
     score_dataset(recording, out=out)

@@ -157,7 +157,8 @@ def test_escapes_are_read_as_people_type_them(
     typed: str, between: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`--split-contexts '\\n'` made every row one chunk, silently."""
-    data, out = table(tmp_path, f"c1{between}c2", "c3"), tmp_path / "o.jsonl"
+    data = table(tmp_path, f"c1{between}c2", "c3")
+    out = tmp_path / "o.jsonl"
     run_here(capsys, "score", data, "--split-contexts", typed, "--out", out)
     assert chunks(out) == [["c1", "c2"], ["c3"]]
 

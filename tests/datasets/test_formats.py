@@ -52,7 +52,7 @@ def test_verdicts_are_the_same(kind: str, tmp_path: Path) -> None:
     path = write(kind, tmp_path, pairs)
     for row, (sample, verdicts) in zip(read_rows(path), pairs, strict=True):
         assert isinstance(row, Row)
-        assert row.verdicts == verdicts.beside(sample)
+        assert row.verdicts == verdicts.with_sample(sample)
     for result in results_of(path):
         assert score(result.score.verdicts) == result.score
 
@@ -107,7 +107,8 @@ def test_chunks_in_the_forms_of_frameworks(tmp_path: Path) -> None:
 
 
 def test_documents_that_wrap_their_rows(tmp_path: Path) -> None:
-    path, lines = tmp_path / "d.json", rows(PAIRS)
+    path = tmp_path / "d.json"
+    lines = rows(PAIRS)
     nested = {"testRunData": {"testCases": lines}}
     for document in (nested, {"results": {"results": lines}}, {"data": lines}, [lines]):
         path.write_text(json.dumps(document), encoding="utf-8")

@@ -41,7 +41,8 @@ WHOLE = WICE[0][0]
 
 
 def test_wice(tmp_path: Path) -> None:
-    raw, out = write_jsonl(tmp_path / "dev.jsonl", [row for row, _ in WICE]), tmp_path / "o.jsonl"
+    raw = write_jsonl(tmp_path / "dev.jsonl", [row for row, _ in WICE])
+    out = tmp_path / "o.jsonl"
     assert import_labels(raw, out, sentences=2) == (5, 2, 8, 5)
     found = list(results_of(out))
     scores = [result.score for result in found if result.score]
@@ -60,7 +61,8 @@ def test_wice(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_imported(row: dict[str, Any] | None, message: str, tmp_path: Path) -> None:
-    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.jsonl"
+    raw = tmp_path / "raw.jsonl"
+    out = tmp_path / "out.jsonl"
     if row is not None:
         write_jsonl(raw, [row])
     with pytest.raises(InputError, match=message):
@@ -77,7 +79,7 @@ PAIRS = [
 
 def test_a_model_is_asked_about_the_claims_as_they_are() -> None:
     labels = [
-        Result(f"r{i}", score(verdicts.beside(sample)), sample=sample)
+        Result(f"r{i}", score(verdicts.with_sample(sample)), sample=sample)
         for i, (sample, verdicts) in enumerate(PAIRS)
     ]
     judge = LLMJudge(ScriptedLLM(Mind(PAIRS).answer), max_reasks=0)
@@ -88,7 +90,8 @@ def test_a_model_is_asked_about_the_claims_as_they_are() -> None:
     assert told == [None] * len(labels)
     for each in judged.samples:
         # The mind says exactly what the labels say, and nothing where they are open.
-        ours, theirs = each.judge.to_matrices(), each.labels.to_matrices()
+        ours = each.judge.to_matrices()
+        theirs = each.labels.to_matrices()
         for name in ("reference_to_response", "chunks_to_response", "chunks_to_reference"):
             assert ours[name] == theirs[name]
     assert judged.usage.calls == judge.usage.calls > 0
@@ -115,7 +118,7 @@ def test_the_reference_is_asked_as_the_answer_to_its_question_and_chunks_alone()
         [[True, False]],
         response_claims=["a", "b"],
         reference_claims=["x"],
-    ).beside(sample)
+    ).with_sample(sample)
     judge = Scripted()
     judged = judge_labels([Result("1", score(labels), sample=sample)], judge)
     of_reference = (("g",), ("a", "b"), "Which herb?")
@@ -130,7 +133,8 @@ class Scripted:
     """Says yes with a probability, and fails on some samples."""
 
     def __init__(self, fails: Sequence[int] = ()) -> None:
-        self.fails, self.asked = fails, 0
+        self.fails = fails
+        self.asked = 0
         self.questions: list[tuple[tuple[str, ...], tuple[str, ...], str]] = []
 
     async def entailment(

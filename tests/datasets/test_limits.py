@@ -69,7 +69,8 @@ def test_a_row_group_that_a_small_file_expands_to(
     ],
 )
 def test_a_long_list_in_a_cell(cell: str, expected: str, tmp_path: Path) -> None:
-    data, quoted = tmp_path / "a.csv", cell.replace('"', '""')
+    data = tmp_path / "a.csv"
+    quoted = cell.replace('"', '""')
     data.write_text(f'response,reference,retrieved_contexts\nr,f,"{quoted}"\n')
     (row,) = read_rows(data)
     assert isinstance(row, BadRow)
@@ -78,7 +79,8 @@ def test_a_long_list_in_a_cell(cell: str, expected: str, tmp_path: Path) -> None
 
 def test_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LARGEST", 1 << 20)
-    good, long = json.dumps(GOOD), json.dumps({**GOOD, "response": "x" * 3_000_000})
+    good = json.dumps(GOOD)
+    long = json.dumps({**GOOD, "response": "x" * 3_000_000})
     data = tmp_path / "a.jsonl"
     data.write_text(f"{good}\n{long}\n{good}\n")
     first, second, third = read_rows(data)
@@ -125,7 +127,8 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     path = parquet(
         tmp_path / "a.parquet", retrieved_contexts=[[chunk] * 2], response=["é" * 9] * 40
     )
-    content, generator = path.read_bytes(), random.Random(7)
+    content = path.read_bytes()
+    generator = random.Random(7)
     assert len(list(read_rows(path))) == 40
     for turn in range(300):
         damaged = bytearray(content)

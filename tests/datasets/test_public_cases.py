@@ -19,7 +19,8 @@ from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.promptfoo import get_assert, llm
 from support.mill import MillJudge
 
-ADA, FIRE = "Ada built the mill in 1902.", "The old mill burned in 1931."
+ADA = "Ada built the mill in 1902."
+FIRE = "The old mill burned in 1931."
 ROW: dict[str, Any] = {
     "question": "Who built the mill?",
     "answer": "Ada built the mill. It burned in 1931.",

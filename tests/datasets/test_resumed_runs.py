@@ -22,7 +22,8 @@ def names(folder: Path) -> list[str]:
 
 def test_a_run_that_ends_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:
     """Its results are not half a file; a store has the replies."""
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    data = texts(tmp_path)
+    out = tmp_path / "out.jsonl"
     full = failing(20, error=StoreError("a store", "a full disk"))
     for before in (None, b"earlier"):
         if before:
@@ -50,7 +51,9 @@ def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
                 self.ahead = len(self.asked)
             return judgement
 
-    data, out, judge = texts(tmp_path, pairs), tmp_path / "out.jsonl", Slow()
+    data = texts(tmp_path, pairs)
+    out = tmp_path / "out.jsonl"
+    judge = Slow()
     score_dataset(data, judge=judge, out=out, concurrency=2)
     assert scores(out) == expected(pairs)
     assert judge.ahead <= 2 * 64 + 3
@@ -58,7 +61,8 @@ def test_results_come_in_order_however_slow_a_row_is(tmp_path: Path) -> None:
 
 def test_a_judge_that_fails_on_every_sample_ends_the_run(tmp_path: Path) -> None:
     """One sample that is judged is enough to go on."""
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    data = texts(tmp_path)
+    out = tmp_path / "out.jsonl"
     judge = Scripted(fails=failing(*range(30)))
     with pytest.raises(JudgeError, match=r"first 20 samples.*line 20: the model gave no reply"):
         score_dataset(data, judge=judge, out=out, concurrency=1)
@@ -89,7 +93,9 @@ ENVIRONMENT = environment([*ROOTS, Path(__file__).parents[1]])
 
 
 def test_one_run_writes_and_a_killed_one_stops_nobody_and_leaves_nothing(tmp_path: Path) -> None:
-    data, out, second = texts(tmp_path), tmp_path / "out.jsonl", Scripted()
+    data = texts(tmp_path)
+    out = tmp_path / "out.jsonl"
+    second = Scripted()
     command = [sys.executable, "-c", KILLED, str(data), str(out)]
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE) as holder:
         try:
@@ -112,7 +118,8 @@ def test_one_run_writes_and_a_killed_one_stops_nobody_and_leaves_nothing(tmp_pat
 
 
 def test_a_file_of_the_users_own_is_not_touched(tmp_path: Path) -> None:
-    own, judge = tmp_path / "out.jsonl.lock", Scripted()
+    own = tmp_path / "out.jsonl.lock"
+    judge = Scripted()
     own.write_bytes(b"my notes\n")
     with pytest.raises(InputError, match=r"out\.jsonl\.lock.* a file that holds something else"):
         score_dataset(texts(tmp_path), judge=judge, out=tmp_path / "out.jsonl")
@@ -136,7 +143,8 @@ except InputError as error:
 
 def test_a_full_disk(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="no limits on this system")
-    data, out = texts(tmp_path), tmp_path / "out.jsonl"
+    data = texts(tmp_path)
+    out = tmp_path / "out.jsonl"
     command = [sys.executable, "-c", LIMITED, str(data), str(out), "3000"]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.stderr.startswith(f"{out}: expected a file that can be written, got ")

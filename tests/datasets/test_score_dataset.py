@@ -36,12 +36,13 @@ def test_definition_and_empty(tmp_path: Path) -> None:
     assert scores(again) == expected()
 
 
-OPEN = list(random_pairs(40, seed=900, shape=Shape(undetermined=0.15, labelled=0.3)))
+OPEN = list(random_pairs(40, seed=900, shape=Shape(undetermined=0.15, labeled=0.3)))
 
 
 @pytest.mark.parametrize("choice", ["none", "low", "high"])
 def test_what_is_undetermined_is_written_and_read(choice: Undetermined, tmp_path: Path) -> None:
-    path, out = write_jsonl(tmp_path / "d.jsonl", rows(OPEN)), tmp_path / "out.jsonl"
+    path = write_jsonl(tmp_path / "d.jsonl", rows(OPEN))
+    out = tmp_path / "out.jsonl"
     summary = score_dataset(path, undetermined=choice, out=out)
     want = expected(OPEN, undetermined=choice)
     assert [result.score for result in results_of(out)] == want
@@ -62,7 +63,9 @@ def test_what_is_undetermined_is_written_and_read(choice: Undetermined, tmp_path
 
 
 def test_what_had_failed_still_says_why(tmp_path: Path) -> None:
-    data, out, again = texts(tmp_path), tmp_path / "out.jsonl", tmp_path / "again.jsonl"
+    data = texts(tmp_path)
+    out = tmp_path / "out.jsonl"
+    again = tmp_path / "again.jsonl"
     score_dataset(data, judge=Scripted(fails=failing(3, 17)), out=out)
     assert list(results_of(out)) == list(read_results(out))
     assert score_dataset(out, out=again).failed == 2
@@ -70,7 +73,8 @@ def test_what_had_failed_still_says_why(tmp_path: Path) -> None:
 
 
 def test_a_judge_with_and_without_a_file_for_results(tmp_path: Path) -> None:
-    judge, out = Scripted(), tmp_path / "out.jsonl"
+    judge = Scripted()
+    out = tmp_path / "out.jsonl"
     summary = score_dataset(texts(tmp_path), judge=judge)
     assert summary == replace(summarize(expected()), usage=summary.usage)
     assert [path.name for path in tmp_path.iterdir()] == ["data.jsonl"]

@@ -30,7 +30,8 @@ def test_a_type_error_is_not_measured_twice(run_async: bool) -> None:
             asked.append(sample)
             raise TypeError("unsupported operand")
 
-    metric, case = NoiseSensitivityMetric(judge=Broken()), case_of(reference_examples()[0].sample)
+    metric = NoiseSensitivityMetric(judge=Broken())
+    case = case_of(reference_examples()[0].sample)
     _, data = run_one(case, metric, run_async=run_async, ignore_errors=True)
     assert len(asked) == 1
     assert "Broken failed with TypeError" in data.error

@@ -46,6 +46,8 @@ def test_a_model_of_ones_own() -> None:
 
     assert told(DeepEvalLLM(Own(0, "a"))) == told(DeepEvalLLM(Own(0, "other")))
     assert told(DeepEvalLLM(Own(0, "a"))) != told(DeepEvalLLM(Own(1, "a")))
-    first, second = Own(0, "a"), Own(0, "a")
-    first.identity, second.identity = "quantized to 4 bits", "quantized to 8 bits"  # type: ignore[attr-defined]
+    first = Own(0, "a")
+    second = Own(0, "a")
+    first.identity = "quantized to 4 bits"
+    second.identity = "quantized to 8 bits"  # type: ignore[attr-defined]
     assert told(DeepEvalLLM(first)) != told(DeepEvalLLM(second))

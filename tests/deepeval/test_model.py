@@ -157,7 +157,8 @@ def test_a_synchronous_model_is_asked_in_threads() -> None:
 
 
 def test_threads_share_what_a_model_has_said_and_options_reach_the_judge() -> None:
-    model, test_case = MindModel(MIND), case_of(EXAMPLE.sample)
+    model = MindModel(MIND)
+    test_case = case_of(EXAMPLE.sample)
     metrics = [NoiseSensitivityMetric(mode=mode, model=model, async_mode=False) for mode in MODES]
     with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(lambda each: each.measure(test_case, False), metrics))

@@ -63,7 +63,9 @@ class ByPrompt:
     """A judge that knows the prompt: it is the response's first word."""
 
     def __init__(self, *, silent: bool = False, no_claims: bool = False) -> None:
-        self.asked, self.silent, self.no_claims = 0, silent, no_claims
+        self.asked = 0
+        self.silent = silent
+        self.no_claims = no_claims
 
     async def judge(self, sample: Sample) -> Verdicts:
         self.asked += 1
@@ -115,7 +117,8 @@ def case_with(answer: str) -> LLMTestCase:
 def test_the_optimizer_looks_for_less_noise_by_both_modes(
     run_async: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone, together = ByPrompt(), ByPrompt()
+    alone = ByPrompt()
+    together = ByPrompt()
     best, scores, _ = optimize(NoiseRobustnessMetric(judge=alone), run_async=run_async)
     assert (best, scores) == ("better", {1.0})
     modes = [NoiseRobustnessMetric(mode=m, judge=together) for m in ("relevant", "irrelevant")]

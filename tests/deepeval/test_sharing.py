@@ -53,7 +53,9 @@ def claims_of(data: Any) -> str:
 
 @each_round
 def test_repeats_measure_the_judge_and_modes_agree(one_round: Round) -> None:
-    case, seen, model = case_of(SAMPLE, name="a"), [], MindModel(DrawingMind())
+    case = case_of(SAMPLE, name="a")
+    seen = []
+    model = MindModel(DrawingMind())
     metrics = both(model=model)
     for i in range(1, ROUNDS + 1):
         # The same metrics, or new ones over the same model.
@@ -76,7 +78,8 @@ def test_test_cases_do_not_share_and_a_store_carries_over(one_round: Round) -> N
         one_round(case_of(pairs()[0][0], name="a"), [metric])
         assert len(judge.asked) == i
 
-    model, store = MindModel(DrawingMind()), VerdictStore("verdicts.db")
+    model = MindModel(DrawingMind())
+    store = VerdictStore("verdicts.db")
     case = case_of(SAMPLE, name="a")
     rounds = [one_round(case, both(model=model, store=store)) for _ in range(3)]
     assert len(model.prompts) == CALLS
@@ -84,7 +87,8 @@ def test_test_cases_do_not_share_and_a_store_carries_over(one_round: Round) -> N
 
 
 def test_what_was_left_open_is_asked_again_of_a_judge_that_was_repaired() -> None:
-    model, case = MindModel(SilentOnChunks()), case_of(pairs()[0][0])
+    model = MindModel(SilentOnChunks())
+    case = case_of(pairs()[0][0])
     relevant, irrelevant = both(model=model)
     assert relevant.measure(case, _show_indicator=False) is None
     model.mind = mind()

@@ -27,7 +27,8 @@ def main() -> int:
     with TemporaryDirectory(prefix="engines-") as scratch:
         folder = Path(scratch).resolve()
         if arguments[:1] == ["--python"]:
-            python, arguments = Path(arguments[1]), arguments[2:]
+            python = Path(arguments[1])
+            arguments = arguments[2:]
         else:
             venv.create(folder / "env", with_pip=True)
             python = folder / "env" / "bin" / "python"

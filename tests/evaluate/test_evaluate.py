@@ -34,7 +34,8 @@ class Claims:
         self.incorrect = incorrect
 
     async def judge(self, sample: Sample) -> Verdicts:
-        count, wrong = len(sample.retrieved_contexts), self.incorrect
+        count = len(sample.retrieved_contexts)
+        wrong = self.incorrect
         correct = [None if wrong is None else i >= wrong for i in range(4)]
         return Verdicts.from_matrices(correct, [[True] * count] * 4, relevant=[True] * count)
 

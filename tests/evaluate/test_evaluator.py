@@ -87,7 +87,8 @@ def test_what_an_undefined_score_has_cost_is_in_its_error() -> None:
 
 
 def test_metrics_of_a_run_share_a_judging_and_one_metric_measures_anew() -> None:
-    judge, run = Judge(), Judge()  # any object is a run
+    judge = Judge()
+    run = Judge()  # any object is a run
 
     async def both() -> list[bool]:
         found = [

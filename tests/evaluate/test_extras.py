@@ -40,7 +40,8 @@ def test_the_range_of_a_version(
     if version:
         _distribution(tmp_path, package, version)
     monkeypatch.syspath_prepend(tmp_path)
-    module, extra = package.replace("-", "_"), package.removesuffix("-core")
+    module = package.replace("-", "_")
+    extra = package.removesuffix("-core")
     with pytest.raises((MissingExtraError, OSError)) as raised, needs_extra(extra, module):
         raise OSError("its own")
     told = f"{package} {version} is installed; NoiseSense supports {supported}:"

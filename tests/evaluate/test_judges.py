@@ -13,7 +13,8 @@ def made(model: object, key: str = "host", **options: Any) -> object:
 
 
 def test_one_judge_for_one_model_and_one_set_of_options() -> None:
-    model, twin = {"name": "m"}, {"name": "m"}
+    model = {"name": "m"}
+    twin = {"name": "m"}
     first = made(model)
     assert made(model) is first
     assert made(twin) is not first

@@ -20,7 +20,8 @@ import hypothesis
 
 HERE = Path(__file__).resolve().parent
 FINDINGS = HERE / "findings"
-SECONDS, MEGABYTES = 10, 2048
+SECONDS = 10
+MEGABYTES = 2048
 for _folder in (HERE.parent, HERE.parents[1] / "core", HERE.parents[1] / "adapters"):
     sys.path.insert(0, str(_folder))
 
@@ -38,7 +39,9 @@ def fuzz(name: str, seconds: float) -> int:
     from fuzz.inputs import inputs_of
     from fuzz.targets import run
 
-    runs, end, last = 0, time.monotonic() + seconds, FINDINGS / name
+    runs = 0
+    end = time.monotonic() + seconds
+    last = FINDINGS / name
     while time.monotonic() < end:
 
         @hypothesis.seed(time.time_ns())

@@ -174,7 +174,8 @@ def store(data: bytes) -> None:
 class _Says:
     """The same reply whatever it is asked, or none."""
 
-    name, identity = "fuzzed", "fuzz"
+    name = "fuzzed"
+    identity = "fuzz"
 
     def __init__(self, text: str | None = None) -> None:
         self._text = text

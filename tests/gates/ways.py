@@ -108,7 +108,8 @@ def says_nothing(sample: Sample) -> Verdicts:
 
 
 def says_nothing_of_chunks(sample: Sample) -> Verdicts:
-    known, silent = honest(sample), says_nothing(sample)
+    known = honest(sample)
+    silent = says_nothing(sample)
     claims = [
         claim.model_copy(update={"correct": other.correct})
         for claim, other in zip(silent.response_claims, known.response_claims, strict=True)

@@ -86,7 +86,8 @@ def asked_in(llm: ScriptedLLM) -> int:
 
 
 def right(found: LLMJudge) -> None:
-    judged, true = score(asyncio.run(found.judge(SAMPLE))), score(TRUTH)
+    judged = score(asyncio.run(found.judge(SAMPLE)))
+    true = score(TRUTH)
     assert (judged.relevant, judged.irrelevant) == (true.relevant, true.irrelevant)
 
 
@@ -101,7 +102,8 @@ def test_each_asks_about_one_claim_for_a_word(words: bool) -> None:
 
 
 def test_probabilities_are_kept_where_the_endpoint_tells_them(tmp_path: Path) -> None:
-    text, truth = STATEMENTS[0].text, STATEMENTS[0].truth
+    text = STATEMENTS[0].text
+    truth = STATEMENTS[0].truth
     with VerdictStore(tmp_path / "s.db") as store:
         for calls in (len(truth), 0):
             judge = LLMJudge(model(), check="each", store=store)
@@ -124,7 +126,8 @@ def test_a_word_that_was_not_asked_for() -> None:
 
 def test_a_threshold_decides_in_place_of_the_word(tmp_path: Path) -> None:
     """The word was yes at 0.9 and no at 0.2; another threshold asks nothing again."""
-    text, truth = STATEMENTS[0].text, STATEMENTS[0].truth
+    text = STATEMENTS[0].text
+    truth = STATEMENTS[0].truth
     expected = {None: list(truth.values()), 0.95: [False] * 6, 0.9: list(truth.values())}
     with VerdictStore(tmp_path / "s.db") as store:
         for threshold, cells in {**expected, 0.2: [True] * 6}.items():

@@ -82,7 +82,7 @@ def flat(value: object) -> list[object]:
 @few_or_many(100, 500)
 @pytest.mark.parametrize("plan", ["lazy", "full"])
 def test_many_tables_at_once(plan: Plan, count: int) -> None:
-    truths = list(random_pairs(count, seed=7, shape=Shape(labelled=0.3)))
+    truths = list(random_pairs(count, seed=7, shape=Shape(labeled=0.3)))
     judge = LLMJudge(scripted(*truths), plan=plan)
 
     async def run() -> list[Verdicts]:

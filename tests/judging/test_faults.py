@@ -76,7 +76,8 @@ def mapped(change: Callable[[Items], Items]) -> Spoil:
 
 
 def same_score(judgement: Judgement) -> bool:
-    found, expected = score(judgement.verdicts), score(TRUTH)
+    found = score(judgement.verdicts)
+    expected = score(TRUTH)
     return (found.relevant, found.irrelevant, found.partition) == (
         expected.relevant, expected.irrelevant, expected.partition,
     )  # fmt: skip

@@ -34,7 +34,7 @@ TRUTH = Verdicts.from_matrices(
     [[True, False, False], [False, False, False]],
     response_claims=["Leonardo painted it.", "In the 15th century.", "In Paris.", "On wood."],
     reference_claims=["Leonardo painted it.", "In the 16th century."],
-).beside(SAMPLE)
+).with_sample(SAMPLE)
 CLAIMS = [claim.text for claim in TRUTH.response_claims]
 
 

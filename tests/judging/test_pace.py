@@ -23,7 +23,9 @@ class Busy:
     """Refuses the first so many calls."""
 
     def __init__(self, times: int, wait: float | None = None) -> None:
-        self.left, self.wait, self.calls = times, wait, 0
+        self.left = times
+        self.wait = wait
+        self.calls = 0
 
     def __call__(self, prompt: str) -> str:
         self.calls += 1

@@ -78,7 +78,7 @@ def test_labels_save_the_references_decomposition() -> None:
     assert judged(pair([True], labels=labels))[0].rounds == [1, 1]
 
 
-def test_only_unlabelled_chunks_are_asked_for_the_reference() -> None:
+def test_only_unlabeled_chunks_are_asked_for_the_reference() -> None:
     llm, _ = judged(pair([True, False], labels=[None, False, None, True]))
     assert llm.rounds == [2, 1, CHUNKS]
     asked = {data["premise"]: [*data["claims"].values()] for data in llm.data[3:]}

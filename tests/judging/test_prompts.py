@@ -64,7 +64,8 @@ def test_only_a_text_with_its_question_is_read_as_an_answer() -> None:
         partial(PROMPTS.verification, "Yes", {1: "It is red."}),
         partial(PROMPTS.single, "Yes", "It is red.", form=True),
     ):
-        beside, alone = asked("Is it red?"), asked()
+        beside = asked("Is it red?")
+        alone = asked()
         assert 'Question: "Is it red?"\n' in beside
         assert PROMPTS.as_answer in beside
         assert PROMPTS.as_answer not in alone

@@ -44,7 +44,8 @@ def test_schema_suits_strict_structured_output(form: type[BaseModel]) -> None:
     assert "description" not in json.dumps(schema)  # every word of it is paid for
 
 
-T, F = True, False
+T = True
+F = False
 CASES: dict[str, tuple[str, dict[int, bool] | None]] = {
     # a reply on three statements, and what is read of it
     "as asked": ('{"1": "yes", "2": "no", "3": "yes"}', {1: T, 2: F, 3: T}),

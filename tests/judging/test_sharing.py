@@ -28,7 +28,7 @@ from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
 SAMPLE = Sample.model_validate(GOOD_SAMPLE)
 OTHER = Sample.model_validate({**GOOD_SAMPLE, "user_input": "And of Spain?"})
 VERDICTS = Verdicts.model_validate(GOOD_VERDICTS)
-BESIDE = VERDICTS.beside(SAMPLE)
+BESIDE = VERDICTS.with_sample(SAMPLE)
 
 
 @dataclass
@@ -130,7 +130,8 @@ def test_equal_samples_in_a_run_are_judged_each_and_shared_pair_by_pair(
     order: str, at_once: bool
 ) -> None:
     """Three equal rows and two modes: three judgings, and each mode gets all three."""
-    judge, run = Drawing(), Run()
+    judge = Drawing()
+    run = Run()
 
     async def work() -> list[Judgement]:
         each = [judge_once(judge, SAMPLE, metric=metric, run=run) for metric in order]
@@ -144,7 +145,9 @@ def test_equal_samples_in_a_run_are_judged_each_and_shared_pair_by_pair(
 
 
 def test_runs_share_nothing() -> None:
-    judge, first, second = Counting(), Run(), Run()
+    judge = Counting()
+    first = Run()
+    second = Run()
     assert asked(judge, "ab", first) == [True, False]
     assert asked(judge, "ab", second) == [True, False]
     assert asked(judge, "ab") == [True, False]
@@ -162,7 +165,8 @@ class Broken(Counting):
 
 
 def test_unanswered_cells_are_for_those_who_wait_and_nobody_later() -> None:
-    judge, run = Broken(), Run()
+    judge = Broken()
+    run = Run()
 
     async def both() -> list[Judgement]:
         return await asyncio.gather(ask(judge, run=run), ask(judge, run=run))
@@ -216,18 +220,19 @@ def test_samples_with_other_labels_are_other_samples() -> None:
     judge = Counting()
     texts = GOOD_SAMPLE["retrieved_contexts"]
     chunks = [{"text": text, "relevant": True} for text in texts]
-    labelled = Sample.model_validate({**GOOD_SAMPLE, "retrieved_contexts": chunks})
-    assert labelled.key == SAMPLE.key
+    labeled = Sample.model_validate({**GOOD_SAMPLE, "retrieved_contexts": chunks})
+    assert labeled.key == SAMPLE.key
     first = asyncio.run(ask(judge)).verdicts.chunks
-    second = asyncio.run(ask(judge, labelled)).verdicts.chunks
+    second = asyncio.run(ask(judge, labeled)).verdicts.chunks
     assert first == SAMPLE.retrieved_contexts
-    assert second == labelled.retrieved_contexts
+    assert second == labeled.retrieved_contexts
     assert len(judge.asked) == 2
 
 
 @pytest.mark.parametrize("kind", [Counting, Slotted])
 def test_equal_judges_are_not_one(kind: Any) -> None:
-    first, second = kind(), kind()
+    first = kind()
+    second = kind()
     asyncio.run(ask(first))
     assert not asyncio.run(ask(second)).shared
     assert asyncio.run(ask(first)).shared
@@ -269,7 +274,8 @@ def test_when_the_first_is_cancelled_the_next_judges() -> None:
 @pytest.mark.parametrize("end", ["judge", "run"])
 def test_what_was_judged_goes_with_the_run(end: str) -> None:
     """Without a run it goes with the judge."""
-    judge, run = Counting(), Run()
+    judge = Counting()
+    run = Run()
     kept = weakref.ref(asyncio.run(ask(judge, run=run if end == "run" else None)).verdicts)
     assert kept() is not None
     if end == "judge":

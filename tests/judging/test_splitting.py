@@ -10,7 +10,9 @@ from noisesense.judging.prompts import Budget
 from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
-T, F, N = True, False, None
+T = True
+F = False
+N = None
 
 
 def reader(prompt: str) -> str:

@@ -47,7 +47,8 @@ def run(judge: LLMJudge, *samples: Sample) -> None:
     """Judge them; the scores are the true ones."""
     for sample in samples or [sample for sample, _ in TRUTHS]:
         (truth,) = (verdicts for each, verdicts in TRUTHS if each.key == sample.key)
-        found, true = score_of(asyncio.run(judge.judge(sample))), score_of(truth)
+        found = score_of(asyncio.run(judge.judge(sample)))
+        true = score_of(truth)
         assert (found.relevant, found.irrelevant) == (true.relevant, true.irrelevant)
 
 
@@ -110,7 +111,8 @@ def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, other:
 
 def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictStore) -> None:
     """What asking again has healed is not paid for again; what stayed open is asked again."""
-    mind, failed = Mind(TRUTHS), set[str]()
+    mind = Mind(TRUTHS)
+    failed = set[str]()
 
     def first_fails(prompt: str) -> str:
         if "(attempt" in prompt or prompt in failed:
@@ -195,7 +197,8 @@ def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
         async def wait(self) -> None:
             time.sleep(1.3)  # a client that blocks the event loop, too
 
-    llm, claims = Slow(Mind(TRUTHS).answer), [TRUTH.response_claims[0].text]
+    llm = Slow(Mind(TRUTHS).answer)
+    claims = [TRUTH.response_claims[0].text]
     with VerdictStore(path) as other, ThreadPoolExecutor(2) as pool:
         judges = [LLMJudge(llm, store=each) for each in (store, other)]
         asked = [judge.entailment([SAMPLE.reference], claims) for judge in judges]
@@ -266,7 +269,8 @@ def test_another_file_or_format(path: Path, before: bytes | str, error: str) -> 
         if "theirs" not in before:
             VerdictStore(path).close()
         sql(path, before)
-    content, is_ours = path.read_bytes(), "the version" in error
+    content = path.read_bytes()
+    is_ours = "the version" in error
     with pytest.raises(StoreError, match=error):
         VerdictStore(path)
     assert is_ours or path.read_bytes() == content
@@ -306,7 +310,8 @@ def _flipped(content: bytes, random: Random) -> bytes:
 def test_flipped_bytes(path: Path, count: int) -> None:
     """Damaged stores: the right values, asked again, or a StoreError; nothing else."""
     filled(path)
-    content, outcomes = path.read_bytes(), Counter[str]()
+    content = path.read_bytes()
+    outcomes = Counter[str]()
     for seed in range(count):
         for each in path.parent.iterdir():
             each.unlink()

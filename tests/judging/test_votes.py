@@ -17,7 +17,9 @@ from noisesense.judging.plan import Finding
 from support.mind import Mind, data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
-T, F, N = True, False, None
+T = True
+F = False
+N = None
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,12 @@ PAIRS = list(random_pairs(12, seed=77))
 class Known:
     """Gives a probability for each pair it knows, and notes what it was asked."""
 
-    name, identity = "known", "known-1"
+    name = "known"
+    identity = "known-1"
 
     def __init__(self, likely: dict[tuple[str, str], float | None], other: float = 0.0) -> None:
-        self.likely, self.other = likely, other
+        self.likely = likely
+        self.other = other
         self.asked: list[list[tuple[str, str]]] = []
         self.threads: set[str] = set()
 
@@ -167,7 +169,7 @@ def test_a_model_finds_the_claims() -> None:
     mind = Mind(PAIRS)
     likely: dict[tuple[str, str], float | None] = {}
     for sample, verdicts in PAIRS:
-        table = verdicts.beside(sample)
+        table = verdicts.with_sample(sample)
         for claim in table.response_claims:
             correct = claim.correct
             likely[sample.reference, claim.text] = None if correct is None else float(correct)

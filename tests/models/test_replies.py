@@ -137,7 +137,8 @@ class Words(BaseModel):
     two: Literal["yes", "no"] = Field(alias="2")
 
 
-FINAL, DRAFT = '{"1": "yes", "2": "no"}', '{"1": "no", "2": "yes"}'
+FINAL = '{"1": "yes", "2": "no"}'
+DRAFT = '{"1": "no", "2": "yes"}'
 PLAIN = {DRAFT, f"```json\n{DRAFT}\n```", f"```\n{DRAFT}\n```"}
 """Whole replies: where a longer one is cut just there, no reader can know."""
 FORMS = {

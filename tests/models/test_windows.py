@@ -54,7 +54,8 @@ def test_what_comes_later_is_split_at_once(kind: str, tmp_path: Path) -> None:
 def test_a_window_in_which_nothing_fits(kind: str, says: str) -> None:
     """The claim alone is longer than it: however short the text's parts, they do not help."""
     claim = "The bell of Arle was cast in a pit that is now a pond. " * 240
-    mind, script = Reader(512), refusing if kind == "refuses" else cutting(520)
+    mind = Reader(512)
+    script = refusing if kind == "refuses" else cutting(520)
     with ScriptedServer(mind, script=script) as server:
         judge = LLMJudge(BRIDGES["openai"](server))
         with pytest.raises(PromptTooLongError, match=says) as caught:

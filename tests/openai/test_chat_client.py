@@ -43,7 +43,8 @@ def serving(
     *replies: tuple[int, dict[str, str]], tls: bool = False, body: bytes = b""
 ) -> Iterator[tuple[str, list[BaseHTTPRequestHandler]]]:
     """The replies' statuses and headers, one after another, then completions."""
-    left, content = list(replies), body or json.dumps(COMPLETION).encode()
+    left = list(replies)
+    content = body or json.dumps(COMPLETION).encode()
     requests: list[BaseHTTPRequestHandler] = []
 
     class Handler(BaseHTTPRequestHandler):

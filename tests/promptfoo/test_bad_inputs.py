@@ -30,11 +30,14 @@ NAMES = {
 
 
 def _assess(bad: BadInput, folder: Path) -> dict[str, Any]:
-    sample, config, verdicts = bad.ask, {"verdicts": str(recording_of(bad, folder))}, {}
+    sample = bad.ask
+    config = {"verdicts": str(recording_of(bad, folder))}
+    verdicts = {}
     if bad.kind == "sample":
         sample = bad.data
     elif bad.kind == "verdicts":
-        config, verdicts = {}, {"verdicts": bad.data}
+        config = {}
+        verdicts = {"verdicts": bad.data}
     elif bad.kind == "score":
         config = {**config, **bad.data}
     given = {key: value for key, value in sample.items() if key != "response"}

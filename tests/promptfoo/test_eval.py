@@ -40,7 +40,8 @@ def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
     assert (result["pass"], result["score"]) == (False, 0.5)
     assert result["reason"].endswith("Above 0.2. Chunks: vars.contextChunks.")
 
-    paris, berlin = "The capital of France is Paris.", "Berlin is the capital of Germany."
+    paris = "The capital of France is Paris."
+    berlin = "Berlin is the capital of Germany."
     source = {"index": 1, "text": berlin, "relevant": False}
     correct = {"claim": paris, "isCorrect": True, "category": "correct"}
     noisy = {"claim": berlin, "isCorrect": False, "category": "irrelevant", "sourceChunk": source}
@@ -92,7 +93,7 @@ def test_a_native_threshold_of_0_8_is_at_most_0_2_noise(run: Run) -> None:
 
 @pytest.mark.parametrize("source", ["template", "metadata", "transformed output"])
 def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
-    """One of two claims is not supported by the reference and comes from the chunk labelled "
+    """One of two claims is not supported by the reference and comes from the chunk labeled "
     "irrelevant."""
     graded = run.evaluation.only(f"source: {source}")
     assert graded.figures == (0, 0.5)

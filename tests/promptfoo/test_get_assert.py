@@ -173,7 +173,8 @@ def test_a_recording_is_found_by_the_samples_texts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By its path, or beside or above the file that Promptfoo runs; labels of the asker win."""
-    path, script = tmp_path / "recording.jsonl", tmp_path / "asserts"
+    path = tmp_path / "recording.jsonl"
+    script = tmp_path / "asserts"
     path.write_bytes(good_line())
     monkeypatch.chdir(tmp_path.parent)
     monkeypatch.setattr(sys, "path", [str(script), *sys.path])

@@ -84,7 +84,8 @@ def test_a_model_is_asked_without_a_client_library(tmp_path: Path) -> None:
         script = "import os\nos.environ['OPENAI_API_KEY'] = 'k'\n" + _assess(
             {"judge": judge}, {**given, "query": sample.user_input}, sample.response
         )
-        asked, stored = loaded(script), loaded(script)
+        asked = loaded(script)
+        stored = loaded(script)
         assert server.log.calls == 6
     libraries = HEAVY - {"pydantic", "pydantic_core", "sqlite3", "hashlib", "tempfile"}
     assert {name.partition(".")[0] for name in asked} & libraries == set()

@@ -46,7 +46,8 @@ def shown_row(case: Any, definition: str) -> ShownRow:
     modes: dict[Mode, Shown] = {}
     for mode in MODES:
         name = score_name(mode, definition)
-        number, status = case.scores.get(name), case.labels.get(f"{name}_status")
+        number = case.scores.get(name)
+        status = case.labels.get(f"{name}_status")
         passed = case.assertions.get(f"{name}_ok")
         shown = number or status
         if shown is not None:

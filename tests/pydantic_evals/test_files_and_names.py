@@ -18,7 +18,8 @@ class Fixed:
     """One claim, which the chunk entails, or not."""
 
     def __init__(self, name: str, *, noisy: bool) -> None:
-        self.name, self._noisy = name, noisy
+        self.name = name
+        self._noisy = noisy
 
     async def judge(self, sample: Sample) -> Verdicts:
         return Verdicts.from_matrices([False], [[self._noisy]], [[True]])

@@ -75,8 +75,8 @@ def test_batch_score_and_score_in_a_running_loop() -> None:
 
 
 def test_labels_in_rubrics_win_where_there_are_any() -> None:
-    labelled = [Chunk(text="a", relevant=True), {"text": "b", "relevant": True}]
-    row = {**ROW, "retrieved_contexts": labelled, "rubrics": rubrics(labels=[None, False])}
+    labeled = [Chunk(text="a", relevant=True), {"text": "b", "relevant": True}]
+    row = {**ROW, "retrieved_contexts": labeled, "rubrics": rubrics(labels=[None, False])}
     assert METRIC.score(**row).value.score.chunk_relevance == (True, False)
 
 

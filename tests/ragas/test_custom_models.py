@@ -37,7 +37,8 @@ def said(text: str) -> LLMResult:
 class Texts(BaseRagasLLM):
     def __init__(self, says: Callable[[str], LLMResult], *, finished: bool = True) -> None:
         super().__init__(run_config=ONCE)
-        self._says, self._finished = says, finished
+        self._says = says
+        self._finished = finished
         self.prompts: list[str] = []
 
     def generate_text(self, *args: Any, **kwargs: Any) -> LLMResult:

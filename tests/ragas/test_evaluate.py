@@ -22,7 +22,8 @@ from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, column, evaluated
 from support.tables import Shape, random_pairs
 
-RELEVANT, IRRELEVANT = COLUMNS["relevant"], COLUMNS["irrelevant"]
+RELEVANT = COLUMNS["relevant"]
+IRRELEVANT = COLUMNS["irrelevant"]
 
 # By hand, relevant mode, four claims each, none correct, over chunk 0, which entails the
 # reference. OPEN: claim 0 comes from it, of claims 1 and 2 that is open, claim 3 does not: from
@@ -132,7 +133,7 @@ def test_one_log_line_for_the_open_rows_of_a_run(caplog: pytest.LogCaptureFixtur
 
 
 def test_labels_and_verdicts_travel_in_the_rubrics() -> None:
-    pairs = list(random_pairs(30, shape=Shape(undetermined=0.1, labelled=0.5)))
+    pairs = list(random_pairs(30, shape=Shape(undetermined=0.1, labeled=0.5)))
     rows = []
     for sample, verdicts in pairs:
         labels = [chunk.relevant for chunk in sample.retrieved_contexts]

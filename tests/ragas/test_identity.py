@@ -21,7 +21,8 @@ def langchain(key: str = KEY, **options: Any) -> ChatOpenAI:
 
 
 def ragas(key: str = KEY, **options: Any) -> Any:
-    model, url = options.pop("model", "m"), options.pop("base_url", URL)
+    model = options.pop("model", "m")
+    url = options.pop("base_url", URL)
     client = AsyncOpenAI(api_key=key, base_url=url)
     return bridge_over(llm_factory(model, client=client, **options))()
 

@@ -55,7 +55,8 @@ def test_ragas_own_counting_of_tokens_counts_the_judges_calls(kind: str) -> None
 
     with ScriptedServer(Mind(pairs())) as server:
         result = evaluated_by(kind, server, SAMPLES, both(), token_usage_parser=parser)
-    counted, usage = result.total_tokens(), paid(cells(result))
+    counted = result.total_tokens()
+    usage = paid(cells(result))
     assert counted.input_tokens == usage.input_tokens > 0
     assert counted.output_tokens == usage.output_tokens > 0
     assert len(result.cost_cb.usage_data) == server.log.calls
@@ -84,7 +85,8 @@ def test_a_model_given_to_the_metric_in_ascore_and_its_store(kind: str, tmp_path
     """Both modes judge once; asked again, the store pays."""
 
     async def work(llm: Any) -> list[Any]:
-        metrics, found = both(llm=llm, store=store), []
+        metrics = both(llm=llm, store=store)
+        found = []
         for _ in "12":
             ascores = (metric.ascore(**ragas_row(SAMPLE)) for metric in metrics)
             found.append([each.value for each in await asyncio.gather(*ascores)])

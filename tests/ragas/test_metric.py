@@ -31,7 +31,8 @@ class Silent(BaseRagasLLM):
 def test_what_ragas_takes_it_for() -> None:
     from ragas.metrics._noise_sensitivity import NoiseSensitivity as Own
 
-    judged, asking = NoiseSensitivity(judge=JUDGE), NoiseSensitivity()
+    judged = NoiseSensitivity(judge=JUDGE)
+    asking = NoiseSensitivity()
     assert judged.llm is not None  # so that evaluate() makes no model for it, and needs no key
     assert asking.llm is None
     for metric in (judged, asking, NoiseSensitivity("irrelevant", Silent())):
@@ -45,7 +46,8 @@ def test_what_ragas_takes_it_for() -> None:
 
 def test_the_orders_of_arguments_of_both_of_ragas_apis() -> None:
     llm = Silent()
-    relevant, mine = (llm, "relevant", "noise_sensitivity"), (llm, "irrelevant", "mine")
+    relevant = (llm, "relevant", "noise_sensitivity")
+    mine = (llm, "irrelevant", "mine")
     for metric, expected in (
         (NoiseSensitivity(llm), relevant),
         (NoiseSensitivity(llm, mode="relevant"), relevant),

@@ -138,7 +138,8 @@ class _Wrong(RagasMind):
 
 def _pair(deviation: Deviation, table: str) -> tuple[Sample, Verdicts]:
     given = deviation.evidence.get(table, deviation.evidence["table"])
-    responses, references = given["reference_to_response"], given["chunks_to_reference"]
+    responses = given["reference_to_response"]
+    references = given["chunks_to_reference"]
     chunks = len((given["chunks_to_response"] + references)[0])
     facts = range(len(responses))
     if table == "table":
@@ -165,7 +166,8 @@ def test_known_deviations(deviation: Deviation, mode: Mode) -> None:
     (figure,) = column(evaluated([sample], [metric]), mode)
     assert isinstance(figure, ScoredFloat)  # not for a failure
     assert same(figure, deviation.evidence["noisesense"][mode])
-    said, how = [_pair(deviation, "table")], deviation.evidence.get("replies")
+    said = [_pair(deviation, "table")]
+    how = deviation.evidence.get("replies")
     mind = _Wrong(said, how) if how else RagasMind(said)
     (own,) = legacy_scores(said, mode, mind=mind)
     assert same(own, deviation.evidence["ragas"][mode])

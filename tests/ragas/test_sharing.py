@@ -30,7 +30,8 @@ def both(**options: Any) -> list[Any]:
 
 
 async def _evaluations(llm: Any) -> Values:
-    metrics, found = both(), []
+    metrics = both()
+    found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         for _ in range(RUNS):
@@ -41,7 +42,8 @@ async def _evaluations(llm: Any) -> Values:
 
 
 async def _ascores(llm: Any) -> Values:
-    metrics, found = both(llm=llm), []
+    metrics = both(llm=llm)
+    found = []
     for _ in range(RUNS):
         first, second = [await metric.ascore(**ragas_row(SAMPLE)) for metric in metrics]
         found.append((first.value, second.value))

@@ -62,7 +62,8 @@ def _of(sample: Sample, verdicts: Verdicts) -> dict[str, Any]:
 
 def test_texts_claims_and_labels(tmp_path: Path) -> None:
     (result,) = _read({"results": [RESULT]}, tmp_path)
-    sample, verdicts = result.sample, result.verdicts
+    sample = result.sample
+    verdicts = result.verdicts
     assert (result.query_id, sample.user_input) == ("7", "Where does the Nile end?")
     assert sample.reference == "In the Mediterranean."
     assert [chunk.id for chunk in sample.retrieved_contexts] == ["a", "b"]
@@ -164,7 +165,8 @@ def test_no_claims(rows: Any) -> None:
 
 def test_aggregates_are_as_ragchecker_prints_them() -> None:
     """A sample without claims counts as 0, one that failed not at all."""
-    wrong, empty = read_result(RESULT), read_result({**RESULT, "response_claims": [[]]} | NONE)
+    wrong = read_result(RESULT)
+    empty = read_result({**RESULT, "response_claims": [[]]} | NONE)
     results = [score(each.verdicts) for each in (wrong, wrong, empty)]
     found = ragchecker_aggregates([*results, Result("failed", error="no reply")])
     assert found == dict(zip(AGGREGATES, (0.0, 0.0, 0.0, 66.7), strict=True))

@@ -175,7 +175,8 @@ def test_promptfoo(
 def test_the_command_line(
     recorder: Recorder, url: str, judged: list[Verdicts], tmp_path: Path, capsys: Capsys
 ) -> None:
-    data, out = tmp_path / "data.jsonl", tmp_path / "out.jsonl"
+    data = tmp_path / "data.jsonl"
+    out = tmp_path / "out.jsonl"
     data.write_text(json.dumps(ROW) + "\n", "utf-8")
     how = ["--judge", "openai:smollm2", "--base-url", url, "--check", "each"]
     done = run_here(capsys, "score", data, *how, "--out", out, "--fail-above", "0.2")

@@ -9,7 +9,9 @@ import pytest
 from noisesense import Verdicts, score
 from noisesense.scoring.definitions import all_of, any_of, negate
 
-T, F, U = True, False, None
+T = True
+F = False
+U = None
 
 
 # false wins over undetermined
@@ -56,10 +58,10 @@ ONE_CHUNK = [
 def test_one_claim_and_one_chunk(case: tuple[Any, ...]) -> None:
     chunk_relevant, entails, correct, *expected = case
     # Without reference claims the label alone says whether the chunk is relevant.
-    labelled = Verdicts.from_matrices([correct], [[entails]], None, [chunk_relevant])
+    labeled = Verdicts.from_matrices([correct], [[entails]], None, [chunk_relevant])
     # With one reference claim the chunk is relevant iff it entails that claim.
     derived = Verdicts.from_matrices([correct], [[entails]], [[chunk_relevant]])
-    for verdicts in (labelled, derived):
+    for verdicts in (labeled, derived):
         (claim,) = score(verdicts).claims
         assert [claim.relevant, claim.irrelevant, claim.category] == expected
 
@@ -95,7 +97,7 @@ def test_irrelevant_modes_with_two_chunks(case: tuple[Any, ...]) -> None:
 
 def test_a_chunk_is_relevant_as_soon_as_one_reference_claim_says_so() -> None:
     # Chunk 0: yes and undetermined → relevant. Chunk 1: no and undetermined → undetermined.
-    # Chunk 2: no and no → irrelevant. Chunk 3: undetermined, but labelled irrelevant.
+    # Chunk 2: no and no → irrelevant. Chunk 3: undetermined, but labeled irrelevant.
     verdicts = Verdicts.from_matrices(
         [], [], [[T, F, F, U], [U, U, F, U]], [None, None, None, False]
     )

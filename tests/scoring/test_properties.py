@@ -18,11 +18,11 @@ from support.tables import Shape, matrices, random_matrices, verdicts
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
-@pytest.mark.parametrize("labelled", [0.0, 0.5, 1.0])
-def test_a_second_implementation_agrees(definition: Any, labelled: float) -> None:
-    rng = random.Random(f"{definition} {labelled}")
+@pytest.mark.parametrize("labeled", [0.0, 0.5, 1.0])
+def test_a_second_implementation_agrees(definition: Any, labeled: float) -> None:
+    rng = random.Random(f"{definition} {labeled}")
     for _ in range(500):
-        table = random_matrices(rng, Shape(labelled=labelled))
+        table = random_matrices(rng, Shape(labeled=labeled))
         result = score(Verdicts.from_matrices(**table), definition=definition)
         for mode in MODES:
             expected = by_words(table, definition, mode)

@@ -9,7 +9,8 @@ import pytest
 from noisesense import Range
 from noisesense.scoring.outcomes import BothModes, Record, as_data, extent
 
-OPEN, SHUT = Range(0.25, 0.5), Range(0.5, 0.5)
+OPEN = Range(0.25, 0.5)
+SHUT = Range(0.5, 0.5)
 
 
 def test_arithmetic_covers_every_completion() -> None:

@@ -6,7 +6,9 @@ from typing import Any
 
 from noisesense import Verdicts, score
 
-T, F, U = True, False, None
+T = True
+F = False
+U = None
 TWO_CHUNKS = Verdicts.from_matrices(
     [F, F, F, T], [[T, T], [F, T], [F, F], [T, F]], [[T, F]], response_claims=["a", "b", "c", "d"]
 )

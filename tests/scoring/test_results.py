@@ -38,7 +38,7 @@ VERDICTS = Verdicts.model_validate(
         "reference_claims": [{"text": "Leonardo painted it", "entailed_by": [0]}],
     }
 )
-BESIDE = VERDICTS.beside(SAMPLE)
+BESIDE = VERDICTS.with_sample(SAMPLE)
 
 
 def test_a_line_holds_verdicts_and_the_numbers_that_follow() -> None:
@@ -69,8 +69,8 @@ def test_many_results_survive_a_file(tmp_path: Path) -> None:
     bare = score(Verdicts.from_matrices([False], [[True]], [[True]]))
     broken = SAMPLE.model_copy(update={"user_input": "half a surrogate pair \ud800"})
     results = [Result("no texts", bare), Result("q", error="no", sample=broken)]
-    for sample, verdicts in random_pairs(50, shape=Shape(undetermined=0.2, labelled=0.3)):
-        results.append(Result(sample.key, score(verdicts.beside(sample)), sample=sample))
+    for sample, verdicts in random_pairs(50, shape=Shape(undetermined=0.2, labeled=0.3)):
+        results.append(Result(sample.key, score(verdicts.with_sample(sample)), sample=sample))
     write_results(tmp_path / "results.jsonl", results)
     assert list(read_results(tmp_path / "results.jsonl")) == results
 
@@ -100,8 +100,10 @@ def test_another_definition_needs_no_judge_and_corrected_verdicts_no_figures() -
 def test_a_flipped_bit_never_gives_another_number() -> None:
     """2,000 of them; `tests/benchmarks/flips.py` counts more, and what became of each."""
     random = Random(7)
-    pairs = random_pairs(10, shape=Shape(undetermined=0.2, labelled=0.3))
-    results = [Result("q", score(verdicts.beside(each)), sample=each) for each, verdicts in pairs]
+    pairs = random_pairs(10, shape=Shape(undetermined=0.2, labeled=0.3))
+    results = [
+        Result("q", score(verdicts.with_sample(each)), sample=each) for each, verdicts in pairs
+    ]
     refused = 0
     for _ in range(2_000):
         result = random.choice(results)

@@ -50,9 +50,9 @@ def test_claims_carry_the_chunks_that_explain_them() -> None:
     assert [claim.irrelevant_chunks for claim in outcomes] == [(), (1,), (1,), (), ()]
     kinds = ["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
     assert [claim.category for claim in outcomes] == kinds
-    unlabelled = Verdicts.from_matrices([False], [[True, None]], None, [None, None])
-    (claim,) = score(unlabelled).claims
-    assert (claim.unlabelled_chunks, claim.undetermined_chunks) == ((0,), (1,))
+    unlabeled = Verdicts.from_matrices([False], [[True, None]], None, [None, None])
+    (claim,) = score(unlabeled).claims
+    assert (claim.unlabeled_chunks, claim.undetermined_chunks) == ((0,), (1,))
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
@@ -145,14 +145,15 @@ def test_a_sample_with_blank_chunks_only_has_none() -> None:
     assert sample.retrieved_contexts == ()
     for chunks in (None, ("", " ")):
         verdicts = Verdicts(response_claims=(_WRONG,), chunks=chunks)
-        assert score(verdicts.beside(sample)).status("relevant") == "undefined"
+        assert score(verdicts.with_sample(sample)).status("relevant") == "undefined"
     said = Verdicts(response_claims=({**_WRONG, "entailed_by": (0,)},), chunks=("", " "))
     with pytest.raises(InputError, match="expected chunk positions below 0, got chunk 0"):
-        said.beside(sample)
+        said.with_sample(sample)
 
 
 def test_scores_are_values() -> None:
-    first, second = score(MIXED), score(MIXED)
+    first = score(MIXED)
+    second = score(MIXED)
     assert first == second
     assert first != score(MIXED, definition="paper")
     assert first.claims == second.claims
@@ -170,11 +171,14 @@ def test_beside_a_sample() -> None:
     verdicts = Verdicts(response_claims=(), chunks=own)
     # The sample's text and id, the verdicts' label, as the sample has none.
     merged = (Chunk(text="a", relevant=True, id="x"), Chunk(text="b"))
-    assert verdicts.beside(sample).chunks == merged
+    assert verdicts.with_sample(sample).chunks == merged
     labels = [{"text": "a", "relevant": False}, "b"]
-    labelled = Sample(response="r", reference="g", retrieved_contexts=labels)
-    assert [chunk.relevant for chunk in verdicts.beside(labelled).chunks or ()] == [False, None]
-    assert Verdicts(response_claims=()).beside(labelled).chunks == labelled.retrieved_contexts
+    labeled = Sample(response="r", reference="g", retrieved_contexts=labels)
+    assert [chunk.relevant for chunk in verdicts.with_sample(labeled).chunks or ()] == [
+        False,
+        None,
+    ]
+    assert Verdicts(response_claims=()).with_sample(labeled).chunks == labeled.retrieved_contexts
 
 
 def test_a_samples_key_is_its_texts() -> None:

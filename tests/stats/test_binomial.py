@@ -25,7 +25,8 @@ def test_the_interval_is_scipys_exact_one(yes: int, no: int) -> None:
 
 def test_all_and_none_have_a_closed_form() -> None:
     """Of n of n the tail is p^n, so the low end is 0.025^(1/n): 72% of 11."""
-    every, none = binomial_interval(of_cases(11, 0)), binomial_interval(of_cases(0, 11))
+    every = binomial_interval(of_cases(11, 0))
+    none = binomial_interval(of_cases(0, 11))
     assert every[:2] == (pytest.approx(0.025 ** (1 / 11)), 1.0)
     assert none[:2] == (0.0, pytest.approx(1 - 0.025 ** (1 / 11)))
     assert f"{every.low:.0%}" == "72%"

@@ -50,8 +50,10 @@ def test_differences_derived_by_hand() -> None:
 
 
 def test_a_clear_difference_is_decided() -> None:
-    before, after = run(*[(0, 2), (1, 4)] * 20), run(*[(1, 2), (2, 4)] * 20)
-    worse, better = compare(before, after), relevant(after, before)
+    before = run(*[(0, 2), (1, 4)] * 20)
+    after = run(*[(1, 2), (2, 4)] * 20)
+    worse = compare(before, after)
+    better = relevant(after, before)
     assert (worse.relevant.decision, better.decision) == ("worse", "better")
     # One claim of two, or of four, from a chunk is no longer correct.
     assert worse.worse == ("relevant", "any", "correct")
@@ -111,7 +113,8 @@ def test_what_is_in_no_figure() -> None:
     one_mode = [Result("a", score(table, definition="validmind"))]
     found = compare(one_mode, one_mode)
     assert (found.irrelevant, found.worse) == (None, ())
-    some, every = [Result("0", EMPTY), result_of("1", (1, 2))], run((1, 2), (2, 2))
+    some = [Result("0", EMPTY), result_of("1", (1, 2))]
+    every = run((1, 2), (2, 2))
     assert [each.id for each in compare(every, some).changes] == ["1", "0"]
     found = compare(some, every)
     mode = found.relevant
@@ -201,7 +204,8 @@ def test_runs_that_cannot_be_compared(a: list[Result], b: list[Result], message:
         compare(a, a, margin=2)
 
 
-WRONG, RIGHT = ("It is so.", False, [0]), ("It is so.", True, [0])
+WRONG = ("It is so.", False, [0])
+RIGHT = ("It is so.", True, [0])
 
 
 @pytest.mark.parametrize(
@@ -258,7 +262,8 @@ def test_the_same_is_not_said_where_one_sample_in_fourteen_became_a_catastrophe(
 )
 def test_the_same_is_what_the_margin_holds(hits: int, margin: float, decision: str) -> None:
     """Also of what nobody saw: half a pair of 1 reaches 0.057 beside 8 of 60 that are 1/8."""
-    before, after = run(*[(2, 8)] * 60), run(*[(2 + (i < hits), 8) for i in range(60)])
+    before = run(*[(2, 8)] * 60)
+    after = run(*[(2 + (i < hits), 8) for i in range(60)])
     assert relevant(before, after, margin).decision == decision
     mirrored = "better" if decision == "worse" else decision
     assert relevant(after, before, margin).decision == mirrored
@@ -281,7 +286,8 @@ def test_at_the_margin_it_is_still_the_same(sign: int) -> None:
 
 def test_what_students_t_leaves_open_is_not_the_same() -> None:
     """Four pairs of 1 and two of -1 scatter so much that the mean may be anything."""
-    a, b = run(*[(0, 1)] * 4, *[(1, 1)] * 2), run(*[(1, 1)] * 4, *[(0, 1)] * 2)
+    a = run(*[(0, 1)] * 4, *[(1, 1)] * 2)
+    b = run(*[(1, 1)] * 4, *[(0, 1)] * 2)
     assert relevant(a, b, 0.95).decision == relevant(b, a, 0.95).decision == "undecided"
 
 

@@ -145,7 +145,8 @@ def test_few_samples_that_differ_are_few(differ: int, method: str) -> None:
     """100 samples, most of 0 (or of 1/3, which clusters and rounding keep apart in the 13th
     digit). Clusters of which nothing was measured say as little as those of 0."""
     others = [(0.5 + i / 100, 1.0) for i in range(differ)]
-    rest, half = 100 - differ, (100 - differ) // 2
+    rest = 100 - differ
+    half = (100 - differ) // 2
     zero = [*others, *[(0.0, 1.0)] * rest]
     third = [*others, *[(1 / 3, 1.0), (1.0 + 3e-13, 3.0)] * half]
     empty = [*zero, *[(0.0, 0.0)] * 10]
@@ -180,7 +181,8 @@ def test_of_zeros_and_ones_each_end_has_half_a_unit_of_its_own(
     found = mean_interval([units], replace(HOW, confidence=confidence))
     assert (found.method, found.units) == ("dirichlet", zeros + ones)
     tail = (1 - confidence) / 2
-    low, high = _beta(ones, zeros + 0.5, tail), _beta(ones + 0.5, zeros, 1 - tail)
+    low = _beta(ones, zeros + 0.5, tail)
+    high = _beta(ones + 0.5, zeros, 1 - tail)
     assert (found.low, found.high) == pytest.approx((low, high), abs=0.02)
 
 

@@ -160,7 +160,7 @@ def test_what_cannot_be_measured() -> None:
         trust_results(judged, labels, definition="ragas2")  # type: ignore[arg-type]
     few = trust_results(judged, labels[:1])
     assert not few.means
-    assert few.warnings[0].startswith("relevant: no mean corrected by the labels: human_labelled:")
+    assert few.warnings[0].startswith("relevant: no mean corrected by the labels: human_labeled:")
 
 
 def test_thresholds_of_a_judge_with_probabilities() -> None:
@@ -225,7 +225,8 @@ def test_intervals_of_rates_are_of_their_own_cells() -> None:
             (0.0, 0.0, 2.0, 5.0, 0.0, 0.0): 1,
         }
     )
-    found, how = cell_agreement(units, Resampling()), Resampling()
+    found = cell_agreement(units, Resampling())
+    how = Resampling()
     false_yes: Counter[Unit] = Counter({(0.0, 2.0): 2, (1.0, 2.0): 3, (2.0, 7.0): 1})
     missed: Counter[Unit] = Counter({(1.0, 4.0): 2, (0.0, 2.0): 3})
     assert found.counts == (12, 2, 5, 12, 0, 0)

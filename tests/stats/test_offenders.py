@@ -132,7 +132,9 @@ def _random_run(rng: random.Random) -> list[Result]:
     found: list[Result] = []
     ids = ["A", "B", "C", None, None]
     for i in range(rng.randint(1, 9)):
-        width, height, depth = rng.randint(1, 4), rng.randint(0, 3), rng.randint(0, 2)
+        width = rng.randint(1, 4)
+        height = rng.randint(0, 3)
+        depth = rng.randint(0, 2)
 
         def table(rows: int, width: int = width) -> list[list[bool | None]]:
             return [rng.choices([True, False, None], [4, 4, 1], k=width) for _ in range(rows)]
@@ -158,8 +160,10 @@ def _by_definition(results: list[Result]) -> dict[str, dict[str, Any]]:
     for result in results:
         if result.score is None:
             continue
-        verdicts, relevance = result.score.verdicts, result.score.chunk_relevance
-        chunks, cells = verdicts.chunks or (), verdicts.to_matrices()["chunks_to_response"]
+        verdicts = result.score.verdicts
+        relevance = result.score.chunk_relevance
+        chunks = verdicts.chunks or ()
+        cells = verdicts.to_matrices()["chunks_to_response"]
         names = [each.id or each.text for each in chunks]
         for name in set(names):
             own = [j for j, each in enumerate(names) if each == name]

@@ -85,7 +85,8 @@ def mode_of(summary: Summary, mode: Mode) -> ModeSummary:
 def test_ranges_are_those_of_every_completion(tables: list[Matrices]) -> None:
     summary = summarize(map(scored, tables))
     for mode in MODES:
-        ours, runs = mode_of(summary, mode), every_run(tables, mode)
+        ours = mode_of(summary, mode)
+        runs = every_run(tables, mode)
         means = [float(sum(run) / len(run)) for run in runs]
         claims = [len(table["reference_to_response"]) for table in tables]
         noisy = [
@@ -143,16 +144,19 @@ def runs_of(
 def test_a_comparison_agrees_with_every_completion(
     tables: list[tuple[Matrices, Matrices]],
 ) -> None:
-    a, b = [first for first, _ in tables], [second for _, second in tables]
+    a = [first for first, _ in tables]
+    b = [second for _, second in tables]
     found = compare(*runs_of(a, b))
     changed = {change.id: change for change in found.changes}
     for mode in MODES:
         ours = found.mode(mode)
-        before, after = every_run(a, mode), every_run(b, mode)
+        before = every_run(a, mode)
+        after = every_run(b, mode)
         means = [sorted(float(sum(run) / len(run)) for run in runs) for runs in (before, after)]
         assert ours.mean_a == pytest.approx((means[0][0], means[0][-1]), abs=1e-14)
         assert ours.mean_b == pytest.approx((means[1][0], means[1][-1]), abs=1e-14)
-        least, most = means[1][0] - means[0][-1], means[1][-1] - means[0][0]
+        least = means[1][0] - means[0][-1]
+        most = means[1][-1] - means[0][0]
         assert ours.difference == pytest.approx((least, most), abs=1e-14)
         assert (ours.difference.value is None) == (ours.undetermined > 0)
         assert (ours.interval is None) == (len(tables) < 2)

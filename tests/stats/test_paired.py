@@ -39,7 +39,8 @@ def lowest_end(values: list[tuple[float, float]], t: float) -> float:
     Of a given mean those scatter least whose distance is cut at one multiple of (whole - size)².
     """
     parts, sizes = (np.array(column) for column in zip(*values, strict=True))
-    whole, count = sizes.sum(), len(sizes)
+    whole = sizes.sum()
+    count = len(sizes)
     weights = (whole - sizes) ** 2
 
     def end(mean: float) -> float:

@@ -127,7 +127,7 @@ def test_a_label_belongs_to_one_answer() -> None:
         "they are not the same and are in no figure."
     ]
     powered = prediction_powered(judge, human, mode="relevant")
-    assert (powered.labelled, powered.unlabelled) == (2, 8)
+    assert (powered.labeled, powered.unlabeled) == (2, 8)
     assert found.warnings[0] in powered.warnings
     with pytest.raises(PairingError, match="3 that differ in their answer or another text"):
         labeled_pairs(judge, human[:3], None)
@@ -136,13 +136,13 @@ def test_a_label_belongs_to_one_answer() -> None:
 
 
 def test_labels_without_ids_are_found_by_question_and_text() -> None:
-    # Several answers to one question, labelled in another order.
+    # Several answers to one question, labeled in another order.
     judge = [result("Who?", answer) for answer in "abcde"]
     human = [result("Who?", answer) for answer in "dbx"]
     found = labeled_pairs(judge, human, None)
     assert [x.id for x, _ in found.pairs] == [judge[1].id, judge[3].id]
     powered = prediction_powered(judge, human, mode="relevant")
-    assert (powered.labelled, powered.unlabelled) == (2, 3)
+    assert (powered.labeled, powered.unlabeled) == (2, 3)
     with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
         labeled_pairs(judge, human, "key")  # type: ignore[arg-type]
     # Where one side has no texts, the id says that it is the same sample.
@@ -229,7 +229,8 @@ def test_the_least_share_is_not_a_matter_of_digits() -> None:
 def test_the_order_of_a_is_kept_and_equal_texts_come_first_only_if_asked_for() -> None:
     a = [unnamed("Who?", answer) for answer in "xyz"]
     b = [unnamed("Who?", answer) for answer in "zwx"]
-    in_order, texts_first = pair(a, b), pair(a, b, same_first=True)
+    in_order = pair(a, b)
+    texts_first = pair(a, b, same_first=True)
     assert in_order.pairs == [(a[0], b[0]), (a[1], b[1]), (a[2], b[2])]
     # x with x and z with z; what is left, y and w, are the same question still.
     assert texts_first.pairs == [(a[0], b[2]), (a[1], b[1]), (a[2], b[0])]

@@ -30,7 +30,7 @@ def test_derived_by_hand() -> None:
     # Of any two of (Y, f) = (0, 0), (1/2, 1/4), (1, 1/2) the slope is 2, so λ = 1 for all three:
     # the terms Y + mean(f') − f are 1/4, 1/2, 3/4, and (3/2 + 2 · 1/2) / 5 = 1/2.
     found = prediction_powered_mean([0.25, 0.25], [0.0, 0.25, 0.5], [0.0, 0.5, 1.0])
-    assert (found.weight, found.labelled, found.unlabelled) == (1.0, 3, 2)
+    assert (found.weight, found.labeled, found.unlabeled) == (1.0, 3, 2)
     assert found.mean == found.human_mean == (0.5, 0.5)
     assert found.judge_mean == (0.25, 0.25)
     # The other way round λ = 0, and the terms are the labels. The six scores that are not 0 are
@@ -75,7 +75,7 @@ def test_the_formulas_in_numpy(seed: int) -> None:
         drawn = weights @ np.append(terms, limit)
         expected = mean + (500 / 540) ** 0.5 * (np.quantile(drawn, p) - terms.mean())
         assert end == pytest.approx(expected, abs=0.01)
-    assert (found.labelled, found.unlabelled) == (40, 500)
+    assert (found.labeled, found.unlabeled) == (40, 500)
 
 
 JUDGED = [0.0, 0.5, 0.25, 1.0, 0.0, 0.75]
@@ -103,7 +103,7 @@ def test_the_mean_is_one_that_the_labels_leave_possible() -> None:
 def test_with_labels_on_all_samples_it_is_their_mean() -> None:
     found = prediction_powered_mean([], JUDGED, PEOPLE)
     assert found.mean.value == found.interval.low == found.interval.high == sum(PEOPLE) / 6
-    assert (found.unlabelled, found.warnings) == (0, ())
+    assert (found.unlabeled, found.warnings) == (0, ())
     # With all but one, no more than that one is open.
     nearly = prediction_powered_mean(JUDGED[5:], JUDGED[:5], PEOPLE[:5])
     assert 1.75 / 6 <= nearly.interval.low < nearly.interval.high <= 2.75 / 6
@@ -147,10 +147,11 @@ def mid(figure: Range) -> float:
 
 
 def test_it_is_closer_to_the_truth_than_the_judge_and_than_the_labels() -> None:
-    """A judge that calls one clean claim in ten noisy, 1000 samples judged, 60 labelled."""
+    """A judge that calls one clean claim in ten noisy, 1000 samples judged, 60 labeled."""
     population = POPULATIONS[0]
     errors: dict[str, list[float]] = {"judge": [], "labels": [], "powered": []}
-    held, width = 0, 0.0
+    held = 0
+    width = 0.0
     for seed in range(60):
         rng = random.Random(seed)
         human: list[float] = []
@@ -208,7 +209,7 @@ def test_samples_without_a_value_are_left_out() -> None:
     human = [result_of(i, (1, 2)) for i in range(3)]
     human += [result_of("f", (1, 2)), Result("7", empty)]
     found = prediction_powered(judge, human, mode="relevant")
-    assert (found.labelled, found.unlabelled) == (3, 4)
+    assert (found.labeled, found.unlabeled) == (3, 4)
     assert "3 samples failed or have nothing to measure; they are in no figure." in found.warnings
 
 
@@ -225,7 +226,7 @@ def test_what_the_judge_left_open_is_corrected_and_not_left_out() -> None:
     judge = [open_result(i, not noisy, noisy) for i, noisy in enumerate(truth)]
     human = [open_result(i, True, truth[i]) for i in range(0, 400, 4)]
     found = prediction_powered(judge, human, mode="relevant")
-    assert (found.labelled, found.unlabelled, found.warnings) == (100, 300, ())
+    assert (found.labeled, found.unlabeled, found.warnings) == (100, 300, ())
     assert found.judge_mean == (0.0, pytest.approx(sum(truth) / 400))
     # Here the middle of the bounds says which are noisy: the estimate is that of all labels.
     assert found.mean.value == pytest.approx(sum(truth) / 400, abs=0.02)
@@ -267,7 +268,7 @@ def test_results_that_do_not_fit() -> None:
     judge = [result_of(i, (1, 2)) for i in range(4)]
     with pytest.raises(InputError, match="human: expected each sample once"):
         prediction_powered(judge, [judge[0]] * 2, mode="relevant")
-    with pytest.raises(InputError, match="human_labelled: expected at least two scores, got 1"):
+    with pytest.raises(InputError, match="human_labeled: expected at least two scores, got 1"):
         prediction_powered(judge, judge[:1], mode="relevant")
     with pytest.raises(
         InputError, match=r"weights, number 1: expected a number above 0, got 0\.0"
@@ -280,12 +281,12 @@ def test_results_that_do_not_fit() -> None:
 @pytest.mark.parametrize(
     ("args", "options", "where"),
     [
-        (([0.1, 0.2], [0.1], [0.1, 0.2]), {}, "judge_labelled: expected 2 numbers, got 1"),
-        (([0.1, 0.2], [0.1], [0.1]), {}, "human_labelled: expected at least two scores"),
-        (([0.1, "1"], [0.1, 0.1], [0.1, 0.1]), {}, "judge_unlabelled, score 1"),
-        (([0.1, 0.2], [0.1, 0.1], [0.1, float("nan")]), {}, "human_labelled, score 1"),
-        (([None, 0.2], [0.1, 0.1], [0.1, 0.1]), {}, "judge_unlabelled, score 0"),
-        (([0.1, 0.2], [0.1, 5], [0.1, 0.1]), {}, "judge_labelled, score 1"),
+        (([0.1, 0.2], [0.1], [0.1, 0.2]), {}, "judge_labeled: expected 2 numbers, got 1"),
+        (([0.1, 0.2], [0.1], [0.1]), {}, "human_labeled: expected at least two scores"),
+        (([0.1, "1"], [0.1, 0.1], [0.1, 0.1]), {}, "judge_unlabeled, score 1"),
+        (([0.1, 0.2], [0.1, 0.1], [0.1, float("nan")]), {}, "human_labeled, score 1"),
+        (([None, 0.2], [0.1, 0.1], [0.1, 0.1]), {}, "judge_unlabeled, score 0"),
+        (([0.1, 0.2], [0.1, 5], [0.1, 0.1]), {}, "judge_labeled, score 1"),
         (([0.1, 0.2], [0.1, 0.1], [0.1, 0.1]), {"confidence": 1}, "confidence"),
         (([0.1], [0.1, 0.1], [0.1, 0.1]), {"weights": [1]}, "weights: expected 2 numbers, got 1"),
         (([0.1], [0.1, 0.1], [0.1, 0.1]), {"weights": [1, -1]}, "weights, number 1"),

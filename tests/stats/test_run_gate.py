@@ -14,7 +14,9 @@ SILENT = score(Verdicts(response_claims=()))
 LOST = score(Verdicts(response_claims=(), chunks=()))
 FAILED = Result("f", error="timed out")
 OPEN = score(Verdicts.from_matrices([None], [[True]], [[True]]))
-HALF, NONE, ALL = score_of((1, 2)), score_of((0, 2)), score_of((2, 2))
+HALF = score_of((1, 2))
+NONE = score_of((0, 2))
+ALL = score_of((2, 2))
 
 # By name: results, options beside the limit of 0.5, the outcome and what the reason says.
 CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] = {

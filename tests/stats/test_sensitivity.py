@@ -55,12 +55,14 @@ def test_a_chunk_without_a_text_is_there_however_its_verdicts_fall(chunks: Any) 
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_the_moved_mean_is_that_of_every_way_to_be_wrong(definition: DefinitionName) -> None:
     """By hand over all 2^8 patterns of errors, each with its probability."""
-    false_yes, false_no = Fraction(1, 10), Fraction(1, 4)
+    false_yes = Fraction(1, 10)
+    false_no = Fraction(1, 4)
     cells = [("reference_to_response", i, None) for i in range(2)]
     cells += [(n, i, j) for n in list(SMALL)[1:3] for i in range(len(SMALL[n])) for j in range(2)]
     expected = dict.fromkeys(MODES, Fraction(0))
     for pattern in product((False, True), repeat=len(cells)):
-        table, chance = json.loads(json.dumps(SMALL)), Fraction(1)
+        table = json.loads(json.dumps(SMALL))
+        chance = Fraction(1)
         for (name, i, j), wrong in zip(cells, pattern, strict=True):
             row, at = (table[name], i) if j is None else (table[name][i], j)
             rate = false_no if row[at] else false_yes
@@ -81,7 +83,7 @@ def test_the_moved_mean_is_that_of_every_way_to_be_wrong(definition: DefinitionN
 
 
 def test_without_errors_nothing_moves_and_open_cells_stay_open() -> None:
-    shape = Shape(undetermined=0.2, labelled=0.3)
+    shape = Shape(undetermined=0.2, labeled=0.3)
     scores = [score(verdicts) for _, verdicts in random_pairs(40, seed=3, shape=shape)]
     found = sensitivity_band([*scores, Result("x", error="no")], simulations=1)
     assert (found.samples, found.failed) == (40, 1)

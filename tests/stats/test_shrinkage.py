@@ -22,7 +22,8 @@ def by_scipy(counts: Counter[Hits]) -> dict[Hits, tuple[float, float, float, flo
         for cases in (1, 4, 16, 64)
         for other in (0, 0.1)
     ]
-    fits, cells = [], {case: np.zeros(2000) for case in counts}
+    fits = []
+    cells = {case: np.zeros(2000) for case in counts}
     evidence: dict[tuple[int, Hits], float] = {}
     for i, (a, b, other) in enumerate(priors):
         for case in counts:

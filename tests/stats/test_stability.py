@@ -179,7 +179,8 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
         variances, means, squares, count = sums
         if count < 2:
             return None
-        judge, center = variances / count, means / count
+        judge = variances / count
+        center = means / count
         between = (squares - count * center**2) / (count - 1)
         whole = judge + max(0.0, max(0.0, between) - judge / 2)
         return None if whole <= 1e-12 else judge / whole
@@ -187,7 +188,8 @@ def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> Non
     mode = stability(map(run, rows)).relevant
     units = Counter[Unit]()
     for one, two in zip(*rows, strict=True):
-        mean, difference = (one + two) / 8, (one - two) / 4
+        mean = (one + two) / 8
+        difference = (one - two) / 4
         units[difference**2 / 2, mean, mean**2, 1.0] += 1
     expected = bootstrap_interval(units, share, Resampling())
     found = mode.shares["judge"].interval

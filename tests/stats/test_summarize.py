@@ -108,7 +108,8 @@ def test_given_verdicts_that_repeat_a_claim_by_words_are_counted_with_a_warning(
 def test_what_was_not_measured_in_words() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": []}
     lost = score(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
-    silent, failed = score(EMPTY), Result("f", error="no")
+    silent = score(EMPTY)
+    failed = Result("f", error="no")
     # Nothing retrieved is why, whatever is claimed: nobody asked what it claims.
     unasked = score(Verdicts(response_claims=(), chunks=()))
     known = [score_of((1, 2))] * 30
@@ -132,7 +133,8 @@ def test_what_was_not_measured_in_words() -> None:
 def test_clusters_widen_the_interval() -> None:
     # Ten clusters of ten samples that are all alike: there are ten values, not a hundred.
     results = [result_of(f"{c}-{i}", (c % 3, 4), c) for c in range(10) for i in range(10)]
-    clustered, once = relevant(results), relevant([result_of(c, (c % 3, 4)) for c in range(10)])
+    clustered = relevant(results)
+    once = relevant([result_of(c, (c % 3, 4)) for c in range(10)])
     assert (clustered.interval.units, clustered.mean) == (10, once.mean)
     assert clustered.interval[:2] == pytest.approx(once.interval[:2], abs=0.01)
     assert summarize(results).clusters == 10
@@ -259,7 +261,8 @@ def test_costs_add_up_without_rounding() -> None:
 
 
 def test_a_sum_changes_neither_part_and_a_merge_only_the_left() -> None:
-    left, right = tally(made(20)), tally(made(10))
+    left = tally(made(20))
+    right = tally(made(10))
     both = left + right
     both.add(made(1)[0])
     assert (left, right) == (tally(made(20)), tally(made(10)))
@@ -277,7 +280,9 @@ def test_a_sum_changes_neither_part_and_a_merge_only_the_left() -> None:
 
 def test_two_definitions_do_not_add_up_and_nothing_is_counted() -> None:
     verdicts = Verdicts.from_matrices([False, None], [[True], [True]], [[True]])
-    ragas, paper, high = Tally(), Tally(), Tally()
+    ragas = Tally()
+    paper = Tally()
+    high = Tally()
     ragas.add(score(verdicts))
     paper.add(score(verdicts, definition="paper"))
     high.add(score(verdicts, undetermined="high"))

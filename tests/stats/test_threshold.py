@@ -41,7 +41,8 @@ def test_the_threshold_separates_what_it_says() -> None:
         said = [p >= threshold for _, p in cells]
         false_yes = sum(s and not t for s, t in zip(said, labels, strict=True))
         false_no = sum(t and not s for s, t in zip(said, labels, strict=True))
-        no, yes = labels.count(False), labels.count(True)
+        no = labels.count(False)
+        yes = labels.count(True)
         return false_yes / no, false_no / yes, float(cohen_kappa_score(labels, said))
 
     expected = (found.false_yes, found.false_no, found.kappa)

@@ -23,13 +23,14 @@ from noisesense.stats.summarize import ModeSummary
 from support.tables import Shape, random_pair
 
 SHAPE = Shape(
-    response_claims=(0, 5), reference_claims=(0, 3), chunks=(1, 4), undetermined=0.08, labelled=0.3
+    response_claims=(0, 5), reference_claims=(0, 3), chunks=(1, 4), undetermined=0.08, labeled=0.3
 )
 
 
 def run_of(seed: int, size: int, *, empty: Any, undetermined: Any, named: str) -> list[Result]:
     """Samples in clusters, some without one, some failed, each with its cost."""
-    rng, results = random.Random(seed), []
+    rng = random.Random(seed)
+    results = []
     for i in range(size):
         usage = Usage(calls=rng.randint(0, 5), input_tokens=i, output_tokens=1, cost=0.25)
         cluster = f"c{rng.randrange(7)}" if named == "all" or (named == "some" and i % 2) else None
@@ -101,7 +102,9 @@ def check_mode(
     rows = [(low, high, 1.0) for low, high in ranges]
     expected_interval = interval_of(rows, names, is_open=opened > 0, how=how)
     assert_interval(found.interval, expected_interval)
-    noisy, most, total = sums[0], sum(each.highest for each in counts), sums[2]  # type: ignore[union-attr]
+    noisy = sums[0]
+    most = sum(each.highest for each in counts)
+    total = sums[2]  # type: ignore[union-attr]
     assert found.micro == ((noisy / total, most / total) if total else None)
     rows = [(float(c.noisy), float(c.highest), float(c.total)) for c in counts]  # type: ignore[union-attr]
     assert_interval(found.micro_interval, interval_of(rows, names, is_open=noisy < most, how=how))

@@ -17,7 +17,8 @@ def sentences(text: str) -> list[str]:
 
 
 def verdicts(sample: Sample, claims_of: Callable[[str], list[str]] = sentences) -> Verdicts:
-    said, wanted = claims_of(sample.response), claims_of(sample.reference)
+    said = claims_of(sample.response)
+    wanted = claims_of(sample.reference)
     chunks = [claims_of(chunk.text) for chunk in sample.retrieved_contexts]
     return Verdicts.from_matrices(
         [claim in wanted for claim in said],
@@ -25,7 +26,7 @@ def verdicts(sample: Sample, claims_of: Callable[[str], list[str]] = sentences) 
         [[claim in chunk for chunk in chunks] for claim in wanted],
         response_claims=said,
         reference_claims=wanted,
-    ).beside(sample)
+    ).with_sample(sample)
 
 
 class Mind:
@@ -41,7 +42,8 @@ class Mind:
         self._claims_of = claims_of
         self.judged: list[Sample] = []
         self.checked: list[tuple[str, tuple[str, ...]]] = []
-        self._open, self._broken = open_texts, broken
+        self._open = open_texts
+        self._broken = broken
 
     async def judge(self, sample: Sample) -> Verdicts:
         self.judged.append(sample)

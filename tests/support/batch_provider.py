@@ -21,7 +21,8 @@ from support.chat import completion, prompt_of
 from support.misbehavior import Misbehavior
 from support.server import Mind
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
+MOST_REQUESTS = 50_000
+MOST_BYTES = 200_000_000
 
 
 class BatchProvider:
@@ -59,7 +60,8 @@ class BatchProvider:
 
     def _one(self, line: dict[str, Any]) -> dict[str, Any]:
         assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
-        key, body = line["custom_id"], line["body"]
+        key = line["custom_id"]
+        body = line["body"]
         assert body["response_format"]["json_schema"]["strict"] is True
         self.requests += 1
         fault = "" if key in self.seen else self._fault()

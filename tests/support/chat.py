@@ -42,7 +42,8 @@ def completion(request: Json, index: int, prompt: str, text: str, fault: Misbeha
     """A chat completion that says ``text`` in the form asked for, ``n`` times."""
     count = int(request.get("n") or 1)
     message: Json = {"role": "assistant", "content": text, "refusal": None}
-    tool, finish_reason = _tool_of(request), fault.finish_reason
+    tool = _tool_of(request)
+    finish_reason = fault.finish_reason
     if fault.refusal is not None:
         message.update(content=None, refusal=fault.refusal)
     elif tool:

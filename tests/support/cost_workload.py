@@ -12,10 +12,12 @@ from support.ragas_mind import EitherMind
 from support.tables import sample_of
 
 CHUNKS = (1, 5, 10, 20)
-RUN_SAMPLES, RUN_CHUNKS = 200, 5
+RUN_SAMPLES = 200
+RUN_CHUNKS = 5
 REASON = "The context says so explicitly, so it can be inferred from it."
 
-_RESPONSE, _REFERENCE = 6, 5
+_RESPONSE = 6
+_REFERENCE = 5
 _FILLER = (
     "It goes on to describe what the archive holds, who wrote it down, and when it was found. "
 )

@@ -26,7 +26,7 @@ def rows(pairs: Pairs, names: Iterable[str] = _NAMES) -> list[dict[str, Any]]:
             "retrieved_contexts": [chunk.text for chunk in sample.retrieved_contexts],
         }
         row = dict(zip(names, (fields[name] for name in _NAMES), strict=True))
-        found.append({**row, "verdicts": verdicts.beside(sample).model_dump(mode="json")})
+        found.append({**row, "verdicts": verdicts.with_sample(sample).model_dump(mode="json")})
     return found
 
 
@@ -39,7 +39,7 @@ def checked(pairs: Pairs) -> dict[str, Any]:
     """RAGChecker's checking outputs. A label becomes a claim of the answer that says the same."""
     results: list[dict[str, Any]] = []
     for number, (sample, verdicts) in enumerate(pairs):
-        table = verdicts.beside(sample).to_matrices()
+        table = verdicts.with_sample(sample).to_matrices()
         answer_claims = [claim.text for claim in verdicts.reference_claims]
         if not answer_claims:
             answer_claims = ["what the relevant chunks say"]
@@ -62,7 +62,7 @@ def checked(pairs: Pairs) -> dict[str, Any]:
 
 def _results(path: Path, pairs: Pairs) -> None:
     found = (
-        Result(str(i), score(verdicts.beside(sample)), sample=sample)
+        Result(str(i), score(verdicts.with_sample(sample)), sample=sample)
         for i, (sample, verdicts) in enumerate(pairs)
     )
     write_results(path, found)

@@ -116,7 +116,8 @@ def _python(version: str) -> Planned:
     return Planned("Python", version, tests, ("cli",), python=version, wheel=True)
 
 
-_VALIDMIND, _LOCAL = "tests/validmind/own_environment", "tests/local/own_environment"
+_VALIDMIND = "tests/validmind/own_environment"
+_LOCAL = "tests/local/own_environment"
 # PyTorch in one version: each is up to a gigabyte. The workflow is that of the page on gates, in a
 # repository that is not this one.
 _CHECKED = {"needs": ("torch==2.13.0",), "shown": ("transformers", "torch"), "pip": True}

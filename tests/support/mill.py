@@ -20,4 +20,4 @@ class MillJudge:
         second = ["1931" in text for text in texts]
         reference = ["1902" in text for text in texts]
         correct = ["Ada" in sample.reference, False]
-        return Verdicts.from_matrices(correct, [first, second], [reference]).beside(sample)
+        return Verdicts.from_matrices(correct, [first, second], [reference]).with_sample(sample)

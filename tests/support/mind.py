@@ -26,7 +26,7 @@ class Mind:
         self._claims: dict[str, list[tuple[str, list[str]]]] = defaultdict(list)
         self._tables: dict[str, list[_Table]] = defaultdict(list)
         for sample, verdicts in pairs:
-            verdicts = verdicts.beside(sample)
+            verdicts = verdicts.with_sample(sample)
             for text, claims in (
                 (sample.response, verdicts.response_claims),
                 (sample.reference, verdicts.reference_claims),

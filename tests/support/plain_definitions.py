@@ -15,8 +15,9 @@ Counted = dict[tuple[str, str], list[bool]]
 
 
 def relevant_chunks(table: Matrices) -> list[bool]:
-    """Labelled so, or, without a label, entailing a claim of the reference."""
-    reference, labels = table["chunks_to_reference"] or [], table["relevant"] or []
+    """Labeled so, or, without a label, entailing a claim of the reference."""
+    reference = table["chunks_to_reference"] or []
+    labels = table["relevant"] or []
     return [
         any(row[j] for row in reference) if label is None else label
         for j, label in enumerate(labels)

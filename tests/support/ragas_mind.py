@@ -31,7 +31,7 @@ class RagasMind:
         self._reason = reason
         self._known: dict[tuple[Any, str], list[Any]] = {}
         for sample, verdicts in pairs:
-            self._learn(sample, verdicts.beside(sample))
+            self._learn(sample, verdicts.with_sample(sample))
 
     def _learn(self, sample: Sample, verdicts: Verdicts) -> None:
         table = verdicts.to_matrices()

@@ -1,7 +1,7 @@
 """RAGChecker's noise sensitivity, written anew over numpy the way it computes it.
 
 It reads label lists, turns each row into an array of its own, stacks the rows, and takes maxima
-over axes: the same steps as its code, in which an unlabelled cell is a no.
+over axes: the same steps as its code, in which an unlabeled cell is a no.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Labels(NamedTuple):
 
 
 def as_labels(table: Matrices) -> Labels:
-    """A table without labelled chunks in RAGChecker's words; what is missing becomes Neutral."""
+    """A table without labeled chunks in RAGChecker's words; what is missing becomes Neutral."""
     return Labels(
         [_label(cell) for cell in table["reference_to_response"]],
         [[_label(cell) for cell in row] for row in table["chunks_to_response"]],

@@ -102,5 +102,5 @@ def readable_run(count: int, *, seed: int = 7, open_cells: float = 0.01) -> Iter
             response_claims=response,
             reference_claims=reference,
         )
-        scored = score(verdicts.beside(sample))
+        scored = score(verdicts.with_sample(sample))
         yield Result(f"bridge-{i:04d}", scored, sample=sample, judge="example judge")

@@ -37,8 +37,11 @@ def serve(gguf: Path, *, threads: int = 2, context: int = 8192) -> Iterator[str]
 
     params = xllamacpp.CommonParams()
     params.model.path = str(gguf)
-    params.hostnames, params.port = ["127.0.0.1"], 0
-    params.n_ctx, params.n_parallel, params.n_gpu_layers = context, 1, 0
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.n_ctx = context
+    params.n_parallel = 1
+    params.n_gpu_layers = 0
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.verbosity = 0
     params.n_threads_http = 4
@@ -136,9 +139,11 @@ class Recorder:
         start = time.perf_counter()
         try:
             with urllib.request.urlopen(request) as response:
-                status, reply = response.status, json.load(response)
+                status = response.status
+                reply = json.load(response)
         except urllib.error.HTTPError as error:
-            status, reply = error.code, json.load(error)
+            status = error.code
+            reply = json.load(error)
         found = Exchange(sent, status, reply, time.perf_counter() - start)
         if file:
             file.parent.mkdir(parents=True, exist_ok=True)

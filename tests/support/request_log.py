@@ -83,10 +83,12 @@ def _spans(requests: Sequence[Request]) -> list[tuple[float, float]]:
 
 def longest_chain(spans: Sequence[tuple[float, float]]) -> int:
     """The most spans of which each starts after the one before it ended: sequential rounds."""
-    chain, free_from = 0, float("-inf")
+    chain = 0
+    free_from = float("-inf")
     for started, ended in sorted(spans, key=lambda span: span[1]):
         if started >= free_from:
-            chain, free_from = chain + 1, ended
+            chain = chain + 1
+            free_from = ended
     return chain
 
 

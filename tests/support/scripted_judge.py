@@ -48,7 +48,7 @@ def texts(folder: Path, pairs: Any = PAIRS) -> Path:
 
 
 def expected(pairs: Any = PAIRS, **options: Any) -> list[Any]:
-    return [score(verdicts.beside(sample), **options) for sample, verdicts in pairs]
+    return [score(verdicts.with_sample(sample), **options) for sample, verdicts in pairs]
 
 
 def scores(path: Path) -> list[Any]:

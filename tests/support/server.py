@@ -62,8 +62,11 @@ class ScriptedServer:
         api_key: str | None = None,
         together: Mapping[str, int] | None = None,
     ) -> None:
-        self.mind, self.latency, self.script = mind, latency, script
-        self.forms, self.api_key = forms, api_key
+        self.mind = mind
+        self.latency = latency
+        self.script = script
+        self.forms = forms
+        self.api_key = api_key
         self.together = together or {}
         self.log = RequestLog()
         self.mind_errors: list[Exception] = []
@@ -146,7 +149,8 @@ class ScriptedServer:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> bool:
-        prompt, key = prompt_of(asked), headers.get("authorization", "").removeprefix("Bearer ")
+        prompt = prompt_of(asked)
+        key = headers.get("authorization", "").removeprefix("Bearer ")
         request = self.log.add(
             lambda index: Request(
                 index,

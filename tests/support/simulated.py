@@ -53,7 +53,8 @@ POPULATIONS = (
 
 def poisson(rng: random.Random, mean: float) -> int:
     """By counting how many uniform factors it takes to fall below ``exp(-mean)``."""
-    product, count = rng.random(), 0
+    product = rng.random()
+    count = 0
     while product > math.exp(-mean):
         product *= rng.random()
         count += 1

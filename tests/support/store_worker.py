@@ -41,7 +41,8 @@ class LoggingLLM(ScriptedLLM):
 
 def main(path: str, log: str, count: str) -> None:
     truths = pairs(int(count))
-    store_module._LEASE_SECONDS, store_module._RENEW_SECONDS = 2.0, 0.3  # they are killed often
+    store_module._LEASE_SECONDS = 2.0
+    store_module._RENEW_SECONDS = 0.3  # they are killed often
     store = VerdictStore(path)
     judge = LLMJudge(LoggingLLM(log, Mind(truths)), store=store, max_concurrency=CONCURRENCY)
 

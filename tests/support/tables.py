@@ -20,7 +20,7 @@ class Shape:
     reference_claims: tuple[int, int] = (1, 8)
     chunks: tuple[int, int] = (1, 15)
     undetermined: float = 0.0
-    labelled: float = 0.0
+    labeled: float = 0.0
 
 
 DEFAULT = Shape()
@@ -31,7 +31,9 @@ def random_matrices(rng: random.Random, shape: Shape = DEFAULT) -> Matrices:
     responses = rng.randint(*shape.response_claims)
     references = rng.randint(*shape.reference_claims)
     chunks = rng.randint(*shape.chunks)
-    correct, entailed, relevant = rng.random(), rng.random() ** 2, rng.random() ** 2
+    correct = rng.random()
+    entailed = rng.random() ** 2
+    relevant = rng.random() ** 2
 
     def cell(odds: float) -> bool | None:
         value = rng.random() < odds
@@ -44,7 +46,7 @@ def random_matrices(rng: random.Random, shape: Shape = DEFAULT) -> Matrices:
             [cell(relevant) for _ in range(chunks)] for _ in range(references)
         ],
         "relevant": [
-            rng.random() < 0.5 if rng.random() < shape.labelled else None for _ in range(chunks)
+            rng.random() < 0.5 if rng.random() < shape.labeled else None for _ in range(chunks)
         ],
     }
 

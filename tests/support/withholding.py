@@ -329,7 +329,8 @@ class Reply(NamedTuple):
 
 def reply(prompt: str) -> Reply:
     """Of the model behind the server, without the server."""
-    fault, text = script(0, prompt), _mind().answer(prompt)
+    fault = script(0, prompt)
+    text = _mind().answer(prompt)
     if fault is None:
         return Reply(text)
     return Reply(fault.mutate(text) if fault.mutate else text, fault.refusal, fault.finish_reason)
@@ -355,7 +356,8 @@ def wrong_with(
         passed: whether that passes a gate at `LIMIT`; None if no gate was asked.
         words: what a person sees beside it; None if nothing was looked at.
     """
-    expected, found = case.expected(mode), list[str]()
+    expected = case.expected(mode)
+    found = list[str]()
     if number is not ...:
         shown = None if number is None or math.isnan(number) else number
         if shown is not None and abs(shown - expected.truth) > 1e-12:

@@ -18,7 +18,7 @@ from noisesense.scoring.definitions import MODES
 from noisesense_adapters.table import score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
 
-SHAPE = Shape(response_claims=(0, 6), chunks=(1, 6), undetermined=0.15, labelled=0.4)
+SHAPE = Shape(response_claims=(0, 6), chunks=(1, 6), undetermined=0.15, labeled=0.4)
 CHOICES: list[dict[str, Any]] = [
     {},
     {"definition": "paper", "undetermined": "high", "empty": "zero"},
@@ -35,7 +35,7 @@ def results(count: int, *, clusters: bool = False) -> list[Result]:
         what: dict[str, Any] = {"error": "no answer", "sample": sample}
         if seed % 11 != 5:
             of = sample if seed % 4 else None
-            own = verdicts if of is None else verdicts.beside(sample)
+            own = verdicts if of is None else verdicts.with_sample(sample)
             what = {"score": score(own), "sample": of, "unanswered": seed % 3}
         made.append(Result(f"sample {seed}", cluster=cluster, **what))
     return made

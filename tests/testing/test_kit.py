@@ -109,7 +109,8 @@ class ZeroForUndefined(Sound):
 
 class LowEndForUndetermined(Sound):
     def shown(self, result: Score, mode: Mode) -> Shown:
-        shown, bounds = super().shown(result, mode), result.bounds(mode)
+        shown = super().shown(result, mode)
+        bounds = result.bounds(mode)
         return replace(shown, value=bounds[0]) if bounds else shown
 
 
@@ -175,7 +176,7 @@ class KeyInMetadata(Sound):
 class ClientsErrorInText(Sound):
     async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
         try:
-            return Judgement((await judge.judge(sample)).beside(sample))
+            return Judgement((await judge.judge(sample)).with_sample(sample))
         except Exception as error:  # noqa: BLE001 - the fault under test
             return NoiseSenseError(str(error))
 
@@ -293,7 +294,8 @@ class Bridge:
     name = "toy"
 
     def __init__(self, kind: Any, reply: Callable[[str], str]) -> None:
-        self._kind, self._reply = kind, reply
+        self._kind = kind
+        self._reply = reply
 
     async def generate(self, prompt: str, schema: Any) -> tuple[Any, Usage]:
         try:

@@ -118,7 +118,8 @@ def test_a_model_behind_a_judge(tmp_path: Path) -> None:
     llm: StructuredLLM = _Refusing()
     sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=["It may be."])
     with VerdictStore(tmp_path / "verdicts.db") as store:
-        prompts, budget = Prompts(version="mine"), Budget(claims=20)
+        prompts = Prompts(version="mine")
+        budget = Budget(claims=20)
         judge = LLMJudge(llm, plan="full", store=store, prompts=prompts, budget=budget)
         detailed: DetailedJudge = judge
         assert isinstance(detailed, DetailedJudge)

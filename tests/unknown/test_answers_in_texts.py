@@ -29,7 +29,7 @@ class Seen:
     async def judge(self, sample: Sample) -> Verdicts:
         self.sample = sample
         none = [False for _ in sample.retrieved_contexts]
-        return Verdicts.from_matrices([False], [none], [none]).beside(sample)
+        return Verdicts.from_matrices([False], [none], [none]).with_sample(sample)
 
 
 def langsmith(text: str, judge: Any) -> None:

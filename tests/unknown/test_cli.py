@@ -40,7 +40,9 @@ class Command:
     """``noisesense score`` of some cases, in a folder of its own."""
 
     def __init__(self, server: ScriptedServer, folder: Path, capsys: Any) -> None:
-        self.folder, self.capsys, self.out = folder, capsys, folder / "out.jsonl"
+        self.folder = folder
+        self.capsys = capsys
+        self.out = folder / "out.jsonl"
         self.judge = ("--judge", "openai:scripted", "--base-url", server.base_url)
 
     def __call__(self, cases: list[Case], *options: str) -> Done:
@@ -74,7 +76,8 @@ def test_the_gate_of_one_sample(command: Command, way: Way, cases: tuple[Case, .
         passes = all(case.expected(mode).passes for mode in MODES)
         if (done.status == 0) is not passes:
             wrong += f"{case.id}: exit status {done.status}\n{words}\n"
-        means, opened = _row(done.out, "mean"), _row(done.out, "samples undetermined")
+        means = _row(done.out, "mean")
+        opened = _row(done.out, "samples undetermined")
         for mode in MODES:
             told = "undetermined" if opened.get(mode, "0") != "0" else ""
             told += "".join(line for line in done.err.splitlines() if line.startswith("failed:"))
@@ -97,7 +100,8 @@ def test_a_run_of_which_much_is_unanswered(command: Command, way: Way) -> None:
     """Never 0 by default, though no gate was asked for: more than 5% of the cells are open."""
     done = command(of(way))
     assert done.status != 0, done.out + done.err
-    words, wrong = done.out + done.err, ""
+    words = done.out + done.err
+    wrong = ""
     found = {result.id: result for result in read_results(command.out)}
     for case in of(way):
         result = found[case.id]
@@ -106,7 +110,8 @@ def test_a_run_of_which_much_is_unanswered(command: Command, way: Way) -> None:
             wrong += wrong_with(case, MODES[0], words=str(result.error))
             continue
         for mode in MODES:
-            number, told = result.score.value(mode), result.score.reason(mode)
+            number = result.score.value(mode)
+            told = result.score.reason(mode)
             wrong += wrong_with(case, mode, number=number, words=told)
     assert wrong == ""
     assert ("undetermined" if way.id != NOTHING else "no usable") in words

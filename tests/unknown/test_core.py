@@ -73,8 +73,10 @@ def check(found: list[Judged], cases: Sequence[Case] = CASES) -> None:
             if isinstance(each, ReplyError):
                 wrong += wrong_with(case, mode, words=str(each))
                 continue
-            result, expected = score(each.verdicts), case.expected(mode)
-            passed, words = result.gate(mode, LIMIT) == "pass", result.reason(mode)
+            result = score(each.verdicts)
+            expected = case.expected(mode)
+            passed = result.gate(mode, LIMIT) == "pass"
+            words = result.reason(mode)
             number = result.value(mode)
             wrong += wrong_with(case, mode, number=number, passed=passed, words=words)
             assert result.bounds(mode) == expected.bounds, case.id

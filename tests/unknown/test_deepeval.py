@@ -46,7 +46,8 @@ def metrics(model: Any, **options: Any) -> list[Any]:
 @pytest.mark.parametrize("async_mode", [True, False], ids=["async", "sync"])
 def test_measure(async_mode: bool) -> None:
     """Without reasons, what is undetermined is said all the same."""
-    model, wrong = OwnModel(), ""
+    model = OwnModel()
+    wrong = ""
     both = metrics(model, async_mode=async_mode, include_reason=False)
     for case in CASES:
         test_case = case_of(case.sample)
@@ -91,7 +92,8 @@ def passes(case: Case) -> bool:
 @few_or_all
 @pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
 def test_assert_test(run_async: bool, cases: tuple[Case, ...]) -> None:
-    both, passing = metrics(OwnModel()), set[str]()
+    both = metrics(OwnModel())
+    passing = set[str]()
     for case in cases:
         with contextlib.suppress(AssertionError):
             assert_test(case_of(case.sample), both, run_async=run_async)

@@ -70,14 +70,16 @@ def evaluation(
 def test_what_is_shown(evaluation: Evaluation, chosen: list[Case]) -> None:
     wrong = ""
     for case in chosen:
-        graded, row = evaluation.only(case.id), evaluation.rows[case.id]
+        graded = evaluation.only(case.id)
+        row = evaluation.rows[case.id]
         named = row["gradingResult"].get("namedScores") or {}
         for mode, figure in zip(MODES, graded.figures, strict=True):
             shown: Any = {"passed": graded.result["pass"], "words": graded.reason}
             wrong += wrong_with(case, mode, number=figure, **(shown if mode == MODE else {}))
             assert named.get(f"noise_sensitivity_{mode}") == figure
         assert not set(named) - {f"noise_sensitivity_{mode}" for mode in MODES}
-        expected, robust = case.expected(MODE), graded.result["score"]
+        expected = case.expected(MODE)
+        robust = graded.result["score"]
         assert row["success"] is graded.result["pass"]
         # Never more robust than the truth; not at all where nothing is known or passed.
         assert robust <= 1 - expected.truth + 1e-12

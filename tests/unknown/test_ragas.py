@@ -69,7 +69,8 @@ def test_the_collections_api(cases: tuple[Case, ...]) -> None:
 
     with ScriptedServer(mind(), script=script) as server:
         found = asked("LangChain", server, work)
-    wrong, cells = "", [(case, mode) for case in cases for mode in MODES]
+    wrong = ""
+    cells = [(case, mode) for case in cases for mode in MODES]
     for (case, mode), result in zip(cells, found, strict=True):
         if isinstance(result, ReplyError):
             assert not case.usable

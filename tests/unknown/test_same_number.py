@@ -27,7 +27,7 @@ class Sevens:
         assert [chunk.text for chunk in sample.retrieved_contexts] == TEXTS
         cells = [[chunk == claim % 3 for chunk in range(3)] for claim in range(7)]
         correct = [claim >= 5 for claim in range(7)]
-        return Verdicts.from_matrices(correct, cells, [[True, False, False]]).beside(sample)
+        return Verdicts.from_matrices(correct, cells, [[True, False, False]]).with_sample(sample)
 
 
 Numbers = dict[str, Any]
@@ -166,7 +166,7 @@ def test_one_text_as_openevals_gives_it() -> None:
     class One:
         async def judge(self, sample: Sample) -> Verdicts:
             assert [chunk.text for chunk in sample.retrieved_contexts] == ["one text"]
-            return Verdicts.from_matrices([False], [[True]], [[True]]).beside(sample)
+            return Verdicts.from_matrices([False], [[True]], [[True]]).with_sample(sample)
 
     evaluator: Any = noise_sensitivity(judge=One())
     row = evaluator(inputs="q", outputs="x", reference_outputs="r", context="one text")

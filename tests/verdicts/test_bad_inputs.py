@@ -15,7 +15,7 @@ def _drive(bad: BadInput, folder: Path) -> None:
     if bad.kind == "sample":
         Sample.model_validate(bad.data)
     elif bad.kind == "verdicts":
-        Verdicts.model_validate(bad.data).beside(Sample.model_validate(GOOD_SAMPLE))
+        Verdicts.model_validate(bad.data).with_sample(Sample.model_validate(GOOD_SAMPLE))
     elif bad.kind == "matrices":
         Verdicts.from_matrices(**bad.data)
     elif bad.kind == "recording":

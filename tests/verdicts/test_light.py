@@ -19,7 +19,7 @@ from noisesense_adapters.promptfoo.sample import light_lookup
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
 from support.tables import Shape, random_pair
 
-SHAPE = Shape(response_claims=(0, 5), chunks=(1, 5), undetermined=0.2, labelled=0.4)
+SHAPE = Shape(response_claims=(0, 5), chunks=(1, 5), undetermined=0.2, labeled=0.4)
 JUNK = st.sampled_from(
     [None, True, 0, -1, 1, 99, 1.0, float("nan"), "", " ", "\ud800", "a", [], {}, [0], [0, 0],
      [True], ["a"], [1.0], {"text": "a"}, {"text": "a", "relevant": 1}]
@@ -65,7 +65,7 @@ def lines(draw: st.DrawFn) -> dict[str, Any]:
 def _by_models(line: dict[str, Any]) -> Verdicts | None:
     try:
         sample = Sample.model_validate(line["sample"])
-        return Verdicts.model_validate(line["verdicts"]).beside(sample)
+        return Verdicts.model_validate(line["verdicts"]).with_sample(sample)
     except (NoiseSenseError, KeyError):
         return None
 
@@ -90,7 +90,8 @@ def _same(plain: LightVerdicts, verdicts: Verdicts) -> None:
 
 @given(lines())
 def test_what_is_read_plainly_is_what_the_models_read(line: dict[str, Any]) -> None:
-    sample, verdicts = line.get("sample"), line.get("verdicts")
+    sample = line.get("sample")
+    verdicts = line.get("verdicts")
     contexts = sample.get("retrieved_contexts") if isinstance(sample, dict) else None
     recorded = light_lookup(json.dumps(line).encode(), sample)
     if recorded is not None:
@@ -118,7 +119,8 @@ def test_what_is_good_is_read_plainly_and_found_among_others(tmp_path: Path) -> 
 
     for sample, verdicts in pairs:
         asked = sample.model_dump(mode="json")
-        found, alone = light_lookup(content, asked), light_verdicts(verdicts.model_dump())
+        found = light_lookup(content, asked)
+        alone = light_verdicts(verdicts.model_dump())
         _same(found, judge.lookup(sample))
         _same(alone, verdicts)
     assert light_lookup(content, {**asked, "user_input": "another"}) is None
@@ -136,8 +138,8 @@ def test_a_bad_line_anywhere_leaves_it_to_the_models() -> None:
 
 def test_the_askers_labels_win_and_without_chunks_there_are_as_many_as_are_named() -> None:
     first, second = GOOD_SAMPLE["retrieved_contexts"]
-    labelled = {**GOOD_SAMPLE, "retrieved_contexts": [{"text": first, "relevant": False}, second]}
-    found = light_lookup(good_line(), labelled)
+    labeled = {**GOOD_SAMPLE, "retrieved_contexts": [{"text": first, "relevant": False}, second]}
+    found = light_lookup(good_line(), labeled)
     assert [chunk.relevant for chunk in found.chunks or ()] == [False, None]
     claim = {"text": "a", "correct": False, "entailed_by": [1], "undetermined": [4]}
     alone = light_verdicts({**GOOD_VERDICTS, "response_claims": [claim]})

@@ -29,7 +29,7 @@ from noisesense.fixtures import reference_examples
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.tables import Shape, random_pairs
 
-PAIRS = list(random_pairs(30, seed=50_000, shape=Shape(undetermined=0.2, labelled=0.3)))
+PAIRS = list(random_pairs(30, seed=50_000, shape=Shape(undetermined=0.2, labeled=0.3)))
 SAMPLE = Sample.model_validate(GOOD_SAMPLE)
 VERDICTS = Verdicts.model_validate(GOOD_VERDICTS)
 
@@ -89,7 +89,7 @@ def test_forms_of_a_good_recording(tmp_path: Path) -> None:
         json.dumps(json.loads(good_line()), ensure_ascii=True).encode(),
     ):
         path.write_bytes(content)
-        assert RecordedJudge(path).lookup(SAMPLE) == VERDICTS.beside(SAMPLE)
+        assert RecordedJudge(path).lookup(SAMPLE) == VERDICTS.with_sample(SAMPLE)
 
 
 def test_a_miss_says_what_the_nearest_differs_in(tmp_path: Path) -> None:
@@ -184,7 +184,8 @@ def test_ctrl_c_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_permissions_are_the_usual_and_kept_and_a_link_stays_one(tmp_path: Path) -> None:
-    path, link = tmp_path / "recording.jsonl", tmp_path / "link.jsonl"
+    path = tmp_path / "recording.jsonl"
+    link = tmp_path / "link.jsonl"
     link.symlink_to(path)
     umask = os.umask(0o022)
     try:

@@ -24,7 +24,8 @@ from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.evaluate.inputs import Column
 from noisesense_adapters.openai import OpenAILLM
 
-MOST_REQUESTS, MOST_BYTES = 50_000, 200_000_000
+MOST_REQUESTS = 50_000
+MOST_BYTES = 200_000_000
 """OpenAI's limits for one file."""
 
 URL = "/v1/chat/completions"

@@ -12,7 +12,8 @@ from noisesense_adapters.extras import needs_extra
 
 __all__ = ["main"]
 
-_ERROR, _UNPAIRED = 2, 6
+_ERROR = 2
+_UNPAIRED = 6
 
 
 def main() -> NoReturn:

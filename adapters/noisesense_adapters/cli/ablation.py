@@ -72,7 +72,8 @@ class Plan(Command):
 
     def run(self) -> int:
         options.check_new(self.out, force=self.force)
-        asked, reading = self.asked, options.Reading()
+        asked = self.asked
+        reading = options.Reading()
         judge = None
         if self.judge is not None:
             judge = self.asking.make_judge(self.judge, **self.asking.of_model)
@@ -91,7 +92,8 @@ class Report(Command):
     judged: Judged
 
     def run(self) -> int:
-        judged, reading = self.judged, options.Reading()
+        judged = self.judged
+        reading = options.Reading()
         options.check_pictures(judged.report, judged.png)
         rows = [row for _, row in read_lines(self.answered, parse_line)]
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
@@ -114,7 +116,9 @@ class Run(Command):
     judged: Judged
 
     def run(self) -> int:
-        judged, reading, system = self.judged, options.Reading(), _function(self.answer)
+        judged = self.judged
+        reading = options.Reading()
+        system = _function(self.answer)
         options.check_pictures(judged.report, judged.png)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
         how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}

@@ -26,7 +26,8 @@ class _Field(NamedTuple):
     settings: Mapping[str, Any]
 
     def parameter(self, name: str, hint: Any) -> click.Parameter:
-        several, inner = get_origin(hint) is tuple, next(iter(get_args(hint)), hint)
+        several = get_origin(hint) is tuple
+        inner = next(iter(get_args(hint)), hint)
         of_type = click.Path(path_type=Path) if inner is Path else inner
         settings: dict[str, Any] = {"type": of_type, "metavar": self.metavar, **self.settings}
         if self.kind is click.Argument:

@@ -98,7 +98,9 @@ class Compare(Command):
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        gate, chosen, name = self.gate, self.scoring.given(), self.b.name
+        gate = self.gate
+        chosen = self.scoring.given()
+        name = self.b.name
         gate.check()
         figures = gate.figures
         options.check_pictures(self.report)

@@ -37,7 +37,9 @@ class RunProgress:
         self, rows: Path | int, judge: object = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._console = Console(stderr=True, highlight=False, emoji=False)
-        self._rows, self._judge, self._clock = rows, judge, clock
+        self._rows = rows
+        self._judge = judge
+        self._clock = clock
         self.done = self.failed = self.chunks = 0
         self._kinds = set[str]()
         self._bar = Progress(
@@ -49,7 +51,8 @@ class RunProgress:
             get_time=clock,
             speed_estimate_period=_PACE,
         )
-        self._told, self._tested = clock(), ""
+        self._told = clock()
+        self._tested = ""
         self._over, self._lock = threading.Event(), threading.Lock()
 
     def __enter__(self) -> RunProgress:
@@ -97,7 +100,8 @@ class RunProgress:
             if tested != self._tested:
                 self._tested = tested
                 self.say(tested)
-            task, now = self._bar.tasks[self._task], self._clock()
+            task = self._bar.tasks[self._task]
+            now = self._clock()
             of = "" if task.total is None else f" of {task.total:,.0f}"
             left = task.time_remaining
             until = "" if left is None else f", {timedelta(seconds=left)} left"

@@ -42,7 +42,8 @@ class Show(Command):
 
     def run(self) -> int:
         with _opened(self.store) as opened:
-            stats, size = opened.stats(), opened.path.stat().st_size
+            stats = opened.stats()
+            size = opened.path.stat().st_size
         oldest = _time(min((each.oldest for each in stats), default=None))
         newest = _time(max((each.newest for each in stats), default=None))
         lines = [
@@ -118,7 +119,8 @@ class Prune(Command):
 
         # Without an age every time is before: a clock that was ahead wrote some.
         before = inf if self.older_than is None else time.time() - self.older_than * 86_400
-        which, values = f"{KEPT} AND made < ? AND model = coalesce(?, model)", (before, self.model)
+        which = f"{KEPT} AND made < ? AND model = coalesce(?, model)"
+        values = (before, self.model)
 
         def asked(file: sqlite3.Connection) -> int:
             return int(file.execute(f"SELECT count(*) {which}", values).fetchone()[0])

@@ -157,7 +157,7 @@ def _show_means(found: Found) -> None:
     for mode, mean in found.means.items():
         say(
             f"{mode} mean of all samples: {shown(mean.judge_mean)} by the judge, corrected "
-            f"by {counted(mean.labelled, 'label')} {shown(mean.mean)} "
+            f"by {counted(mean.labeled, 'label')} {shown(mean.mean)} "
             f"(interval {shown(mean.interval)})"
         )
     if found.means:
@@ -227,7 +227,8 @@ class ExportLabels(Command):
         written = write_labels(results, self.sheet, **how)
         if written.left_out:
             tell(f"note: {counted(written.left_out, 'sample')} left out: without texts or claims")
-        rows, chosen = counted(written.rows, "question"), counted(written.samples, "sample")
+        rows = counted(written.rows, "question")
+        chosen = counted(written.samples, "sample")
         say(
             f"wrote {rows} on {chosen} to {self.sheet}",
             f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from pydantic import ConfigDict
 
 from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdicts, errors, score
-from noisesense.errors import check_whole, located
+from noisesense.errors import check_whole, error_context
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Entailment, EntailmentJudge
@@ -278,7 +278,7 @@ class _Row(Model):
 def _rows(path: Path) -> Iterator[_Row]:
     """Raises `InputError`, which names the line."""
     for place, data in jsonl_rows(path):
-        with located(place):
+        with error_context(place):
             if isinstance(data, InputError):
                 raise data
             yield _Row.model_validate(data)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from noisesense import Cell, Sample, Verdicts
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, error_context
 from noisesense.scoring.definitions import any_of
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.inputs import as_list, as_object, named
@@ -47,7 +47,7 @@ def read_result(data: Any, *, number: int = 0) -> CheckedResult:
         got = f"only {named(result)}" if result else describe(data)
         hint = "a file of checking outputs is needed, not of checking inputs"
         raise InputError("the field 'response_claims'", got, hint=hint)
-    with located("retrieved_context"):
+    with error_context("retrieved_context"):
         chunks = chunks_of(result.get("retrieved_context"))
     texts = {field: result.get(name) or "" for field, name in _TEXTS.items()}
     sample = None
@@ -59,7 +59,7 @@ def read_result(data: Any, *, number: int = 0) -> CheckedResult:
     return CheckedResult(
         query_id=str(number if query_id is None else query_id),
         sample=sample,
-        verdicts=verdicts.beside(sample) if sample else verdicts,
+        verdicts=verdicts.with_sample(sample) if sample else verdicts,
         metrics={name: value for name, value in metrics if isinstance(value, (int, float))},
     )
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from noisesense.errors import InputError, NoiseSenseError, describe, located
+from noisesense.errors import InputError, NoiseSenseError, describe, error_context
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import Choices, Result, ResultLine
 from noisesense.verdicts.form import LightSample, light_line
@@ -96,7 +96,8 @@ def read_rows(
     read = _reader(path, first, columns, verdicts=verdicts)
     if isinstance(read, ColumnReader):
         if _GROUP in columns:
-            by, contexts = columns[_GROUP], read.columns[_CONTEXTS]
+            by = columns[_GROUP]
+            contexts = read.columns[_CONTEXTS]
             rows = _grouped(rows, by, contexts)
             first = list(_grouped(first, by, contexts))
             read = replace(read, columns={**read.columns, _CONTEXTS: _CONTEXTS})
@@ -149,7 +150,7 @@ def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw
     if not first:
         raise InputError("at least one row", "an empty file", where=str(path))
     if any(is_result(raw.data) for raw in first):
-        with located(str(path)):
+        with error_context(str(path)):
             rows = iter(of_one_system(chain(first, rows), provider))
         first = list(islice(rows, _FIRST_ROWS))
     elif provider is not None:
@@ -219,12 +220,12 @@ def _reader(
 ) -> Read:
     objects = [_object(raw) for raw in first if isinstance(raw.data, dict)]
     if not objects:
-        with located(str(path.parent / first[0].place)):
+        with error_context(str(path.parent / first[0].place)):
             _object(first[0])
     mapped = {name: each for name, each in columns.items() if name not in (*_NAMES, _GROUP)}
     if not mapped and (reader := _known_reader(path, objects, verdicts=verdicts)):
         return reader
-    with located(str(path)):
+    with error_context(str(path)):
         return recognize(objects, mapped)
 
 
@@ -279,9 +280,10 @@ def _is_line(row: Mapping[str, Any]) -> bool:
 def read_line(row: Mapping[str, Any], place: str) -> Row:
     """A line of results or of a recording. Raises `InputError`."""
     line = ResultLine.model_validate(without_nulls(row))
-    sample, verdicts = line.sample, line.verdicts
+    sample = line.sample
+    verdicts = line.verdicts
     if sample is not None and verdicts is not None:
-        verdicts = verdicts.beside(sample)
+        verdicts = verdicts.with_sample(sample)
     return Row(place, line.name, line.cluster, sample, verdicts, line)
 
 

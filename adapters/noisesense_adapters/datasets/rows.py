@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from noisesense import Sample, Verdicts
-from noisesense.errors import InputError, located
+from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
@@ -149,13 +149,13 @@ class ColumnReader(Struct, frozen=True):
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """Read one row. Raises `InputError`."""
         fields = self._picked(row)
-        with located("retrieved_contexts"):
+        with error_context("retrieved_contexts"):
             fields["retrieved_contexts"] = self._chunks(fields["retrieved_contexts"])
         if _EXPECTED in self.columns:
-            with located(_EXPECTED):
+            with error_context(_EXPECTED):
                 expected = chunks_of(pick(row, self.columns[_EXPECTED], _EXPECTED))
             fields["retrieved_contexts"] = labeled_by(expected, fields["retrieved_contexts"])
-        with located("response"):
+        with error_context("response"):
             fields["response"] = answer_of(fields["response"])
         fields["reference"] = reference_of(fields["reference"])
         fields["user_input"] = question_of(self._optional(row, "user_input"))

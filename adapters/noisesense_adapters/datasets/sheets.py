@@ -166,7 +166,8 @@ def _parts(result: Result) -> tuple[Sample, Score]:
 def _questions(result: Result) -> dict[Key, Question]:
     """All on one sample: what decides first comes first."""
     sample, scored = _parts(result)
-    verdicts, chunks = scored.verdicts, sample.retrieved_contexts
+    verdicts = scored.verdicts
+    chunks = sample.retrieved_contexts
     found: dict[Key, Question] = {}
     for i, claim in enumerate(verdicts.response_claims):
         found["correct", str(i), ""] = claim.text, sample.reference
@@ -320,5 +321,5 @@ def _labeled(result: Result, cells: Mapping[Key, Cell]) -> Result:
         response_claims=response,
         reference_claims=reference,
     )
-    scored = score(people.beside(sample), definition=judged.definition, empty=judged.empty)
+    scored = score(people.with_sample(sample), definition=judged.definition, empty=judged.empty)
     return Result(result.id, scored, sample=sample, cluster=result.cluster)

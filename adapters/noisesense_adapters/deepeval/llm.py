@@ -171,12 +171,14 @@ def judge_of(metric: Any) -> Judge:
         DeepEvalError: the model cannot be made, e.g. its key is not configured.
         InputError: an option `LLMJudge` does not take.
     """
-    model, blocking = metric.model, not metric.async_mode
+    model = metric.model
+    blocking = not metric.async_mode
     # A model that is only named is made from DeepEval's settings. They are another object once a
     # key or the default provider has changed in the environment; `DeepEvalLLM` keeps the old
     # one, so that its id stays its own.
     settings = None if isinstance(model, DeepEvalBaseLLM) else id(get_settings())
     name = "DeepEval's default model" if model is None else model
     bridge = partial(DeepEvalLLM, model, blocking=blocking)
-    key, options = ("deepeval", blocking, settings), metric.judge_options
+    key = ("deepeval", blocking, settings)
+    options = metric.judge_options
     return judge_over(name, bridge, key, store=metric.store, options=options)

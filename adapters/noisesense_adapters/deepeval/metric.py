@@ -16,7 +16,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 from deepeval.utils import get_or_create_event_loop
 
-from noisesense.errors import InputError, NoiseSenseError, ReplyError, located
+from noisesense.errors import InputError, NoiseSenseError, ReplyError, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Judge, Judgement
 from noisesense.scoring.definitions import DefinitionName, Mode, check_mode
@@ -114,16 +114,21 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         judge = given_judge(judge, judge_options=judge_options, model=model, store=store)
         limit = int(self.higher_is_better) if strict_mode else threshold
         self.threshold = limit  # pyright: ignore[reportIncompatibleVariableOverride]  # never None
-        self.model, self.judge = model, judge  # type: ignore[assignment]  # or its name
+        self.model = cast("Any", model)  # or its name
+        self.judge = judge
         self.mode: Mode = check_mode(mode)
         settings = Settings.checked(definition, empty, undetermined)
         self.definition: DefinitionName = settings.definition
         self.empty: Empty = settings.empty
         self.undetermined: Undetermined = settings.undetermined
-        self.include_reason, self.async_mode = include_reason, async_mode
-        self.strict_mode, self.verbose_mode, self.flaky = strict_mode, verbose_mode, flaky
+        self.include_reason = include_reason
+        self.async_mode = async_mode
+        self.strict_mode = strict_mode
+        self.verbose_mode = verbose_mode
+        self.flaky = flaky
         self.fail_undefined = fail_undefined
-        self.store, self.judge_options = store, judge_options
+        self.store = store
+        self.judge_options = judge_options
 
     def measure(  # type: ignore[override]  # an undefined score is None
         self, test_case: LLMTestCase, *args: Any, **options: Any
@@ -160,13 +165,14 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
             self, async_mode=True, _show_indicator=_show_indicator, _in_component=_in_component
         ):
             try:
-                with located(place_of(test_case)):
+                with error_context(place_of(test_case)):
                     await self._measure(test_case)
                     if needs_number and self.score is None:
                         hint = 'undetermined="high" and empty="zero" give one'
                         raise NoiseSenseError(f"{self.reason} A number is needed here: {hint}")
             except Exception as error:
-                self.error, self.success = str(error), False
+                self.error = str(error)
+                self.success = False
                 if isinstance(error, TypeError):  # at which DeepEval measures all over again
                     raise NoiseSenseError(f"measuring failed with TypeError: {error}") from error
                 raise
@@ -187,10 +193,14 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
             return
         score = evaluated.score
         judgement = evaluated.judgement
-        mode, higher, usage = self.mode, self.higher_is_better, judgement.usage
-        self.score_detail, self.judgement = score, judgement
+        mode = self.mode
+        higher = self.higher_is_better
+        usage = judgement.usage
+        self.score_detail = score
+        self.judgement = judgement
         self.evaluation_cost = usage.cost
-        self.input_tokens, self.output_tokens = usage.input_tokens, usage.output_tokens
+        self.input_tokens = usage.input_tokens
+        self.output_tokens = usage.output_tokens
         self.score = score.robustness(mode) if higher else score.value(mode)
         self.reason = reason_of(score, judgement, mode, self.threshold, higher)
         if self.fail_undefined and score.status(mode) == "undefined":
@@ -273,7 +283,8 @@ class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-
 
     def __init__(self, threshold: float = 0.8, *args: Any, **options: Any) -> None:
         super().__init__(threshold, *args, **options)
-        kind, details = cast(Any, type(self)), self.__name__.removeprefix("Noise Robustness")
+        kind = cast(Any, type(self))
+        details = self.__name__.removeprefix("Noise Robustness")
         if not kind.__name__.endswith(details):  # a copy is made by calling the class of its own
             self.__class__ = _named(kind, kind.__name__ + details)
 

@@ -43,7 +43,8 @@ def reason_of(
     score: Score, judgement: Judgement, mode: Mode, threshold: float, higher: bool
 ) -> str:
     """The score's reason, and how it stands to the threshold."""
-    parts, bounds = [score.reason(mode)], _bounds(score, mode, higher)
+    parts = [score.reason(mode)]
+    bounds = _bounds(score, mode, higher)
     if higher and bounds:
         low, high = bounds
         lies = f"is {low:.4g}" if low == high else f"lies between {low:.4g} and {high:.4g}"

@@ -9,7 +9,7 @@ from deepeval.errors import MissingTestCaseParamsError
 from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample
-from noisesense.errors import describe, located
+from noisesense.errors import describe, error_context
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import read_verdicts
@@ -37,9 +37,9 @@ def read_case(test_case: LLMTestCase, metric: str) -> Given:
     if test_case.multimodal:
         raise InputError("a test case of texts", "one with images")
     metadata = cast("Mapping[str, Any]", getattr(test_case, "metadata", None) or {})
-    with located("retrieval_context"):
+    with error_context("retrieval_context"):
         chunks = chunks_of(test_case.retrieval_context, labels=metadata.get("chunk_labels"))
-    with located("actual_output"):
+    with error_context("actual_output"):
         response = answer_of(test_case.actual_output)
     sample = Sample.model_validate(
         {

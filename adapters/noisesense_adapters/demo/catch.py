@@ -123,7 +123,7 @@ class SentenceJudge:
             _held(texts, reference),
             response_claims=response,
             reference_claims=reference,
-        ).beside(sample)
+        ).with_sample(sample)
 
     async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
         """Which texts hold which claims."""

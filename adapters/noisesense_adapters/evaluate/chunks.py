@@ -10,7 +10,7 @@ from types import GeneratorType
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.evaluate.inputs import (
     as_object,
     found_at,
@@ -172,7 +172,7 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
         raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(items):,}")
     chunks: list[Any] = []
     for number, item in enumerate(items):
-        with located(f"chunk {number}"):
+        with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
     return chunks if labels is None else _labeled(chunks, labels)
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.extras import PARSING
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def _with_commas(text: str) -> str:
     return "\n".join(lines)
 
 
-_OPENING, _CLOSING = ("[", "(", "{"), ("]", ")", "}")
+_OPENING = ("[", "(", "{")
+_CLOSING = ("]", ")", "}")
 
 
 def _ends_item(token: tokenize.TokenInfo) -> bool:
@@ -201,19 +202,19 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
     """
     from noisesense import Verdicts
 
-    with located(where):
+    with error_context(where):
         if isinstance(data, str):
             verdicts = Verdicts.model_validate_json(data)
         else:
             verdicts = Verdicts.model_validate(data)
-        return verdicts if sample is None else verdicts.beside(sample)
+        return verdicts if sample is None else verdicts.with_sample(sample)
 
 
 def verdicts_of(value: Any, sample: Sample) -> Verdicts | None:
     """The verdicts in a row, with its sample's chunks; None if empty. Raises `InputError`."""
     if value is None or value == "":
         return None
-    with located("verdicts"):
+    with error_context("verdicts"):
         data = parsed(value) if isinstance(value, str) else value
     return read_verdicts(without_nulls(data), sample, "verdicts")
 
@@ -237,7 +238,7 @@ def pick(row: Mapping[str, Any], column: Column, field: str) -> Any:
         InputError: the row has no such column or path, or the function fails. It names the field
             that the column is for.
     """
-    with located(field):
+    with error_context(field):
         if not callable(column):
             return row[column] if column in row else _follow(row, column)
         try:

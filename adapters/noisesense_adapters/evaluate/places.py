@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.evaluate.chunks import chunks_of, is_one_text
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import (
@@ -93,7 +93,7 @@ class Places:
         contexts = values["contexts"]
         if place == _ONE_TEXT and isinstance(contexts, str):
             contexts = [contexts]
-        with located(f"contexts, {place!r}" if place else "contexts"):
+        with error_context(f"contexts, {place!r}" if place else "contexts"):
             contexts = chunks_of(contexts, labels=values["chunk_labels"])
         sample = Sample.model_validate(
             {
@@ -158,7 +158,7 @@ def _read(field: str, value: Any, where: str) -> Any:
     reader = _READERS.get(field)
     if reader is None:
         return value
-    with located(where):
+    with error_context(where):
         return reader(value)
 
 

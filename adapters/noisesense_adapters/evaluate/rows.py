@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from typing_extensions import TypedDict
 
 from noisesense import Judge, Result, StructuredLLM, Summary, Verdicts, summarize
-from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, located
+from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, error_context
 from noisesense.judging.sharing import sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import extent
@@ -140,7 +140,7 @@ class RowEvaluator:
             JudgeError: the judge could not be asked.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
-        with located(place):
+        with error_context(place):
             given = self.places.read(row)
             sample = given.sample
             try:
@@ -154,11 +154,13 @@ class RowEvaluator:
 
     def figures(self, result: Result) -> list[Figure]:
         """Of a result with a score: one for each mode that was asked for."""
-        score, figures = result.score, list[Figure]()
+        score = result.score
+        figures = list[Figure]()
         if score is None:
             return figures
         for mode in self.modes:
-            reason, bounds = score.reason(mode), score.bounds(mode)
+            reason = score.reason(mode)
+            bounds = score.bounds(mode)
             if "lower is better" not in reason:
                 reason = f"{reason} Lower is better."
             metadata: dict[str, Any] = {
@@ -285,9 +287,12 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
         said = f"The definition {summary.definition} has no {mode} mode."
         reason = said if summary.definition else summary.warnings[0]
         return Figure(mode, None, reason, {"status": "undefined"})
-    status, text, value = "undefined", "undefined", None
+    status = "undefined"
+    text = "undefined"
+    value = None
     if figures.mean is not None:
-        value, text = figures.mean.value, extent(figures.mean, ".4g")
+        value = figures.mean.value
+        text = extent(figures.mean, ".4g")
         status = "undetermined" if value is None else "determined"
     if figures.interval is not None:
         text += f" ({summary.confidence:.0%} interval {interval_text(figures.interval)})"

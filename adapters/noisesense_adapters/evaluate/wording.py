@@ -24,12 +24,15 @@ def headline(summary: Summary) -> Headline:
 
     Does not depend on the definition.
     """
-    kinds, found = summary.partition, summary.from_chunks
+    kinds = summary.partition
+    found = summary.from_chunks
     if not kinds.total:
         return Headline("Nothing was measured", f"{summary.unmeasured or 'There are no results'}.")
-    amount, one = f"{found.noisy:,}", found.noisy == 1 or kinds.total == 1
+    amount = f"{found.noisy:,}"
+    one = found.noisy == 1 or kinds.total == 1
     if found.highest != found.noisy:
-        amount, one = f"{found.noisy:,} to {found.highest:,}", kinds.total == 1
+        amount = f"{found.noisy:,} to {found.highest:,}"
+        one = kinds.total == 1
     verb, source = ("is", "comes") if one else ("are", "come")
     message = (
         f"{amount} of {counted(kinds.total, 'claim')} {verb} not supported by the reference and "

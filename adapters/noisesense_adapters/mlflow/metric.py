@@ -21,7 +21,7 @@ from noisesense import (
     Undetermined,
     summarize,
 )
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.evaluate.chunks import chunks_of
@@ -112,7 +112,7 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
     documents: list[Any] = []
     try:
         for span in top:
-            with located(f"retriever span {span.name!r}"):
+            with error_context(f"retriever span {span.name!r}"):
                 if span.status.status_code == entities.SpanStatusCode.ERROR:
                     got = span.status.description or "no reason"
                     raise InputError("a retriever that succeeded", f"one that failed: {got}")
@@ -128,7 +128,8 @@ with needs_extra("mlflow"):
     from mlflow.genai.judges.utils import get_default_model
     from mlflow.genai.scorers import Scorer
 
-_NAME, _SCORED = "noise_sensitivity", "noisesense.scored"
+_NAME = "noise_sensitivity"
+_SCORED = "noisesense.scored"
 _FIELDS = ("mode", "definition", "empty", "undetermined")
 _COSTS = {
     "cost": "mlflow.assessment.judgeCost",

@@ -185,7 +185,8 @@ def made(make: Callable[[], T], model: str) -> T:
 
 def judge_error(error: BaseException, model: str) -> JudgeError:
     """Why the model could not be called; of the exception's own text, a remedy at most."""
-    links, status = list(_chain(error)), _status(error)
+    links = list(_chain(error))
+    status = _status(error)
     for link in links:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
             return link

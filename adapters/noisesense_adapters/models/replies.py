@@ -287,7 +287,8 @@ def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
     if _bare(spoken) not in shares:
         return None
     for token in as_list(getattr(spoken, "top_logprobs", None)):
-        word, logprob = _bare(token), getattr(token, "logprob", None)
+        word = _bare(token)
+        logprob = getattr(token, "logprob", None)
         if word in shares and isinstance(logprob, (int, float)) and logprob <= 0:
             shares[word] += math.exp(logprob)
     total = sum(shares.values())

@@ -30,7 +30,8 @@ __all__ = ["OpenAILLM"]
 # From the strictest to what more endpoints know; the last resort is the form in words.
 _FORMS = ("json_schema", "json_object")
 _LIMITS = ("max_tokens", "max_completion_tokens")  # OpenAI's newer models refuse the first
-_WORD, _THOUGHTS = 8, 8_000  # tokens of a word, and of what some models think before a reply
+_WORD = 8
+_THOUGHTS = 8_000  # tokens of a word, and of what some models think before a reply
 _MAX_RETRIES = 2
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from urllib.request import OpenerDirector
 
 _OPENAI = "https://api.openai.com/v1"
-_FIRST_DELAY, _LONGEST_DELAY = 0.5, 8.0  # seconds
+_FIRST_DELAY = 0.5
+_LONGEST_DELAY = 8.0  # seconds
 CONNECT_SECONDS = 10.0
 """An address that drops packets says nothing for as long as one waits."""
 MOST_BYTES = 8_000_000
@@ -115,7 +116,8 @@ class _StatusError(Exception):
 
     def __init__(self, status_code: int, headers: Message, reply: bytes) -> None:
         super().__init__()
-        self.status_code, self.headers = status_code, headers
+        self.status_code = status_code
+        self.headers = headers
         self.message = reply.decode(errors="replace")
         self.body: object = None
         with contextlib.suppress(ValueError, RecursionError):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from noisesense.errors import InputError, JudgeError, located
+from noisesense.errors import InputError, JudgeError, error_context
 from noisesense.judging.prompts import Budget
 from noisesense.judging.protocol import Judge
 from noisesense.verdicts.sample import Model
@@ -74,7 +74,7 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
     options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)
     if settings.text_chars is not None:
         options["budget"] = Budget.of(settings.text_chars)
-    with located("config.judge"):
+    with error_context("config.judge"):
         return judge_over(
             "promptfoo", bridge, (settings, address, key), store=settings.store, options=options
         )
@@ -92,7 +92,7 @@ def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings,
             " and .env reach a Python assertion, env: in promptfooconfig.yaml does not)"
         )
         raise InputError("verdicts, or a model to judge by", "neither", where="config", hint=hint)
-    with located("config.judge"):
+    with error_context("config.judge"):
         if {"apiKey", "api_key", "key"} & as_object(judge).keys():
             expected = "the name of the key's environment variable as apiKeyEnv"
             hint = "Promptfoo writes config into its results, so no key belongs there"
@@ -112,9 +112,10 @@ def _of_grader(value: Any, where: str) -> tuple[_Settings, Any]:
         hint = "name a model at any OpenAI-compatible endpoint in config.judge"
         raise InputError("openai:chat:MODEL", "another provider", where=where, hint=hint)
     given = as_object(grader.get("config"))
-    address, host = given.get("apiBaseUrl"), given.get("apiHost")
+    address = given.get("apiBaseUrl")
+    host = given.get("apiHost")
     address = address or (f"https://{host}/v1" if host else None)
-    with located(f"{where}.config"):
+    with error_context(f"{where}.config"):
         settings = {"model": name, "baseUrl": address, "apiKeyEnv": given.get("apiKeyEnvar")}
         return _Settings.model_validate(settings), given.get("apiKey")
 

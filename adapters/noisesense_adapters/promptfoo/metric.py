@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from noisesense.errors import InputError, NoiseSenseError, describe, located
+from noisesense.errors import InputError, NoiseSenseError, describe, error_context
 from noisesense.scoring.definitions import Mode, check_mode
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
 from noisesense_adapters.evaluate.inputs import as_list, as_object
@@ -128,7 +128,7 @@ def _settings(context: dict[str, Any]) -> _Settings:
     if not isinstance(config, dict):
         raise InputError("an object", describe(config), where="config")
     config = cast("dict[str, Any]", config)
-    with located("config"):
+    with error_context("config"):
         for key in config:
             if key not in _KNOWN:
                 near = get_close_matches(str(key), _KNOWN, 1, cutoff=0.8)

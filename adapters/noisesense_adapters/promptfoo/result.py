@@ -149,6 +149,7 @@ def _writable(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tokens(usage: Usage) -> dict[str, int]:
-    prompt, completion = usage.input_tokens, usage.output_tokens
+    prompt = usage.input_tokens
+    completion = usage.output_tokens
     tokens = {"total": prompt + completion, "prompt": prompt, "completion": completion}
     return {**tokens, "numRequests": usage.calls}

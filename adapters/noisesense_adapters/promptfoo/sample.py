@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from noisesense.errors import InputError, RecordingError, describe, located
+from noisesense.errors import InputError, RecordingError, describe, error_context
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.inputs import as_list, as_object, opened, parsed
 from noisesense_adapters.evaluate.places import CONTEXTS
@@ -106,7 +106,8 @@ class Inputs:
             retrieved = self._chunks(place, other)
             if len(chunks) == 1 and _within(retrieved, chunks):
                 # One text for the prompt, made of what was retrieved.
-                where, chunks = place, retrieved
+                where = place
+                chunks = retrieved
             elif _texts(retrieved) != _texts(chunks):
                 expected = f"the same chunks in {place} as in {where}"
                 hint = "say which: config, contextChunks: '{{metadata.…}}' or '{{context}}'"
@@ -114,7 +115,7 @@ class Inputs:
         return where, chunks
 
     def _chunks(self, where: str, value: Any) -> list[Any]:
-        with located(where):
+        with error_context(where):
             place, _, name = where.partition(".")
             if isinstance(value, str) and place in _AUTHORED and name != _ONE_TEXT:
                 raise InputError("a list of chunks", "one text", hint=_SPLIT)
@@ -322,7 +323,8 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
 
     where, value = given
     if isinstance(value, str):
-        path, fields = _located(value, where), inputs.fields
+        path = _located(value, where)
+        fields = inputs.fields
         plain = {field: value for field, (_, value) in fields.items()}
         if (found := light_lookup(path.read_bytes(), plain)) is not None:
             return found
@@ -364,7 +366,9 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
 def _located(text: str, where: str) -> Path:
     """Relative to the working directory, or to a folder from the one of the file that Promptfoo
     runs upwards: the config is in one of them, wherever ``-c`` found it."""
-    name, here, script = text.removeprefix(_FILE), Path.cwd(), Path(sys.path[0]).absolute()
+    name = text.removeprefix(_FILE)
+    here = Path.cwd()
+    script = Path(sys.path[0]).absolute()
     above = (each for each in script.parents if each.is_relative_to(here))
     folders = list(dict.fromkeys((here, script, *above)))
     for folder in folders:

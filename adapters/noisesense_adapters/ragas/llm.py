@@ -142,7 +142,8 @@ class LlamaIndexLLM(RagasLLM):
     """ragas' wrapper of a model of LlamaIndex, whose async client belongs to one event loop."""
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
-        model, config = self._llm.llm, self._llm.run_config
+        model = self._llm.llm
+        config = self._llm.run_config
         options = self._llm.check_args(1, 0.01, None, None)
         if self._llm.bypass_temperature:
             options.pop("temperature", None)

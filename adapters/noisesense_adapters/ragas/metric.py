@@ -12,7 +12,7 @@ from ragas.metrics.collections.base import BaseMetric
 from ragas.metrics.result import MetricResult
 from ragas.run_config import RunConfig
 
-from noisesense.errors import InputError, located
+from noisesense.errors import InputError, error_context
 from noisesense.judging.protocol import Judge
 from noisesense.scoring.definitions import DefinitionName, Mode, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined
@@ -89,7 +89,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             # The order of ragas' collections: llm, name, mode.
             name, llm = (llm, None) if isinstance(llm, str) else (name, llm)
             if isinstance(judge, str):
-                mode, judge = _one("mode", mode, judge), None
+                mode = _one("mode", mode, judge)
+                judge = None
             first, llm = None, _one("llm", first, llm)
         judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode, focus) or "relevant")
@@ -97,7 +98,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         self.definition: DefinitionName = settings.definition
         self.empty: Empty = settings.empty
         self.undetermined: Undetermined = settings.undetermined
-        self.judge, self.store = judge, store
+        self.judge = judge
+        self.store = store
         self.judge_options, self._run_options = dict(judge_options or {}), dict[str, Any]()
         # ragas sets its own model where there is none.
         self.llm: Any = llm if judge is None else judge
@@ -178,7 +180,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         run = row_group.get() if row_trace(row_group.get()) else None
         settings = Settings(self.definition, self.empty, self.undetermined)
         metric = ("ragas", self.name, self.mode)
-        with located(row_place(row, run)):
+        with error_context(row_place(row, run)):
             evaluator = Evaluator(settings, self._judge, metric)
             evaluated = await evaluator.evaluate(read_row(row), run)
         return ScoredFloat.of(evaluated.score, self.mode, evaluated.judgement)

@@ -48,7 +48,9 @@ class ScoredFloat(float):
         """The value of one mode."""
         value = None if _no_number_in_ragas(score) else score.value(mode)
         number = cls(math.nan if value is None else value)
-        number.score, number.mode, number.judgement = score, mode, judgement
+        number.score = score
+        number.mode = mode
+        number.judgement = judgement
         return number
 
     @property

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from noisesense.errors import InputError, describe, located
+from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 from noisesense_adapters.evaluate.chunks import chunks_of
@@ -19,7 +19,8 @@ from noisesense_adapters.evaluate.inputs import read_verdicts
 from noisesense_adapters.evaluate.texts import answer_of
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
-_LABELS, _VERDICTS = "noisesense_labels", "noisesense_verdicts"
+_LABELS = "noisesense_labels"
+_VERDICTS = "noisesense_verdicts"
 
 
 def rubrics(
@@ -50,10 +51,10 @@ class VerdictsInRows:
 def read_row(row: Mapping[str, Any]) -> Given:
     """The row's sample, and its verdicts if it carries any. Raises `InputError`."""
     entries = cast("Mapping[str, str]", row.get("rubrics") or {})
-    with located("retrieved_contexts"):
+    with error_context("retrieved_contexts"):
         chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
     texts = {name: row.get(name) for name in FIELDS}
-    with located("response"):
+    with error_context("response"):
         texts["response"] = answer_of(row.get("response"))
     sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
     if _VERDICTS not in entries:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from noisesense.errors import InputError, located
+from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import Result, score_in
 from noisesense.scoring.scoring import Score
 from noisesense_adapters.datasets.files import document_rows
@@ -36,7 +36,7 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> list[CheckedResult]:
     """
     results: list[CheckedResult] = []
     for number, raw in enumerate(document_rows(Path(path))):
-        with located(f"{path}, result {number}"):
+        with error_context(f"{path}, result {number}"):
             results.append(read_result(raw.data, number=number))
     return results
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from noisesense import Judge, summarize
-from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, located
+from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -234,7 +234,7 @@ def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
     for label, cells in table.astype(object).where(table.notna(), None).iterrows():
         place = f"dataset {dataset.input_id!r}, row {label}"
         try:
-            with located(place):
+            with error_context(place):
                 sample = places.read(dict(cells)).sample
             rows.append(Row(place, str(label), sample=sample))
         except InputError as error:

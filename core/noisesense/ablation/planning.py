@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import StrictStr
 
-from noisesense.errors import InputError, describe, encodable, located
+from noisesense.errors import InputError, describe, encodable, error_context
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.definitions import Truth
@@ -109,7 +109,8 @@ class Case:
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
     cases: dict[str, Case] = {}
     for result in map(result_in, results):
-        sample, scored = result.sample, result.score
+        sample = result.sample
+        scored = result.score
         if scored is None or sample is None:
             left_out["results without a score" if sample else "results without texts"] += 1
             continue
@@ -310,13 +311,13 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
     """The answers with their samples. Raises `InputError` for one that answers something else."""
     seen: set[str] = set()
     for number, data in enumerate(answered, start=1):
-        with located(f"answer {number}"):
+        with error_context(f"answer {number}"):
             row = Row.model_validate(data)
             distractors(row.variant)
             case = cases.get(row.id)
             if case is None:
                 raise InputError("an id of the results", describe(row.id))
-        with located(row.place):
+        with error_context(row.place):
             if row.place in seen:
                 raise InputError("one answer", "another one")
             seen.add(row.place)

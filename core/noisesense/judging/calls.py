@@ -158,10 +158,14 @@ class Calls:
         timeout: float = 600.0,
         max_wait: float = 600.0,
     ) -> None:
-        self.llm, self.model, self.version, self.store = llm, model, version, store
+        self.llm = llm
+        self.model = model
+        self.version = version
+        self.store = store
         self.usage = Usage()
         self._lock, self._own = threading.Lock(), threading.local()
-        self._most, self._timeout = most, timeout
+        self._most = most
+        self._timeout = timeout
         self.pace = Pace(max_wait)
         self._token_check = TokenCheck()
 
@@ -235,7 +239,8 @@ class Calls:
         try:
             came = await self._taken(call.prompts[attempt], call.schema)
         except ReplyError as error:
-            came, run.problem = [(None, error.usage)], str(error)
+            came = [(None, error.usage)]
+            run.problem = str(error)
         reply, spent = came[0] if came else (None, None)
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
@@ -253,7 +258,8 @@ class Calls:
         if reply is None:
             return None
         if not isinstance(reply, call.schema):
-            got, asked = type(reply).__name__, call.schema.__name__
+            got = type(reply).__name__
+            asked = call.schema.__name__
             bridge = type(self.llm).__name__
             raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
@@ -309,7 +315,8 @@ class Calls:
 
     def _slot(self) -> asyncio.Semaphore:
         """It belongs to the loop that first waits on it, and a judge may serve several."""
-        own, loop = self._own, asyncio.get_running_loop()
+        own = self._own
+        loop = asyncio.get_running_loop()
         if getattr(own, "loop", None) is not loop:
             own.loop, own.slots = loop, asyncio.Semaphore(self._most)
         slots: asyncio.Semaphore = own.slots
@@ -339,7 +346,8 @@ def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
     if isinstance(name, str) and name:
         return name
     if needed:
-        expected, hint = "a model with a name", 'name it: LLMJudge(…, store=…, model="…")'
+        expected = "a model with a name"
+        hint = 'name it: LLMJudge(…, store=…, model="…")'
         got = f"{type(llm).__name__} without one, to keep its calls under"
         raise InputError(expected, got, where="store", hint=hint)
     return type(llm).__name__

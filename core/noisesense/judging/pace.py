@@ -7,7 +7,8 @@ import math
 import threading
 import time
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 60.0  # seconds; beyond, a single call asks whether it is over
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 60.0  # seconds; beyond, a single call asks whether it is over
 _BELOW = 0.92
 """The share of the rate that was taken, to go on with."""
 _POLL = 0.05
@@ -29,11 +30,14 @@ class Pace:
     def __init__(self, most_wait: float) -> None:
         self._most_wait, self._lock = most_wait, threading.Lock()
         self._rate = math.inf  # calls a second, as of `_measured_from`
-        self._taken, self._measured_from = 0, math.inf
+        self._taken = 0
+        self._measured_from = math.inf
         self._is_told = self._has_been_down = False
         self._next_start = 0.0
         self._refused_since: float | None = None
-        self._refusals, self._paused_at, self._paused_until = 0, 0.0, 0.0
+        self._refusals = 0
+        self._paused_at = 0.0
+        self._paused_until = 0.0
         self._probing = False
 
     @property
@@ -129,5 +133,6 @@ class Pace:
             measured = self._taken / (max(refused_since - self._measured_from, 0.0) + pause)
             self._rate = _BELOW * min(measured, self._rate_at(refused_since))
         self._taken = self._refusals = 0
-        self._refused_since, self._probing = None, False
+        self._refused_since = None
+        self._probing = False
         self._measured_from = self._next_start = now

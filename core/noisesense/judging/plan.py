@@ -55,7 +55,8 @@ class PlannedJudge:
 
     def __init__(self, calls: Calls, *, plan: Plan, settings: str) -> None:
         self.plan: Plan = plan
-        self.model, self.version = calls.model, calls.version
+        self.model = calls.model
+        self.version = calls.version
         self._calls = calls
         self._settings = f"plan={plan} {settings}"
 
@@ -271,7 +272,7 @@ class _SampleWork:
             [chunk.relevant for chunk in self.sample.retrieved_contexts],
             response_claims=self.claims,
             reference_claims=reference,
-        ).beside(self.sample)
+        ).with_sample(self.sample)
 
     def _cells(self, claim: str) -> list[Cell]:
         return [_finding(self.table, text, claim).cell for text in self.texts]

@@ -42,7 +42,8 @@ def sentences(text: str) -> list[str]:
 
 def _ends(text: str) -> Iterator[int]:
     for match in _END.finditer(text):
-        mark, end = match[0][0], match.end()
+        mark = match[0][0]
+        end = match.end()
         if mark not in "。！？｡\n":
             following = _NEXT.match(text, end)
             if following is not None and following[1].islower():

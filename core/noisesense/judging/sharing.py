@@ -173,8 +173,8 @@ async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
     try:
         if isinstance(judge, DetailedJudge):
             judgement = await judge.judge_detailed(sample)
-            return replace(judgement, verdicts=judgement.verdicts.beside(sample))
-        return Judgement((await judge.judge(sample)).beside(sample))
+            return replace(judgement, verdicts=judgement.verdicts.with_sample(sample))
+        return Judgement((await judge.judge(sample)).with_sample(sample))
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - hosts log the message and traceback of any error

@@ -182,7 +182,7 @@ class ClaimOutcome(Record):
     """Relevant chunks that entail it."""
     irrelevant_chunks: tuple[int, ...]
     """Irrelevant chunks that entail it."""
-    unlabelled_chunks: tuple[int, ...]
+    unlabeled_chunks: tuple[int, ...]
     """Chunks that entail it and whose relevance is undetermined."""
     undetermined_chunks: tuple[int, ...]
     """Chunks of which it is undetermined whether they entail it."""
@@ -211,7 +211,7 @@ def _outcome(claim: ClaimOutcome) -> str:
     if chunks := claim.undetermined_chunks:
         verb = "entails" if len(chunks) == 1 else "entail"
         missing.append(f"whether {_chunks(chunks)} {verb} it")
-    if chunks := claim.unlabelled_chunks:
+    if chunks := claim.unlabeled_chunks:
         verb = "is" if len(chunks) == 1 else "are"
         missing.append(f"whether {_chunks(chunks)} {verb} relevant")
     return f"is undetermined: there is no verdict on {' nor on '.join(missing)}"

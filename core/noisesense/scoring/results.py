@@ -92,7 +92,7 @@ class ResultLine(Line):
         """
         scored = None
         if self.verdicts is not None:
-            beside = self.verdicts.beside(self.sample) if self.sample else self.verdicts
+            beside = self.verdicts.with_sample(self.sample) if self.sample else self.verdicts
             scored = self.scored(beside)
             self._check_figures(figures_of(scored))
             if any(choices.values()):

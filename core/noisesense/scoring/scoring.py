@@ -197,7 +197,7 @@ class Score(Struct, frozen=True, dict=True):
                 **outcome._asdict(),
                 relevant_chunks=self._entailing(claim, True),
                 irrelevant_chunks=self._entailing(claim, False),
-                unlabelled_chunks=self._entailing(claim, None),
+                unlabeled_chunks=self._entailing(claim, None),
                 undetermined_chunks=claim.undetermined,
             )
             for i, (claim, outcome) in enumerate(outcomes)

@@ -44,7 +44,8 @@ def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None
 
 
 def _beta_quantile(p: float, a: float, b: float) -> float:
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
         if beta_below(middle, a, b) < p:

@@ -38,7 +38,8 @@ class SampleChange(Record):
 
     def apart(self, mode: Mode) -> float:
         """How far the values are apart whichever way the open verdicts fall; 0 if one is None."""
-        a, b = self.a[mode], self.b[mode]
+        a = self.a[mode]
+        b = self.b[mode]
         return b.minus(a).absolute.low if a and b else 0.0
 
     @property

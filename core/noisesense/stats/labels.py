@@ -24,7 +24,7 @@ from noisesense.stats.labels_cells import (
 )
 from noisesense.stats.labels_mean import corrected_mean, labeled_pairs
 from noisesense.stats.pairing import PairedBy
-from noisesense.stats.powered_mean import PoweredMean
+from noisesense.stats.powered_mean import PPIMean
 from noisesense.verdicts.form import VerdictsForm
 
 
@@ -65,7 +65,7 @@ class Trust(Record):
     """
 
     judge: str
-    means: dict[Mode, PoweredMean]
+    means: dict[Mode, PPIMean]
     samples: int
     failed: int
     unmatched_claims: int
@@ -176,7 +176,7 @@ def trust_results(
     check_definition(definition)
     labeled = labeled_pairs(results, labels, pair_by, weights)
     warnings = list(labeled.warnings)
-    means: dict[Mode, PoweredMean] = {}
+    means: dict[Mode, PPIMean] = {}
     for mode in modes_of(definition):
         try:
             means[mode] = corrected_mean(labeled, mode, Resampling(confidence))

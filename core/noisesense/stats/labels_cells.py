@@ -210,7 +210,8 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
     below = 0.0
     # A cut above all is as good as the one below all, which stands first.
     for p in sorted({*yes, *no}):
-        missed, refused = bisect_left(yes, p), bisect_left(no, p)
+        missed = bisect_left(yes, p)
+        refused = bisect_left(no, p)
         agreement = kappa((len(yes) - missed, missed, len(no) - refused, refused))
         assert agreement is not None, "there are labels of both kinds"
         rates = (len(no) - refused) / len(no), missed / len(yes)

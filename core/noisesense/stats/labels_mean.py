@@ -12,7 +12,7 @@ from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.interval import Resampling
 from noisesense.stats.pairing import PairedBy, pair, same_texts
-from noisesense.stats.powered_mean import PoweredMean, differ, powered_mean
+from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
 
 
 class Labeled(NamedTuple):
@@ -80,7 +80,7 @@ def prediction_powered(
     pair_by: PairedBy | None = None,
     weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
-) -> PoweredMean:
+) -> PPIMean:
     """As `prediction_powered_mean`, from results: those of the judge over all samples, those of
     people over some of them.
 
@@ -111,7 +111,7 @@ def prediction_powered(
     return replace(powered, warnings=(*labeled.warnings, *powered.warnings))
 
 
-def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PoweredMean:
+def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIMean:
     """Of one mode; see `prediction_powered`."""
     taken = {id(x) for x, _ in labeled.pairs}
     others: list[Range] = []

@@ -176,7 +176,7 @@ class _Sources(NamedTuple):
 
 
 def _sources(claim: ClaimOutcome, names: Sequence[str]) -> _Sources:
-    entailing = {*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabelled_chunks}
+    entailing = {*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabeled_chunks}
     sure = {names[j]: j for j in sorted(entailing, reverse=True)}
     perhaps = {names[j] for j in claim.undetermined_chunks}
     return _Sources(sure, perhaps - sure.keys())

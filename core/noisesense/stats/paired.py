@@ -88,10 +88,12 @@ def difference_interval(
     t = critical_t(effective_units(units), resampling.tail)
     if few:
         reach = t * mean_error(units)
-        low, high = mean - reach, mean + reach
+        low = mean - reach
+        high = mean + reach
     else:
         mirrored: dict[Unit, int] = {(-each, n): times for (each, n), times in units.items()}
-        low, high = _monotone_end(units, t), -_monotone_end(mirrored, t)
+        low = _monotone_end(units, t)
+        high = -_monotone_end(mirrored, t)
     return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", count)
 
 

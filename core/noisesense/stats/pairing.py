@@ -179,7 +179,8 @@ def _too_few(
         if ids
     )
     count = len(paired.pairs)
-    expected, got = "samples that both runs have", "none"
+    expected = "samples that both runs have"
+    got = "none"
     hint = "give the samples of both runs the same ids"
     if count:
         expected = f"at least {min_paired:.0%} of {runs[0]} in {runs[1]}"

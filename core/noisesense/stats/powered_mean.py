@@ -18,7 +18,7 @@ from noisesense.stats.resampling import Unit
 
 
 @dataclass(frozen=True)
-class PoweredMean(Record):
+class PPIMean(Record):
     """What people would find as the mean of these samples, had they labeled all of them.
 
     Attributes:
@@ -28,8 +28,8 @@ class PoweredMean(Record):
         judge_mean: the naive one: the judge's over all samples, as wrong as the judge is.
         human_mean: over the labeled samples alone: right on average, as uncertain as they are few.
         weight: of the judge's scores, 0 (they do not help) to 1.
-        labelled: how many samples have labels.
-        unlabelled: how many have only the judge's scores.
+        labeled: how many samples have labels.
+        unlabeled: how many have only the judge's scores.
         warnings: what a reader must know, in words.
     """
 
@@ -38,19 +38,19 @@ class PoweredMean(Record):
     judge_mean: Range
     human_mean: Range
     weight: float
-    labelled: int
-    unlabelled: int
+    labeled: int
+    unlabeled: int
     warnings: tuple[str, ...]
 
 
 def prediction_powered_mean(
-    judge_unlabelled: Sequence[float],
-    judge_labelled: Sequence[float],
-    human_labelled: Sequence[float],
+    judge_unlabeled: Sequence[float],
+    judge_labeled: Sequence[float],
+    human_labeled: Sequence[float],
     *,
     weights: Sequence[float] | None = None,
     confidence: float = 0.95,
-) -> PoweredMean:
+) -> PPIMean:
     """Correct the judge's mean over these samples by its measured error.
 
     The estimand is the mean of people's scores over these very samples, ``n`` labeled and ``N``
@@ -69,9 +69,9 @@ def prediction_powered_mean(
     ``√(N / (n + N))``, as the labeled samples are part of what the mean is of.
 
     Args:
-        judge_unlabelled: ``[N]`` the judge's scores of samples without labels; may be empty.
-        judge_labelled: ``[n]`` the judge's scores of the labeled samples.
-        human_labelled: ``[n]`` people's scores of the same samples, in the same order.
+        judge_unlabeled: ``[N]`` the judge's scores of samples without labels; may be empty.
+        judge_labeled: ``[n]`` the judge's scores of the labeled samples.
+        human_labeled: ``[n]`` people's scores of the same samples, in the same order.
         weights: ``[n]`` how many of the ``n + N`` samples each labeled one stands for; by default
             all the same.
         confidence: of the interval.
@@ -83,16 +83,16 @@ def prediction_powered_mean(
     finite population unbiased ratio and regression estimators, JASA 54; Zrnic and Candès (2024),
     Cross-prediction-powered inference, PNAS 121.
     """
-    count = len(human_labelled)
+    count = len(human_labeled)
     if weights is None:
         weights = [1.0] * count
-    for name, given in (("judge_labelled", judge_labelled), ("weights", weights)):
+    for name, given in (("judge_labeled", judge_labeled), ("weights", weights)):
         if len(given) != count:
             raise InputError(f"{count} numbers", str(len(given)), where=name)
     return powered_mean(
-        _ranges("judge_unlabelled", judge_unlabelled),
-        _ranges("judge_labelled", judge_labelled),
-        _ranges("human_labelled", human_labelled),
+        _ranges("judge_unlabeled", judge_unlabeled),
+        _ranges("judge_labeled", judge_labeled),
+        _ranges("human_labeled", human_labeled),
         weights,
         Resampling(confidence),
     )
@@ -112,10 +112,10 @@ def powered_mean(
     labels: list[Range],
     weights: Sequence[float],
     resampling: Resampling,
-) -> PoweredMean:
+) -> PPIMean:
     """As `prediction_powered_mean`, of ranges: for the lowest and for the highest labels."""
     if len(labels) < 2:
-        raise InputError("at least two scores", str(len(labels)), where="human_labelled")
+        raise InputError("at least two scores", str(len(labels)), where="human_labeled")
     stands_for = _for_others(weights, len(others))
     scores = _middles(judged)
     rest = _middles(others)
@@ -140,14 +140,14 @@ def powered_mean(
             f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
             "corrected mean and its interval hold for labels on a random choice only."
         )
-    return PoweredMean(
+    return PPIMean(
         mean=mean,
         interval=low._replace(high=high.high),
         judge_mean=Range(*map(fmean, zip(*others, *judged, strict=True))),
         human_mean=Range(*(_weighted_mean(end, weights) for end in zip(*labels, strict=True))),
         weight=fmean(slopes),
-        labelled=len(labels),
-        unlabelled=len(others),
+        labeled=len(labels),
+        unlabeled=len(others),
         warnings=tuple(warnings),
     )
 

@@ -49,7 +49,8 @@ def t_quantile(p: float, freedom: float) -> float:
 
 
 def _t_of_whole(p: float, freedom: int) -> float:
-    low, high = -math.pi / 2, math.pi / 2
+    low = -math.pi / 2
+    high = math.pi / 2
     for _ in range(60):
         angle = (low + high) / 2
         low, high = (angle, high) if _t_below(angle, freedom) < p else (low, angle)
@@ -58,7 +59,8 @@ def _t_of_whole(p: float, freedom: int) -> float:
 
 def _t_from_normal(z: float, freedom: float) -> float:
     """For many degrees of freedom: A&S 26.7.5, here right to 1e-7."""
-    square, n = z * z, freedom
+    square = z * z
+    n = freedom
     first = (square + 1) / 4
     second = ((5 * square + 16) * square + 3) / 96
     third = (((3 * square + 19) * square + 17) * square - 15) / 384
@@ -138,7 +140,8 @@ class _Tree:
         self._nodes: list[tuple[int, int, int, tuple[int, ...] | None, float, float]] = []
         for node in range(1, self._leaves):
             if weights[node]:
-                left, right = 2 * node, 2 * node + 1
+                left = 2 * node
+                right = 2 * node + 1
                 share = weights[left] / weights[node]
                 # The smaller part is drawn where there are many.
                 smaller, larger = (left, right) if share <= 0.5 else (right, left)
@@ -151,7 +154,8 @@ class _Tree:
         """How often each category is drawn; they add up to the sum of ``counts``."""
         drawn = [0] * (2 * self._leaves)
         drawn[1] = self._count
-        getrandbits, uniform = random.getrandbits, random.random
+        getrandbits = random.getrandbits
+        uniform = random.random
         for node, smaller, larger, digits, least, odds in self._nodes:
             count = drawn[node]
             if count > _MANY:
@@ -196,7 +200,8 @@ def _binomial(count: int, share: tuple[int, ...], getrandbits: Callable[[int], i
     return below
 
 
-_MANY, _LEAST_MEAN = 500, 10
+_MANY = 500
+_LEAST_MEAN = 10
 """From here on one bit for each number is slower; and above this mean rejection is sound."""
 
 
@@ -207,7 +212,9 @@ def _binomial_of_rare(count: int, share: float, uniform: Callable[[], float]) ->
 
     Source: Devroye (1986), Non-Uniform Random Variate Generation, chapter X.4.
     """
-    passed, hits, log_missed = 0, -1, log1p(-share)
+    passed = 0
+    hits = -1
+    log_missed = log1p(-share)
     while passed <= count:
         passed += floor(log(1 - uniform()) / log_missed) + 1
         hits += 1
@@ -227,9 +234,11 @@ def _binomial_of_many(
     spread = sqrt(count * share * (1 - share))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * share
-    center, squeeze = count * share + 0.5, 0.92 - 4.2 / b
+    center = count * share + 0.5
+    squeeze = 0.92 - 4.2 / b
     while True:
-        u, v = uniform() - 0.5, uniform()
+        u = uniform() - 0.5
+        v = uniform()
         edge = 0.5 - abs(u)
         if not edge:
             continue

@@ -233,7 +233,8 @@ def cells_of(score: Score) -> tuple[int, int]:
 
     See `noisesense.Summary`.
     """
-    verdicts, reference = score.verdicts, score.verdicts.reference_claims
+    verdicts = score.verdicts
+    reference = score.verdicts.reference_claims
     claims = verdicts.response_claims
     gaps = [(c.correct is None) + len(c.undetermined) for c in claims if not c.correct]
     if not gaps:

@@ -258,7 +258,7 @@ class AdapterTests:
                 retrieved_contexts=chunks,
             )
             verdicts = Verdicts.from_matrices([False, False, True], cells, cells[1:2])
-            pairs.append((sample, verdicts.beside(sample)))
+            pairs.append((sample, verdicts.with_sample(sample)))
         _expect_scores(self, [*pairs, pairs[0]])
 
     def test_retrieved_documents(self) -> None:
@@ -336,7 +336,7 @@ def _run(kit: AdapterTests, pairs: Sequence[Pair], **options: Any) -> tuple[Host
 def _expect_scores(kit: AdapterTests, pairs: Sequence[Pair], **options: Any) -> None:
     run, _ = _run(kit, pairs, **options)
     for (sample, verdicts), row in zip(pairs, run.rows, strict=True):
-        _expect_score(row, score(verdicts.beside(sample)))
+        _expect_score(row, score(verdicts.with_sample(sample)))
 
 
 def _mode(row: ShownRow, mode: Mode, what: str) -> Shown:

@@ -75,7 +75,7 @@ class TableJudge:
         if self._slow:
             later_samples = len(self._verdicts) - list(self._verdicts).index(sample.key)
             await asyncio.sleep(0.002 * later_samples)
-        return Judgement(self._verdicts[sample.key].beside(sample), self._usage)
+        return Judgement(self._verdicts[sample.key].with_sample(sample), self._usage)
 
 
 def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
@@ -114,7 +114,7 @@ def pair_of(seed: int, correct: Row, response: Sequence[Row], reference: Sequenc
         reference=f"Reference {seed}.",
         retrieved_contexts=[f"Chunk {j} of sample {seed}." for j in range(verdicts.chunk_count)],
     )
-    return sample, verdicts.beside(sample)
+    return sample, verdicts.with_sample(sample)
 
 
 def noisy_pair() -> Pair:
@@ -126,7 +126,7 @@ def noisy_pair() -> Pair:
 def all_from(sample: Sample, correct: bool) -> Pair:
     """One claim, which all chunks entail; all are relevant."""
     cells = [True for _ in sample.retrieved_contexts]
-    return sample, Verdicts.from_matrices([correct], [cells], [cells]).beside(sample)
+    return sample, Verdicts.from_matrices([correct], [cells], [cells]).with_sample(sample)
 
 
 class AgreeingLLM:

@@ -77,7 +77,7 @@ class RecordedJudge:
                 where=str(self.path),
                 hint=self._nearest(sample),
             )
-        return recorded.verdicts.beside(sample)
+        return recorded.verdicts.with_sample(sample)
 
     def _nearest(self, sample: Sample) -> str:
         """A hint: in which fields the most similar recorded sample differs."""
@@ -117,7 +117,7 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
 
 def _recorded(text: str) -> tuple[Sample, Verdicts]:
     line = RecordingLine.model_validate(parse_line(text))
-    return line.sample, line.verdicts.beside(line.sample)
+    return line.sample, line.verdicts.with_sample(line.sample)
 
 
 def write_recording(
@@ -139,7 +139,7 @@ def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]
     written: dict[str, Verdicts] = {}
     for number, pair in enumerate(pairs):
         sample, verdicts = pair[-2:]  # a `Recorded` has a line number before them
-        verdicts = verdicts.beside(sample)
+        verdicts = verdicts.with_sample(sample)
         if sample.key not in written:
             written[sample.key] = verdicts
             yield to_json(recording_fields(sample, verdicts))

@@ -176,7 +176,7 @@ class Verdicts(Model, VerdictsBase):
                     )
         return self
 
-    def beside(self, sample: Sample) -> Verdicts:
+    def with_sample(self, sample: Sample) -> Verdicts:
         """These verdicts with the sample's chunks; the sample's labels win where it has them.
 
         Raises:

@@ -24,14 +24,14 @@ EXAMPLES: dict[str, str] = dict(
 ASKED = "\nprint(json.dumps(tally.summary().to_dict(), sort_keys=True))\n"
 
 
-SHAPE = Shape(response_claims=(0, 4), chunks=(1, 4), undetermined=0.1, labelled=0.2)
+SHAPE = Shape(response_claims=(0, 4), chunks=(1, 4), undetermined=0.1, labeled=0.2)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """``verdicts.jsonl`` for the examples, with one line that cannot be read."""
     results = [
-        Result(sample.key, score(verdicts.beside(sample)), sample=sample, unanswered=n % 2)
+        Result(sample.key, score(verdicts.with_sample(sample)), sample=sample, unanswered=n % 2)
         for n, (sample, verdicts) in enumerate(random_pairs(500, shape=SHAPE))
     ]
     lines = [each.to_json() for each in results]
@@ -77,11 +77,12 @@ def test_a_cluster_judges_as_one_process_does(folder: Path) -> None:
     (folder / "texts.jsonl").write_text("".join(f"{line}\n" for line in texts), "utf-8")
     with ScriptedServer(Mind(pairs), latency=0.02) as server:
         run(folder, "judge.py", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
-        calls, most = server.log.calls, server.log.concurrency
+        calls = server.log.calls
+        most = server.log.concurrency
     assert most <= 2 * 4
     found = {each.id: each.score for each in read_results(folder / "results.jsonl")}
     for sample, verdicts in pairs:
-        expected = score(verdicts.beside(sample))
+        expected = score(verdicts.with_sample(sample))
         one = found[sample.key]
         assert one
         assert one.bounds("relevant") == expected.bounds("relevant")

@@ -141,7 +141,8 @@ def test_windows_of_sentences_and_their_maximum(tmp_path: Path) -> None:
 
 def test_a_claim_without_room_for_any_text_has_no_answer(tmp_path: Path) -> None:
     model = NLIModel(bert(tmp_path, positions=24))
-    long, short = "The tower " * 12, "The tower."
+    long = "The tower " * 12
+    short = "The tower."
     found = model.entails(["The sea.", "The sea."], [long, short])
     assert math.isnan(found[0])
     assert math.isfinite(found[1])
@@ -169,7 +170,8 @@ def test_minicheck_flan_t5(tmp_path: Path) -> None:
     inputs = AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")
     with torch.inference_mode():
         logits = model(**inputs, decoder_input_ids=torch.zeros((1, 1), dtype=torch.long)).logits
-    no, yes = logits[0, 0, 3], logits[0, 0, 209]
+    no = logits[0, 0, 3]
+    yes = logits[0, 0, 209]
     assert found == pytest.approx(float(torch.sigmoid(yes - no)), abs=1e-5)
     assert 0.001 < found < 0.999
 
@@ -229,7 +231,8 @@ def test_what_is_no_model(tmp_path: Path) -> None:
 
 
 def test_other_weights_are_another_model(tmp_path: Path) -> None:
-    one, same = NLIModel(bert(tmp_path / "one")), NLIModel(bert(tmp_path / "same"))
+    one = NLIModel(bert(tmp_path / "one"))
+    same = NLIModel(bert(tmp_path / "same"))
     assert one.identity == same.identity
     weights = load_file(tmp_path / "one" / "model.safetensors")
     weights["classifier.bias"][0] += 1

@@ -137,7 +137,8 @@ def test_what_failed_is_asked_again_with_a_store_and_nothing_else(
     (error,) = result.raw_data.evaluation_results["error"].dropna()
     assert error.startswith("dataset 'answers', row 1: Scripted cannot be reached (Connection")
     assert "secret" not in error
-    model.fails_on, asked = None, model.calls
+    model.fails_on = None
+    asked = model.calls
     assert mean(run(table, judge_llm=model, store=str(store))) == 0.1944
     # Two decompositions, a check and the chunks.
     assert asked < model.calls <= asked + 2 + 3

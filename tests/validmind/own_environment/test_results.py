@@ -111,12 +111,12 @@ def test_raw_data_hold_both_modes_with_reasons(
 def test_open_verdicts_leave_a_range_whatever_they_count_as(
     run: Any, tmp_path: Path, choice: Any, end: int | None, told: str
 ) -> None:
-    pairs = list(random_pairs(80, seed=40, shape=Shape(undetermined=0.1, labelled=0.2)))
+    pairs = list(random_pairs(80, seed=40, shape=Shape(undetermined=0.1, labeled=0.2)))
     write_recording(tmp_path / "v.jsonl", pairs)
     table = pd.DataFrame([sample.model_dump(mode="json") for sample, _ in pairs])
     result = run(table, judge=tmp_path / "v.jsonl", mode="both", undetermined=choice)
     for row, mode in zip(rows_of(result, "Aggregate Scores"), MODES, strict=True):
-        scores = [score(v.beside(s), undetermined=choice) for s, v in pairs]
+        scores = [score(v.with_sample(s), undetermined=choice) for s, v in pairs]
         bounds = [found for each in scores if (found := each.bounds(mode))]
         left_open = sum(low != high for low, high in bounds)
         means = [round(mean(each[i] for each in bounds), 4) for i in (0, 1)]
@@ -125,7 +125,8 @@ def test_open_verdicts_leave_a_range_whatever_they_count_as(
         assert row["Standard Deviation"] == "undetermined"
         assert (row["Count"], row["Undefined"]) == (80, 80 - len(bounds))
         assert row["Undetermined"] == left_open > 0
-        raw, name = result.raw_data.evaluation_results, f"noise_sensitivity_{mode}"
+        raw = result.raw_data.evaluation_results
+        name = f"noise_sensitivity_{mode}"
         values = [each.value(mode) for each in scores]
         assert [None if v != v else v for v in raw[name]] == values
         assert raw[f"{name}_status"].tolist() == [each.status(mode) for each in scores]
@@ -161,7 +162,9 @@ def test_a_sign_at_its_threshold_is_there_and_an_open_one_is_undetermined() -> N
         assert mode is not None
         return [sign["Present"] for sign in signs(mode)]
 
-    clean, noisy, open_one = [True], [False], [None]
+    clean = [True]
+    noisy = [False]
+    open_one = [None]
     # A tenth at 1: a mean of 1/10, a median of 0; a standard deviation of 0.316.
     assert present(noisy, *[clean] * 9) == ["yes", "yes", "yes"]
     assert present(noisy, *[clean] * 19) == ["no", "no", "no"]

@@ -20,17 +20,19 @@ def verdicts(*chunks: Chunk) -> Verdicts:
 
 
 def test_the_samples_own_ids_win_and_the_others_stay() -> None:
-    found = verdicts(Chunk(text="a", id="ours"), Chunk(text="", id="ours")).beside(SAMPLE).chunks
+    found = (
+        verdicts(Chunk(text="a", id="ours"), Chunk(text="", id="ours")).with_sample(SAMPLE).chunks
+    )
     assert found == (Chunk(text="a", id="theirs"), Chunk(text="b", id="ours"))
 
 
 def test_a_sample_without_contexts_has_no_chunks_with_a_text() -> None:
     bare = SAMPLE.model_copy(update={"retrieved_contexts": ()})
-    assert verdicts(Chunk(text=" "), Chunk(text="")).beside(bare).chunks == ()
+    assert verdicts(Chunk(text=" "), Chunk(text="")).with_sample(bare).chunks == ()
     with pytest.raises(InputError, match="expected 0 chunks, as in the sample's"):
-        verdicts(Chunk(text=""), Chunk(text="b")).beside(bare)
+        verdicts(Chunk(text=""), Chunk(text="b")).with_sample(bare)
     with pytest.raises(InputError, match="expected 2 chunks, as in the sample's"):
-        verdicts(Chunk(text="")).beside(SAMPLE)
+        verdicts(Chunk(text="")).with_sample(SAMPLE)
 
 
 def test_of_chunks_named_twice_the_first_is_told() -> None:
