@@ -238,6 +238,6 @@ def corpus(name: str) -> list[bytes]:
 
 def run(name: str, data: bytes) -> None:
     """One input. Raises what is a finding."""
-    replaced = patch.object(promptfoo_llm, "judge_once", _nobody)
+    replaced = patch.object(promptfoo_llm, "judge_of", _nobody)
     with replaced, contextlib.suppress(NoiseSenseError):
         TARGETS[name](data)

@@ -120,7 +120,7 @@ def test_a_reply_that_is_cut_short_is_asked_for_three_times() -> None:
         (ConnectionError(SECRET), "the model cannot be reached"),
         (TimeoutError(SECRET), "no reply in time"),
         (KeyError(SECRET), "could not be called: KeyError, raised in test_custom_models.py"),
-        (RuntimeError(f"Event loop is closed {SECRET}"), "RuntimeError"),
+        (RuntimeError(f"Event loop is closed {SECRET}"), "opened in another event loop"),
         (RuntimeError(f"pip install litellm {SECRET}"), r"withheld, names 'pip install litellm'$"),
     ],
 )

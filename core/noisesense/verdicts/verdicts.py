@@ -139,7 +139,7 @@ class Verdicts(Model, VerdictsBase):
         reference_claims: the claims of the reference; they decide which chunks are relevant.
             May be left out if every chunk has a label.
         chunks: the retrieved chunks with their labels. If left out (``None``), the chunks of the
-            sample; see `beside`.
+            sample; see `with_sample`.
 
     Raises:
         InputError: a field is missing, unknown or of the wrong type; or a position is out of
