@@ -89,9 +89,7 @@ def read_rows(
             an id twice.
     """
     path = as_path(path)
-    columns = _checked(columns, verdicts=verdicts)
-    if split_contexts == "":
-        raise InputError("a text between chunks", "an empty one", where="split_contexts")
+    columns = _checked(columns, split_contexts, verdicts=verdicts)
     first, rows = _raw_rows(path, provider)
     read = _reader(path, first, columns, verdicts=verdicts)
     if isinstance(read, ColumnReader):
@@ -106,10 +104,14 @@ def read_rows(
             rows = _with_separator(rows, read, path)
     if columns:
         _check_first(map(partial(_row, read=read, columns=columns, verdicts=verdicts), first))
-    are_lines = read is read_line and path.suffix.lower() in files.LINES
-    if are_lines and verdicts and not (texts or columns):
+    is_light = verdicts and not texts and not columns
+    if is_light and _are_lines(path, read):
         return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
     return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+
+
+def _are_lines(path: Path, read: Read) -> bool:
+    return read is read_line and path.suffix.lower() in files.LINES
 
 
 _EXPECTED = ("referencecontexts", "relevantcontexts", "expectedcontexts")
@@ -177,8 +179,12 @@ def _value_of(column: Column, raw: Raw) -> str | None:
     return None
 
 
-def _checked(columns: Mapping[str, Column] | None, *, verdicts: bool) -> dict[str, Column]:
-    """The user's columns of the fields to read. Raises `InputError`."""
+def _checked(
+    columns: Mapping[str, Column] | None, separator: str | None, *, verdicts: bool
+) -> dict[str, Column]:
+    """The user's columns of the fields to read. Raises `InputError`, also for the separator."""
+    if separator == "":
+        raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked = dict(columns or {})
     for field in checked:
         if field not in FIELDS:

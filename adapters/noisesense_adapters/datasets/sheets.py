@@ -246,14 +246,22 @@ def read_labels(
     if not labeled:
         hint = f"write yes or no into the column {LABEL!r}"
         raise InputError("at least one label", "none", where=str(path), hint=hint)
+    stands_for = _stands_for(labeled, weights)
+    return SheetLabels(
+        [_labeled(known[name], given[name]) for name in labeled],
+        {known[name].id: weight for name, weight in stands_for.items()},
+    )
+
+
+def _stands_for(labeled: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """By name, how many samples each labeled one stands for."""
     of_weight = Counter(weights.values())
     labeled_of_weight = Counter(weights[name] for name in labeled)
     stands_for: dict[str, float] = {}
     for name in labeled:
         weight = weights[name]
-        more = of_weight[weight] / labeled_of_weight[weight]
-        stands_for[known[name].id] = weight * more
-    return SheetLabels([_labeled(known[name], given[name]) for name in labeled], stands_for)
+        stands_for[name] = weight * of_weight[weight] / labeled_of_weight[weight]
+    return stands_for
 
 
 class _Row(NamedTuple):

@@ -75,11 +75,16 @@ def _value_of(node: ast.expr) -> Any:
         return {_value_of(key): _value_of(value) for key, value in pairs}
     if isinstance(node, ast.Name) and node.id in _NAMES:
         return _NAMES[node.id]
-    if isinstance(node, ast.Call) and len(node.args) == 1:  # array([…], dtype=object)
-        return _value_of(node.args[0])
-    if isinstance(node, ast.Call) and not node.args:
-        return {str(field.arg): _value_of(field.value) for field in node.keywords}
+    if isinstance(node, ast.Call) and len(node.args) < 2:
+        return _value_of_call(node)
     return ast.literal_eval(node)
+
+
+def _value_of_call(node: ast.Call) -> Any:
+    """Of ``array([…], dtype=object)`` the list; of ``Document(id="a")`` its fields."""
+    if node.args:
+        return _value_of(node.args[0])
+    return {str(field.arg): _value_of(field.value) for field in node.keywords}
 
 
 def _with_commas(text: str) -> str:

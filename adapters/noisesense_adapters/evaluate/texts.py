@@ -79,13 +79,16 @@ def reference_of(value: Any) -> Any:
     if isinstance(found, dict):
         held = _held(cast("object", found), _REFERENCES)
         return value if held is None else held
-    if not isinstance(found, list):
-        return value
-    answers = [reference_of(item) for item in as_list(cast("object", found))]
-    answers = [item for item in answers if item not in ("", None)]
-    if not texts_of(answers):
-        return value
-    return "\nor: ".join(dict.fromkeys(answers))
+    if isinstance(found, list):
+        return _any_of(as_list(cast("object", found))) or value
+    return value
+
+
+def _any_of(answers: list[Any]) -> str:
+    """One text of answers that are all right; empty if they are not texts."""
+    texts = [reference_of(item) for item in answers]
+    texts = [text for text in texts if text not in ("", None)]
+    return "\nor: ".join(dict.fromkeys(texts)) if texts_of(texts) else ""
 
 
 def _listed(text: str) -> Any:

@@ -109,17 +109,24 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
         return parent is not None and (parent.span_id in inside or nested(parent))
 
     top = [span for span in retrievers if not nested(span)]
+    if not top:
+        return None
     documents: list[Any] = []
     try:
         for span in top:
-            with error_context(f"retriever span {span.name!r}"):
-                if span.status.status_code == entities.SpanStatusCode.ERROR:
-                    got = span.status.description or "no reason"
-                    raise InputError("a retriever that succeeded", f"one that failed: {got}")
-                documents += chunks_of(span.outputs)
+            documents += _documents(span, entities.SpanStatusCode.ERROR)
     except InputError as error:
         return error
-    return documents if top else None
+    return documents
+
+
+def _documents(span: Any, failed: Any) -> list[Any]:
+    """What a retriever returned. Raises `InputError`."""
+    with error_context(f"retriever span {span.name!r}"):
+        if span.status.status_code == failed:
+            got = span.status.description or "no reason"
+            raise InputError("a retriever that succeeded", f"one that failed: {got}")
+        return chunks_of(span.outputs)
 
 
 with needs_extra("mlflow"):

@@ -11,7 +11,7 @@ import math
 import re
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -186,7 +186,6 @@ def made(make: Callable[[], T], model: str) -> T:
 def judge_error(error: BaseException, model: str) -> JudgeError:
     """Why the model could not be called; of the exception's own text, a remedy at most."""
     links = list(_chain(error))
-    status = _status(error)
     for link in links:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
             return link
@@ -197,8 +196,13 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
         hint = "give each loop a client of its own, or a blocking client"
         problem = "its client was opened in another event loop, which holds its connections"
         return JudgeError(f"{model} cannot be asked: {problem}. Hint: {hint}")
-    if status is not None or _cause(error) is _TOO_LONG:
+    if _status(error) is not None or _cause(error) is _TOO_LONG:
         return _refusal(error, model)
+    return _unreached(links, model) or _unknown(links, model)
+
+
+def _unreached(links: Sequence[BaseException], model: str) -> JudgeError | None:
+    """There was no reply in time, or nobody to reply."""
     names = [type(link).__name__ for link in links]
     is_connecting = any("Connect" in name for name in names)
     is_late = any("Timeout" in name for name in names)
@@ -208,14 +212,20 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
     if is_connecting:
         hint = "is it running, and is its address right?"
         return JudgeError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
-    # Without its text, where it was raised helps most to find the cause.
-    places = [
-        f", raised in {Path(frame.filename).name}, line {frame.lineno}"
-        for frame in traceback.extract_tb(links[0].__traceback__)
-    ]
-    remedy = _REMEDY.search(_texts(error))
-    hint = f". Hint: its message, which is withheld, names {remedy[0]!r}" if remedy else ""
-    return JudgeError(f"{model} could not be called: {names[0]}{''.join(places[-1:])}{hint}")
+    return None
+
+
+def _unknown(links: Sequence[BaseException], model: str) -> JudgeError:
+    """Without the exception's text, where it was raised helps most to find the cause."""
+    first = links[0]
+    said = f"{model} could not be called: {type(first).__name__}"
+    frames = traceback.extract_tb(first.__traceback__)
+    if frames:
+        said += f", raised in {Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+    remedy = _REMEDY.search(_texts(first))
+    if remedy:
+        said += f". Hint: its message, which is withheld, names {remedy[0]!r}"
+    return JudgeError(said)
 
 
 def _is_bad_header(error: BaseException) -> bool:

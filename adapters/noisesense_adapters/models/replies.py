@@ -191,25 +191,39 @@ def answer_in(text: str) -> str:
         for end in _ENDS:
             text = text.removesuffix(end).rstrip()
         for start, end in _THOUGHTS:
-            if text.startswith(start):
-                thought, end, text = text.partition(end)
-                if not end or start in thought[1:]:  # one within another: which one has ended?
-                    raise UnreadableError("it breaks off within the model's thoughts")
-            elif not text.startswith(("{", "`")):  # a claim may quote such a token
-                text = text.rpartition(end)[2]  # the prompt's template has opened it
+            text = _without_thought(text, start, end)
         text = text.lstrip()
         announced = _ANNOUNCED.match(text)
-        text = text[announced.end() :] if announced else text
+        if announced:
+            text = text[announced.end() :]
         for start, end in _WRAPPERS:
-            if text.startswith(start):
-                if not text.endswith(end) or len(text) < len(start) + len(end):
-                    raise UnreadableError(_BREAKS_OFF)
-                text = text[len(start) : len(text) - len(end)].strip()
+            text = _unwrapped(text, start, end)
         if text == before:
             break
     if not text:
         raise UnreadableError("it is empty")
     return text
+
+
+def _without_thought(text: str, start: str, end: str) -> str:
+    """What follows the model's thoughts between the two. Raises `UnreadableError`."""
+    if text.startswith(start):
+        thought, closed, answer = text.partition(end)
+        if not closed or start in thought[1:]:  # one within another: which one has ended?
+            raise UnreadableError("it breaks off within the model's thoughts")
+        return answer
+    if text.startswith(("{", "`")):  # a claim may quote such a token
+        return text
+    return text.rpartition(end)[2]  # the prompt's template has opened it
+
+
+def _unwrapped(text: str, start: str, end: str) -> str:
+    """What stands between the two, if the text begins so. Raises `UnreadableError`."""
+    if not text.startswith(start):
+        return text
+    if not text.endswith(end) or len(text) < len(start) + len(end):
+        raise UnreadableError(_BREAKS_OFF)
+    return text[len(start) : len(text) - len(end)].strip()
 
 
 def _object(text: str) -> object:

@@ -77,9 +77,8 @@ class OpenAILLM(Bridge):
         params: Mapping[str, Any] | None = None,
     ) -> None:
         _check(model, base_url)
-        if client is not None and (base_url, api_key, timeout, max_retries) != (None,) * 4:
-            hint = "client.with_options(timeout=…, max_retries=…) changes a client's own"
-            raise InputError("a client alone", "its settings too", where="client", hint=hint)
+        if client is not None:
+            _check_alone(base_url, api_key, timeout, max_retries)
         params = dict(params or {})
         address = base_url or (str(client.base_url) if client is not None else "")
         usual = os.environ.get("OPENAI_BASE_URL") or ""
@@ -184,6 +183,13 @@ def _check(model: object, base_url: object) -> None:
         raise InputError("a model's name", got, where="model")
     if base_url is not None:
         check_address(str(base_url), "base_url")
+
+
+def _check_alone(*settings: object) -> None:
+    """Raise `InputError` if one of a client's settings was given beside it."""
+    if any(each is not None for each in settings):
+        hint = "client.with_options(timeout=…, max_retries=…) changes a client's own"
+        raise InputError("a client alone", "its settings too", where="client", hint=hint)
 
 
 def _sender(

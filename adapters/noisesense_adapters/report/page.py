@@ -127,16 +127,12 @@ def write_report(
     warnings = list(summary.warnings)
     if not trust:
         warnings += judge_warnings(judges)
-    causes = ablation.causes if ablation else ()
-    caused = [Caused(each.document, each.again, each.gone) for each in causes]
+    caused = _caused(ablation)
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
         trust=map(trust_sentence, trust),
-        ablation=ablation,
-        ablation_tables=ablation_tables(ablation) if ablation else (),
-        caused=ablation_sentences(ablation) if ablation else (),
-        growth=map(plots.image, plots.growth_plots(ablation) if ablation else ()),
+        **_of_ablation(ablation),
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
         definition=summary.definition and DEFINITIONS[summary.definition],
@@ -146,7 +142,6 @@ def write_report(
         offenders=ranked.documents[:_DOCUMENTS],
         first=ranked.first,
         worst=_worst(ranked, caused),
-        cause=ablation and cause_sentence(ablation),
         suspicion=offender_sentences(ranked, caused),
         judges=judges,
         warnings=warnings,
@@ -155,6 +150,24 @@ def write_report(
     before, after = encodable(page).split(_DATA)
     write_whole(as_path(path), [before, *samples.elements(), after])
     return Path(path)
+
+
+def _of_ablation(found: Ablation | None) -> dict[str, Any]:
+    """What the page shows of an ablation; nothing without one."""
+    if found is None:
+        return {"ablation": None, "ablation_tables": (), "caused": (), "growth": (), "cause": None}
+    return {
+        "ablation": found,
+        "ablation_tables": ablation_tables(found),
+        "caused": ablation_sentences(found),
+        "growth": map(plots.image, plots.growth_plots(found)),
+        "cause": cause_sentence(found),
+    }
+
+
+def _caused(found: Ablation | None) -> list[Caused]:
+    causes = () if found is None else found.causes
+    return [Caused(each.document, each.again, each.gone) for each in causes]
 
 
 def _collect(

@@ -170,6 +170,24 @@ FEW_UNITS = 30
 
 
 def _of_run(run: Summary) -> Iterator[str]:
+    yield from _of_missing(run)
+    if repeated := run.repeated_claims:
+        claims = counted(repeated, "claim")
+        yield f"The given verdicts repeat {claims} of the same answer by words; each counts."
+    if run.is_echo:
+        said = echo_of(run.echoes, run.scored)
+        yield f"{said[0].upper()}{said[1:]}"
+    if 0 < run.in_clusters < run.scored:
+        yield PARTLY_CLUSTERED
+    if run.repeated:
+        yield (
+            f"{run.repeated:,} of {counted(run.scored, 'sample')} have no id and the same texts "
+            "as another one: those with the same texts count as one cluster."
+        )
+
+
+def _of_missing(run: Summary) -> Iterator[str]:
+    """What was not measured, and what the judge left open."""
     if not run.samples:
         yield "There are no results."
     elif run.failed == run.samples:
@@ -185,19 +203,6 @@ def _of_run(run: Summary) -> Iterator[str]:
         yield (
             f"{run.open_cells:,} of the {run.needed_cells:,} verdicts that the scores need "
             f"({percent}) have no answer: where they decide a score, it is a range."
-        )
-    if repeated := run.repeated_claims:
-        claims = counted(repeated, "claim")
-        yield f"The given verdicts repeat {claims} of the same answer by words; each counts."
-    if run.is_echo:
-        said = echo_of(run.echoes, run.scored)
-        yield f"{said[0].upper()}{said[1:]}"
-    if 0 < run.in_clusters < run.scored:
-        yield PARTLY_CLUSTERED
-    if run.repeated:
-        yield (
-            f"{run.repeated:,} of {counted(run.scored, 'sample')} have no id and the same texts "
-            "as another one: those with the same texts count as one cluster."
         )
 
 
