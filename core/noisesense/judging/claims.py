@@ -57,14 +57,17 @@ def distinct(claims: Iterable[str]) -> list[str]:
 def repetitions(texts: Iterable[str]) -> int:
     """How many texts say by words what an earlier one says; empty ones aside."""
     written = [text for text in texts if text]
-    if len(set(map(_last_word, written))) == len(written):
+    if all(map(str.isascii, written)) and len(set(map(_letters, written))) == len(written):
         return 0  # nearly always, and found out fast
     return len(written) - len(set(map(by_words, written)))
 
 
-def _last_word(text: str) -> str:
-    _, _, word = text.rstrip(_AROUND + " ").rpartition(" ")
-    return word.lstrip(_AROUND).casefold()
+_BETWEEN_WORDS = b" \t\r\n" + "".join(filter(str.isascii, _AROUND)).encode()
+
+
+def _letters(text: str) -> bytes:
+    """Of a text in ASCII: the same for texts of the same words."""
+    return text.encode().lower().translate(None, _BETWEEN_WORDS)
 
 
 def _holds(claim: str, words: str) -> bool:
