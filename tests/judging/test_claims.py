@@ -17,6 +17,7 @@ from noisesense.judging.claims import (
     content,
     distinct,
     is_terse,
+    repetitions,
 )
 from noisesense.judging.llm import Check
 from noisesense.judging.plan import Plan
@@ -301,3 +302,7 @@ def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
         assert ClaimSource(text, "What does it print?").read([text]).problem == ""
     said = "The guide said: I'm sorry, but I can't help you. Then she left."
     assert ClaimSource(said).read(["I'm sorry, but I can't help you."]).problem == ""
+
+
+def test_claims_repeat_each_other_whatever_stands_between_their_words() -> None:
+    assert repetitions(["The bell\x0brings.", "the bell, rings", "The bell rings twice."]) == 1

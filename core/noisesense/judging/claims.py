@@ -30,6 +30,7 @@ _STEM = 5
 _TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 
+@lru_cache(maxsize=512)  # a list is held against its text from several sides
 def by_words(text: str) -> str:
     """The words of a text alone: without case, punctuation and white space.
 
@@ -62,7 +63,8 @@ def repetitions(texts: Iterable[str]) -> int:
     return len(written) - len(set(map(by_words, written)))
 
 
-_BETWEEN_WORDS = b" \t\r\n" + "".join(filter(str.isascii, _AROUND)).encode()
+_SPACES = bytes(code for code in range(128) if chr(code).isspace())
+_BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()
 
 
 def _letters(text: str) -> bytes:
@@ -79,7 +81,8 @@ def _holds(claim: str, words: str) -> bool:
     return f" {words} " in f" {claim} "
 
 
-def content(text: str) -> set[str]:
+@lru_cache(maxsize=512)
+def content(text: str) -> frozenset[str]:
     """What a text speaks of: the beginnings of its words, function words left out.
 
     Small numbers are digits, however they are written. Where a script has no spaces it is each
@@ -95,7 +98,7 @@ def content(text: str) -> set[str]:
         word = phrases.numbers.get(word, word)
         if word not in phrases.function_words:
             found.add(word if word[0].isdecimal() else word[:_STEM])
-    return found
+    return frozenset(found)
 
 
 def _spaced_words(text: str) -> list[str]:
@@ -103,12 +106,12 @@ def _spaced_words(text: str) -> list[str]:
     return _WORD.findall(_UNSPACED.sub(" ", unicodedata.normalize("NFKC", text)))
 
 
-def _details(sentence: str) -> set[str]:
+def _details(sentence: str) -> frozenset[str]:
     """Its numbers and names, as `content` has them.
 
     A name is a word with a capital letter that is not the first. In German that is every noun.
     """
-    numbers = {word for word in content(sentence) if word[0].isdecimal()}
+    numbers = frozenset(word for word in content(sentence) if word[0].isdecimal())
     later_words = _spaced_words(sentence)[1:]
     names = " ".join(word for word in later_words if word[0].isupper())
     return numbers | content(names)
@@ -146,15 +149,15 @@ class ClaimSource:
         return by_words(self.instruction)
 
     @cached_property
-    def _text_content(self) -> set[str]:
+    def _text_content(self) -> frozenset[str]:
         return content(self.text)
 
     @cached_property
-    def _question_content(self) -> set[str]:
+    def _question_content(self) -> frozenset[str]:
         return content(self.question)
 
     @cached_property
-    def _about(self) -> set[str]:
+    def _about(self) -> frozenset[str]:
         return self._text_content | self._question_content
 
     def read(self, listed: Sequence[str]) -> ClaimList:
