@@ -170,7 +170,7 @@ class Calls:
         self._token_check = TokenCheck()
 
     def add(self, usage: Usage) -> None:
-        """To what all calls have cost; several threads may."""
+        """Add to the total cost. Thread-safe."""
         with self._lock:
             self.usage += usage
 

@@ -60,8 +60,10 @@ class TokenCheck:
         A number that is exactly a power of two, and 2,048 or more, is a window's size, to which
         Ollama cuts. A whole prompt of so many tokens is rare, and only split for nothing.
         """
+        if tokens <= 0:
+            return False
         needed = least_tokens(prompt)
-        if tokens <= 0 or needed <= 0:
+        if needed <= 0:
             return False
         is_whole = tokens < _SMALLEST_WINDOW or 2 * tokens < self._most
         self._most = max(self._most, tokens)
