@@ -81,11 +81,7 @@ class Settings(NamedTuple):
     @classmethod
     def of_line(cls, line: ResultLine, **chosen: Unpack[Choices]) -> Settings:
         """As chosen, or else as the line of a file says."""
-        return cls(
-            chosen.get("definition") or line.definition,
-            chosen.get("empty") or line.empty,
-            chosen.get("undetermined") or line.undetermined,
-        )
+        return cls(*line.chosen(**chosen))
 
     def score(self, verdicts: VerdictsForm) -> Score:
         """Raises `UndefinedScoreError` if there is nothing to measure and ``empty="error"``."""

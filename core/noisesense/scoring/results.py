@@ -73,14 +73,18 @@ class ResultLine(Line):
             raise InputError("the field 'id'", "neither an id nor a sample", where="result")
         return self.sample.key
 
+    def chosen(self, **choices: Unpack[Choices]) -> tuple[DefinitionName, Empty, Undetermined]:
+        """How verdicts are scored: as chosen, or else as the line says."""
+        return (
+            choices.get("definition") or self.definition,
+            choices.get("empty") or self.empty,
+            choices.get("undetermined") or self.undetermined,
+        )
+
     def scored(self, verdicts: VerdictsForm, **choices: Unpack[Choices]) -> Score:
         """Score the verdicts, by default as the line says."""
-        return score(
-            verdicts,
-            definition=choices.get("definition") or self.definition,
-            empty=choices.get("empty") or self.empty,
-            undetermined=choices.get("undetermined") or self.undetermined,
-        )
+        definition, empty, undetermined = self.chosen(**choices)
+        return score(verdicts, definition=definition, empty=empty, undetermined=undetermined)
 
     def result(self, **choices: Unpack[Choices]) -> Result:
         """The line as a result, scored again.
