@@ -22,8 +22,7 @@ pytestmark = pytest.mark.filterwarnings(OPIKS_CLIENT)
 
 @pytest.fixture(scope="module", autouse=True)
 def offline() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        opik_offline(patch)
+    with opik_offline():
         yield
 
 

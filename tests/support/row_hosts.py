@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +48,15 @@ def by_phoenix(rows: Sequence[Row], evaluator: Any) -> Any:
     )
 
 
-def opik_offline(patch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def opik_offline() -> Iterator[None]:
     """Neither traces nor LiteLLM's look-up of prices."""
-    patch.setenv("OPIK_TRACK_DISABLE", "true")
-    patch.setenv("OPIK_URL_OVERRIDE", "http://127.0.0.1:9/api")
-    patch.setenv("OPIK_SENTRY_ENABLE", "false")
-    patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPIK_TRACK_DISABLE", "true")
+        patch.setenv("OPIK_URL_OVERRIDE", "http://127.0.0.1:9/api")
+        patch.setenv("OPIK_SENTRY_ENABLE", "false")
+        patch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+        yield
 
 
 def by_opik(rows: Sequence[Row], metric: Any) -> Any:
