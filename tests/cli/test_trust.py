@@ -68,12 +68,12 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 0
     people = [Result(s.key, score(verdicts), sample=s) for s, verdicts in LABELS[::2]]
     expected = trust_results(own, people, judge="scripted, plan=full")
-    assert "relevant mean of all samples: " in done.out
+    assert "corrected by labels" in done.out
     assert "claim in reference" in done.out
     (one,) = json.loads(run_here(capsys, *arguments, "--json").out)["judges"]
-    assert one.pop("sentence").startswith("people would find a mean (relevant mode) of ")
+    assert one.pop("sentences")[0].startswith("People would find a mean (relevant mode) of ")
     assert one == json.loads(json.dumps(expected.to_dict()))
-    assert "people would find" in page.read_text(encoding="utf-8")
+    assert "People would find" in page.read_text(encoding="utf-8")
 
 
 def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
