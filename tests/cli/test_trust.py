@@ -71,9 +71,9 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     assert "corrected by labels" in done.out
     assert "claim in reference" in done.out
     (one,) = json.loads(run_here(capsys, *arguments, "--json").out)["judges"]
-    assert one.pop("sentences")[0].startswith("People would find a mean (relevant mode) of ")
+    assert " of scripted, plan=full were compared with " in one.pop("sentences")[0]
     assert one == json.loads(json.dumps(expected.to_dict()))
-    assert "People would find" in page.read_text(encoding="utf-8")
+    assert "people would find" in page.read_text(encoding="utf-8")
 
 
 def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:

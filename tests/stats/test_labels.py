@@ -67,11 +67,11 @@ def test_rates_by_hand() -> None:
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    (said,) = trust_sentences(found)
-    asked = "Of the response claims that people do not find in a chunk m finds 14.3% ("
+    compared, said = trust_sentences(found)
+    assert compared == "10 verdicts of m were compared with people's labels."
+    asked = "Of the response claims that people do not find in a chunk, the judge finds 14.3% ("
     assert said.startswith(asked)
-    assert " there, and of those that they do find it misses 33.3% (" in said
-    assert said.endswith(" (by 10 labeled verdicts).")
+    assert " there; of those that they do find, it misses 33.3% (" in said
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
@@ -147,7 +147,8 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    assert next(trust_sentences(found)).startswith("People would find a mean (relevant mode) of ")
+    _, relevant, *_ = trust_sentences(found)
+    assert relevant.startswith("In the relevant mode people would find a mean of ")
     assert list(found.to_dict())[1] == "means"
 
 
@@ -175,15 +176,15 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
     found = trust_results(judged, labels, judge="m")
     low, high = found.means["relevant"].judge_mean
     assert low == high
-    first, second, *_ = trust_sentences(found)
-    assert first.endswith(f" where m finds {low:.4f}.")
-    assert second.startswith("People would find a mean (irrelevant mode) of ")
+    _, first, second, *_ = trust_sentences(found)
+    assert first.endswith(f", where the judge finds {low:.4f}.")
+    assert second.startswith("In the irrelevant mode people would find a mean of ")
     open_mean = Range(0.1, 0.25)
     means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
     open_ones = replace(trust("m", [labeled("1", [True], [True])]), means=means)
-    first, *_, last = trust_sentences(open_ones)
-    assert first.endswith(" where m finds 0.1000 to 0.2500.")
-    assert "m finds an unknown share there, and of those that they do find it misses 0.0%" in last
+    _, first, *_, last = trust_sentences(open_ones)
+    assert first.endswith(", where the judge finds 0.1000 to 0.2500.")
+    assert "an unknown share there; of those that they do find, it misses 0.0%" in last
     assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
 
 

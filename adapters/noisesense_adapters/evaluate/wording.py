@@ -114,19 +114,21 @@ def _at_most_99(share: float) -> str:
 
 
 def trust_sentences(found: Trust) -> Iterator[str]:
-    """The means, if there are any, and the errors in each kind of cell."""
+    """Whose verdicts were compared, the means, and the errors in each kind of cell."""
+    compared = counted(found.compared, "verdict")
+    were = "was" if found.compared == 1 else "were"
+    yield f"{compared} of {found.judge} {were} compared with people's labels."
     for mode, mean in found.means.items():
         yield (
-            f"People would find a mean ({mode} mode) of {interval_text(mean.interval)} in these "
-            f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}."
+            f"In the {mode} mode people would find a mean of {interval_text(mean.interval)} in "
+            f"these results, where the judge finds {extent(mean.judge_mean, '.4f')}."
         )
     for kind, each in found.cells.items():
         if each.counts.compared:
-            labels = counted(each.counts.compared, "labeled verdict")
             yield (
-                f"Of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]} {found.judge} "
-                f"finds {_rate(each.false_yes)} there, and of those that they do find it misses "
-                f"{_rate(each.false_no)} (by {labels})."
+                f"Of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]}, the judge finds "
+                f"{_rate(each.false_yes)} there; of those that they do find, it misses "
+                f"{_rate(each.false_no)}."
             )
 
 
