@@ -87,7 +87,7 @@ def test_from_texts_to_scores(folder: Path, command: Command) -> None:
         true = score(verdicts)
         assert (found.relevant, found.irrelevant) == (true.relevant, true.irrelevant)
         assert each.judge
-        assert each.judge.startswith("gpt-4.1-mini, plan=lazy check=list, prompts 4, ")
+        assert each.judge.startswith("gpt-4.1-mini, plan=lazy check=list, prompts ")
 
 
 def test_json_statuses_and_errors(folder: Path, command: Command) -> None:
