@@ -168,7 +168,7 @@ def test_the_document_to_look_at_first(tmp_path: Path) -> None:
         known = Verdicts.model_validate({"response_claims": [claim], "chunks": chunks})
         run.append(Result(f"s{i}", score(known)))
     said = _words(_page(run, tmp_path))
-    assert "Look first at &lt;b&gt;bad&lt;/b&gt;: 9 of them." in said
+    assert "Look first at &lt;b&gt;bad&lt;/b&gt;: it entails 9 claims" in said
     assert "in 9 of 10 samples that retrieved it; rate 8" in said
 
 

@@ -206,15 +206,18 @@ def answer_in(text: str) -> str:
 
 
 def _without_thought(text: str, start: str, end: str) -> str:
-    """What follows the model's thoughts between the two. Raises `UnreadableError`."""
+    """The text behind the model's thoughts, which stand between two tokens; all of it without any.
+
+    Raises `UnreadableError`.
+    """
     if text.startswith(start):
-        thought, closed, answer = text.partition(end)
-        if not closed or start in thought[1:]:  # one within another: which one has ended?
+        thought, closed, answer = text.removeprefix(start).partition(end)
+        if not closed or start in thought:  # one within another: which one has ended?
             raise UnreadableError("it breaks off within the model's thoughts")
         return answer
     if text.startswith(("{", "`")):  # a claim may quote such a token
         return text
-    return text.rpartition(end)[2]  # the prompt's template has opened it
+    return text.rpartition(end)[2]  # the start may stand in the prompt: its template put it there
 
 
 def _unwrapped(text: str, start: str, end: str) -> str:

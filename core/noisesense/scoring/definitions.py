@@ -207,7 +207,7 @@ def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
     for claim in verdicts.reference_claims:
         for j in claim.undetermined:
             relevant[j] = None
-    for claim in verdicts.reference_claims:
+    for claim in verdicts.reference_claims:  # a second time: true wins over undetermined
         for j in claim.entailed_by:
             relevant[j] = True
     for j, chunk in enumerate(verdicts.chunks or ()):
