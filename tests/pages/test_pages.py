@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import read_rows
