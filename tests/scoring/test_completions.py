@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES
@@ -19,7 +19,22 @@ PARTLY_OPEN = matrices(response_claims=(0, 3), reference_claims=(0, 2), chunks=(
 )
 
 
+# Two claims, each from a chunk of its own whose relevance is unknown.
+APART: Matrices = {
+    "reference_to_response": [False, False],
+    "chunks_to_response": [[True, False], [False, True]],
+    "chunks_to_reference": [],
+    "relevant": [None, None],
+}
+
+
+def test_every_definition_is_written_a_second_time() -> None:
+    names = {name for name, _ in counted_by_words(APART)}
+    assert names == set(DEFINITIONS), "add it to tests/support/plain_definitions.py"
+
+
 @settings(max_examples=100)
+@example(APART)
 @given(PARTLY_OPEN)
 def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> None:
     results = {

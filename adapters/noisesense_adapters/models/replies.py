@@ -61,7 +61,8 @@ LONGEST = 2_000_000
 """Characters of a reply that are read. A longer one is no reply to any prompt of ours."""
 
 # What models write around an answer: data, each with where it comes from. A format that is not
-# here is no answer, and the model is asked again.
+# here is no answer, and the model is asked again. `tests/support/formats.py` has an example of
+# each, and of tags that are refused on purpose.
 _THOUGHTS = (
     ("<think>", "</think>"),  # DeepSeek R1, Qwen3, GLM 4.5, MiniMax M2, Kimi K2: vLLM's parsers
     ("[THINK]", "[/THINK]"),  # Magistral: mistral-common
