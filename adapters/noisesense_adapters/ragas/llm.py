@@ -127,7 +127,7 @@ class RagasLLM(Bridge):
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
             result = await call()
-        return _first(self._llm, result)
+        return _first_reply(self._llm, result)
 
 
 def _without_cache(llm: Any) -> Any:
@@ -225,8 +225,12 @@ def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:
     return result
 
 
-def _first(llm: Any, result: LLMResult) -> Reply:
-    """The reply, with its usage from its message or else as the provider reported it."""
+def _first_reply(llm: Any, result: LLMResult) -> Reply:
+    """The first reply in a result, with its usage as its message or else the result has it.
+
+    Raises:
+        ReplyError: there is none.
+    """
     if not result.generations or not result.generations[0]:
         raise ReplyError("the model gave no reply", Usage(calls=1))
     generation = result.generations[0][0]
@@ -236,8 +240,8 @@ def _first(llm: Any, result: LLMResult) -> Reply:
     usage = usage_of(told or output.get("token_usage") or output.get("usage"))
     stop, refusal = message_ending(message)
     stop = stop or ending_of(generation.generation_info).stop
-    if getattr(llm, "is_finished_parser", None) is not None:  # the user's own rule has passed it
-        stop = None
+    if getattr(llm, "is_finished_parser", None) is not None:
+        stop = None  # the user's own rule says what is finished, and ragas has asked it
     return Reply(str(generation.text), usage, stop, refusal)
 
 

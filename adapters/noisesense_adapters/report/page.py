@@ -184,7 +184,10 @@ def _collect(
 
 
 def _worst(found: Offenders, caused: Sequence[Caused]) -> Offender | None:
-    """The document that the first screen names: by the ablation if there is one, else by rank."""
+    """The document that the first screen names, of those that mislead for certain.
+
+    The one that most claims go with by the ablation, else the first by rank.
+    """
     certain = [each for each in found.documents if each.claims]
     guilty = guiltiest(caused)
     if guilty is not None:
