@@ -25,7 +25,7 @@ from noisesense import (
 )
 from noisesense_adapters.cli.progress import RunProgress
 from support.command import environment
-from support.command_here import run_here
+from support.command_here import assert_fits, run_here
 from support.scripted_llm import ScriptedLLM
 
 Capsys = pytest.CaptureFixture[str]
@@ -91,6 +91,36 @@ def test_no_command_sends_what_a_terminal_obeys(
     if command.startswith("offenders"):
         claim = next(each for each in done.out.splitlines() if each.startswith('  "'))
         assert [part for part in SEEN if part not in claim] == []
+
+
+FITTING = [
+    "demo catch --force",
+    "score catch/stale.jsonl --fail-above 0.1",
+    "compare catch/mended.jsonl catch/stale.jsonl --fail-if-worse",
+    "offenders catch/stale.jsonl",
+    "trust --on catch/stale.jsonl --for catch/stale.jsonl",
+    "trust --on catch/stale.jsonl --for catch/mended.jsonl",
+    "sensitivity catch/stale.jsonl",
+    "stability catch/stale.jsonl catch/mended.jsonl --limit 0.1",
+    "power catch/stale.jsonl catch/mended.jsonl",
+]
+
+
+def test_no_line_is_wider_than_the_terminal_or_than_a_hundred_columns(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for columns, widest in (("80", 80), ("200", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        for command in FITTING:
+            assert_fits(run_here(capsys, *command.split()), widest)
+    path = "a-path-without-a-space" * 9
+    assert path in run_here(capsys, "score", f"{path}.jsonl").err
+
+
+def test_a_pipe_has_no_width(tmp_path: Path, capsys: Capsys) -> None:
+    done = run_here(capsys, "score", tmp_path / "none.jsonl", "--map", "response " * 30)
+    assert (done.status, done.err.count("\n"), len(done.err) > 100) == (2, 1, True)
 
 
 def test_an_encoding_without_our_characters(tmp_path: Path) -> None:

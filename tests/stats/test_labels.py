@@ -27,7 +27,7 @@ from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Resampling, bootstrap_interval, mean_interval
 from noisesense.stats.labels_cells import Confusion, cell_agreement, kappa
 from noisesense.stats.resampling import Unit
-from noisesense_adapters.evaluate.wording import trust_sentence
+from noisesense_adapters.evaluate.wording import trust_sentences
 from support.tables import Shape, random_pairs
 
 
@@ -67,10 +67,11 @@ def test_rates_by_hand() -> None:
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    said = trust_sentence(found)
-    asked = "m, by 10 labeled verdicts: of the response claims that people do not find in a chunk"
-    assert said.startswith(f"{asked} it finds 14.3% (")
-    assert " there, and of those that they do find it misses 33.3% (" in said
+    compared, said = trust_sentences(found)
+    assert compared == "10 verdicts of m were compared with people's labels."
+    asked = "Of the response claims that people do not find in a chunk, the judge finds 14.3% ("
+    assert said.startswith(asked)
+    assert " there; of those that they do find, it misses 33.3% (" in said
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
@@ -146,7 +147,8 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    assert trust_sentence(found).startswith("people would find a mean (relevant mode) of ")
+    _, relevant, *_ = trust_sentences(found)
+    assert relevant.startswith("In the relevant mode people would find a mean of ")
     assert list(found.to_dict())[1] == "means"
 
 
@@ -174,16 +176,15 @@ def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
     found = trust_results(judged, labels, judge="m")
     low, high = found.means["relevant"].judge_mean
     assert low == high
-    assert (
-        f" where m finds {low:.4f}; people would find a mean (irrelevant mode) of "
-        in trust_sentence(found)
-    )
+    _, first, second, *_ = trust_sentences(found)
+    assert first.endswith(f", where the judge finds {low:.4f}.")
+    assert second.startswith("In the irrelevant mode people would find a mean of ")
     open_mean = Range(0.1, 0.25)
     means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
     open_ones = replace(trust("m", [labeled("1", [True], [True])]), means=means)
-    assert " where m finds 0.1000 to 0.2500; " in trust_sentence(open_ones)
-    said = "it finds an unknown share there, and of those that they do find it misses 0.0%"
-    assert said in trust_sentence(open_ones)
+    _, first, *_, last = trust_sentences(open_ones)
+    assert first.endswith(", where the judge finds 0.1000 to 0.2500.")
+    assert "an unknown share there; of those that they do find, it misses 0.0%" in last
     assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from rich.text import Text
 from noisesense import Result, Usage
 from noisesense.errors import NoiseSenseError
 from noisesense_adapters.cli.output import one_line
-from noisesense_adapters.cli.terminal import visible
+from noisesense_adapters.cli.terminal import folded
 from noisesense_adapters.datasets.files import count_rows
 
 _SHOWN_FAILURES = 20
@@ -124,7 +125,7 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(Text(visible(one_line(line))), soft_wrap=True)
+        self._console.print(Text(folded(one_line(line), sys.stderr)), soft_wrap=True)
 
 
 def _chunks(result: Result) -> int:

@@ -40,7 +40,7 @@ from noisesense_adapters.evaluate.wording import (
     guiltiest,
     headline,
     offender_sentences,
-    trust_sentence,
+    trust_sentences,
 )
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import COLUMNS, Samples
@@ -131,7 +131,7 @@ def write_report(
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
-        trust=map(trust_sentence, trust),
+        trust=[sentence for each in trust for sentence in trust_sentences(each)],
         **_of_ablation(ablation),
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
