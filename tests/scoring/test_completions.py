@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES
@@ -19,47 +19,45 @@ PARTLY_OPEN = matrices(response_claims=(0, 3), reference_claims=(0, 2), chunks=(
 )
 
 
+LIMITS = (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1)
+
+
 @settings(max_examples=100)
-@given(PARTLY_OPEN)
-def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> None:
-    results = {
-        name: score(Verdicts.from_matrices(**table), definition=name) for name in DEFINITIONS
-    }
+@given(PARTLY_OPEN, st.sampled_from(list(DEFINITIONS)), st.sampled_from(MODES))
+def test_a_mode_is_what_its_completions_are(table: Matrices, name: Any, mode: Mode) -> None:
+    result = score(Verdicts.from_matrices(**table), definition=name)
     every = [counted_by_words(completion) for completion in completions(table)]
-    claims = len(table["reference_to_response"])
-    for name, result in results.items():
-        for mode in MODES:
-            counted = [found[name, mode] for found in every if (name, mode) in found]
-            if not counted:
-                assert result.value(mode) is result.bounds(mode) is None
-                assert result.status(mode) == result.gate(mode, 1) == "undefined"
-                continue
-            totals = [Fraction(sum(each), claims) for each in counted]
-            assert result.bounds(mode) == (float(min(totals)), float(max(totals)))
-            for i, claim in enumerate(result.claims):
-                answers = {each[i] for each in counted}
-                # Known iff all completions agree.
-                assert getattr(claim, mode) is (answers.pop() if len(answers) == 1 else None)
-            _check_value(table, name, mode, set(totals))
+    counted = [found[name, mode] for found in every if (name, mode) in found]
+    if not counted:
+        assert result.value(mode) is result.bounds(mode) is None
+        assert result.status(mode) == result.gate(mode, 1) == "undefined"
+        return
+    for i, claim in enumerate(result.claims):
+        assert getattr(claim, mode) is the_only({each[i] for each in counted})
+    values = sorted(sum(each) / len(each) for each in counted)
+    low = values[0]
+    high = values[-1]
+    known = low == high
+    assert result.bounds(mode) == (low, high)
+    assert result.status(mode) == ("determined" if known else "undetermined")
+    for limit in LIMITS:
+        assert result.gate(mode, limit) == gate_by_ends(low, high, limit)
+    for choice, expected in (("none", low if known else None), ("low", low), ("high", high)):
+        chosen = score(result.verdicts, definition=name, undetermined=choice)
+        assert chosen.value(mode) == expected
+        robust = chosen.robustness(mode)
+        assert robust == (None if expected is None else pytest.approx(1 - expected))
 
 
-def _check_value(table: Matrices, definition: Any, mode: Mode, totals: set[Fraction]) -> None:
-    """A value iff every completion gives it; the two ends on request; gates by all completions."""
-    verdicts = Verdicts.from_matrices(**table)
-    ends = {"low": float(min(totals)), "high": float(max(totals))}
-    only = float(min(totals)) if len(totals) == 1 else None
-    for choice, expected in {"none": only, **ends}.items():
-        chosen: Any = choice
-        result = score(verdicts, definition=definition, undetermined=chosen)
-        assert result.value(mode) == expected
-        assert result.status(mode) == ("undetermined" if only is None else "determined")
-        robust = result.robustness(mode)
-        assert robust is None if expected is None else robust == pytest.approx(1 - expected)
-        for limit in (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1):
-            passing = {float(total) <= limit for total in totals}
-            assert result.gate(mode, limit) == (
-                "undecided" if len(passing) == 2 else "pass" if passing == {True} else "fail"
-            )
+def the_only(answers: set[Any]) -> Any:
+    """Known iff all completions agree."""
+    return answers.pop() if len(answers) == 1 else None
+
+
+def gate_by_ends(low: float, high: float, limit: float) -> str:
+    if high <= limit:
+        return "pass"
+    return "fail" if low > limit else "undecided"
 
 
 @settings(max_examples=100)
