@@ -217,25 +217,6 @@ def test_the_error_names_what_has_no_partner() -> None:
         compare([bare(each) for each in "012"], [bare(each) for each in "345"])
 
 
-def test_the_order_of_a_is_kept_and_equal_texts_come_first_only_if_asked_for() -> None:
-    a = [unnamed("Who?", answer) for answer in "xyz"]
-    b = [unnamed("Who?", answer) for answer in "zwx"]
-    in_order = pair(a, b)
-    texts_first = pair(a, b, same_first=True)
-    assert in_order.pairs == [(a[0], b[0]), (a[1], b[1]), (a[2], b[2])]
-    # x with x and z with z; what is left, y and w, are the same question still.
-    assert texts_first.pairs == [(a[0], b[2]), (a[1], b[1]), (a[2], b[0])]
-    other = [unnamed("When?"), unnamed("Who?", "y")]
-    for pairs in (pair(a, other), pair(other, a)):
-        assert pairs.warnings[0].startswith("Several samples have the same question")
-    assert pair(other, other).warnings == ()
-    # Without texts nothing is paired by question, not even what is nowhere either.
-    with pytest.raises(PairingError, match="paired by question"):
-        pair([bare("1")], [bare("1")], "question")
-    found = pair([bare("1"), *a], [bare("1"), *b], "question")
-    assert (len(found.pairs), found.only_a, found.only_b) == (3, ("1",), ("1",))
-
-
 def test_an_id_twice() -> None:
     with pytest.raises(InputError, match="A: expected each sample once, got 'a' 2 times"):
         pair([bare("a")] * 2, [bare("a")])
