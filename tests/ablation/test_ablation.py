@@ -278,7 +278,7 @@ def test_the_plan() -> None:
     assert other["retrieved_contexts"] == texts[1:]
     added = [chunk for chunk in more["retrieved_contexts"] if chunk not in texts]
     assert [chunk["relevant"] for chunk in added] == [False, False]
-    assert not any(chunk["id"].endswith("-0") for chunk in added)
+    assert "-0" not in str(added)  # from other questions
     assert json.loads(json.dumps(rows)) == rows
 
 

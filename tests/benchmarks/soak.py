@@ -155,7 +155,6 @@ class Worker:
     def __init__(self, folder: Path, samples: int, number: int) -> None:
         options = ("--worker", number, "--folder", folder, "--samples", samples)
         self._command = [sys.executable, __file__, *map(str, options)]
-        self.kills = 0
         self.start()
 
     def start(self) -> None:
@@ -168,12 +167,10 @@ class Worker:
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        self.kills += 1
         self.start()
 
 
 def run(folder: Path, samples: int, every: float) -> int:
-    rng = random.Random(0)
     names = ("seconds", "scores", "calls", "kills", "store MB")
     print("".join(f"{name:>10}" for name in names), flush=True)
     log = folder / "calls.log"
@@ -181,21 +178,34 @@ def run(folder: Path, samples: int, every: float) -> int:
     VerdictStore(folder / "verdicts.db").close()
     start = time.monotonic()
     workers = [Worker(folder, samples, number) for number in range(WORKERS)]
-    next_kill = rng.randrange(*_KILL_AFTER)
+    killer = Killer(workers[:-1])
     next_line = start
     while any(worker.is_running for worker in workers):
         time.sleep(0.1)
         calls = log.stat().st_size // _LINE
-        running = [worker for worker in workers[:-1] if worker.is_running]
-        if running and calls > next_kill:
-            rng.choice(running).kill()
-            next_kill = calls + rng.randrange(*_KILL_AFTER)
+        killer.look(calls)
         if time.monotonic() > next_line:
             next_line += every
-            kills = sum(worker.kills for worker in workers)
-            print_progress(folder, time.monotonic() - start, calls, kills)
+            print_progress(folder, time.monotonic() - start, calls, killer.kills)
     statuses = [worker.process.returncode for worker in workers]
-    return verdict(folder, samples, sum(worker.kills for worker in workers), statuses)
+    return verdict(folder, samples, killer.kills, statuses)
+
+
+class Killer:
+    """Kills one of the workers that run, after a random number of calls."""
+
+    def __init__(self, workers: list[Worker]) -> None:
+        self._workers = workers
+        self._rng = random.Random(0)
+        self._next = self._rng.randrange(*_KILL_AFTER)
+        self.kills = 0
+
+    def look(self, calls: int) -> None:
+        running = [worker for worker in self._workers if worker.is_running]
+        if running and calls > self._next:
+            self._rng.choice(running).kill()
+            self._next = calls + self._rng.randrange(*_KILL_AFTER)
+            self.kills += 1
 
 
 def print_progress(folder: Path, seconds: float, calls: int, kills: int) -> None:

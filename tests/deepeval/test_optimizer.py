@@ -151,15 +151,17 @@ def test_the_other_metric_and_an_answer_without_a_number_are_errors(run_async: b
 
 
 @both_ways
-def below_a_verdict(kind: Any, answer: str, **judge: Any) -> tuple[DAGMetric, LLMTestCase]:
+def below_a_verdict(
+    kind: Any, answer: str, run_async: bool, **judge: Any
+) -> tuple[DAGMetric, LLMTestCase]:
     """A graph that asks the metric if its first question is answered with yes."""
-    metric = kind(mode="irrelevant", judge=ByPrompt(**judge))
+    metric = kind(mode="irrelevant", judge=ByPrompt(**judge), async_mode=run_async)
     root = BinaryJudgementNode(
         criteria="Is it an answer?", evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT]
     )
     root.children += [VerdictNode(False, score=0), VerdictNode(True, child=metric)]
     graph = DeepAcyclicGraph([root])
-    options: Any = {"model": Author(), "include_reason": False}
+    options: Any = {"model": Author(), "include_reason": False, "async_mode": run_async}
     return DAGMetric(name="graph", dag=graph, threshold=0.8, **options), case_with(answer)
 
 
@@ -175,14 +177,14 @@ def below_a_verdict(kind: Any, answer: str, **judge: Any) -> tuple[DAGMetric, LL
 def test_below_a_verdict_of_a_dag(
     kind: Any, answer: str, silent: bool, error: Any, says: str, run_async: bool
 ) -> None:
-    dag, case = below_a_verdict(kind, f"{answer} answer", silent=silent)
+    dag, case = below_a_verdict(kind, f"{answer} answer", run_async, silent=silent)
     with pytest.raises(error, match=says):
         assert_test(case, [dag], run_async=run_async)
 
 
 @both_ways
 def test_less_noise_passes_below_a_verdict_of_a_dag(run_async: bool) -> None:
-    dag, case = below_a_verdict(NoiseRobustnessMetric, "better answer")
+    dag, case = below_a_verdict(NoiseRobustnessMetric, "better answer", run_async)
     assert_test(case, [dag], run_async=run_async)
 
 

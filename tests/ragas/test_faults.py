@@ -55,11 +55,10 @@ def test_a_fault_of_each_outcome(fault: Fault, llm: str, caplog: pytest.LogCaptu
     if fault.outcome in ("failed", "unusable"):
         kind = JudgeError if fault.outcome == "failed" else ReplyError
         assert caplog.text.count(f": {kind.__name__}(") == 2
-        assert [type(value) for value in struck] == [float, float]
-        assert all(map(math.isnan, struck))
-        return
-    for mode, value in zip(MODES, struck, strict=True):
-        check_what_is_left(fault, value, mode)
+        assert [(type(value), math.isnan(value)) for value in struck] == [(float, True)] * 2
+    else:
+        for mode, value in zip(MODES, struck, strict=True):
+            check_what_is_left(fault, value, mode)
 
 
 def check_what_is_left(fault: Fault, value: Any, mode: Mode) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
+from noisesense import InputError, Matrices, Mode, Score, Verdicts, gate, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from support.plain_definitions import category_by_words, completions, counted_by_words, open_cells
 from support.tables import matrices
@@ -22,28 +23,63 @@ PARTLY_OPEN = matrices(response_claims=(0, 3), reference_claims=(0, 2), chunks=(
 LIMITS = (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1)
 
 
-@settings(max_examples=100)
-@given(PARTLY_OPEN, st.sampled_from(list(DEFINITIONS)), st.sampled_from(MODES))
-def test_a_mode_is_what_its_completions_are(table: Matrices, name: Any, mode: Mode) -> None:
+cases = given(PARTLY_OPEN, st.sampled_from(list(DEFINITIONS)), st.sampled_from(MODES))
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A mode's score, and what every completion counts of each claim."""
+
+    result: Score
+    counted: list[list[bool]]
+
+    @property
+    def values(self) -> list[float]:
+        return sorted(sum(each) / len(each) for each in self.counted)
+
+
+def completed(table: Matrices, name: Any, mode: Mode) -> Completed:
     result = score(Verdicts.from_matrices(**table), definition=name)
     every = [counted_by_words(completion) for completion in completions(table)]
     counted = [found[name, mode] for found in every if (name, mode) in found]
-    if not counted:
+    return Completed(result, counted)
+
+
+@settings(max_examples=100)
+@cases
+def test_bounds_and_gates_are_those_of_the_completions(
+    table: Matrices, name: Any, mode: Mode
+) -> None:
+    found = completed(table, name, mode)
+    result = found.result
+    if not found.counted:
         assert result.value(mode) is result.bounds(mode) is None
         assert result.status(mode) == result.gate(mode, 1) == "undefined"
         return
-    for i, claim in enumerate(result.claims):
-        assert getattr(claim, mode) is the_only({each[i] for each in counted})
-    values = sorted(sum(each) / len(each) for each in counted)
-    low = values[0]
-    high = values[-1]
-    known = low == high
+    low = found.values[0]
+    high = found.values[-1]
     assert result.bounds(mode) == (low, high)
-    assert result.status(mode) == ("determined" if known else "undetermined")
+    assert result.status(mode) == ("determined" if low == high else "undetermined")
     for limit in LIMITS:
         assert result.gate(mode, limit) == gate_by_ends(low, high, limit)
-    for choice, expected in (("none", low if known else None), ("low", low), ("high", high)):
-        chosen = score(result.verdicts, definition=name, undetermined=choice)
+    for i, claim in enumerate(result.claims):
+        assert getattr(claim, mode) is the_only({each[i] for each in found.counted})
+
+
+@settings(max_examples=50)
+@cases
+def test_a_value_is_what_all_completions_give_or_the_end_that_was_asked_for(
+    table: Matrices, name: Any, mode: Mode
+) -> None:
+    found = completed(table, name, mode)
+    if not found.counted:
+        return
+    low = found.values[0]
+    high = found.values[-1]
+    known = low if low == high else None
+    for choice, expected in (("none", known), ("low", low), ("high", high)):
+        verdicts = found.result.verdicts
+        chosen: Any = score(verdicts, definition=name, undetermined=choice)
         assert chosen.value(mode) == expected
         robust = chosen.robustness(mode)
         assert robust == (None if expected is None else pytest.approx(1 - expected))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from itertools import repeat
 from typing import Any
 
 import pytest
@@ -40,18 +39,25 @@ def test_evaluate(cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture) -> 
         samples = [case.sample for case in cases]
         result = evaluated_by("async client", server, samples, metrics)
     for mode in MODES:
-        name = COLUMNS[mode]
-        figures = [row[name] for row in result.scores]
-        wrong = [wrong_in_evaluate(*row) for row in zip(cases, repeat(mode), figures)]
-        assert "".join(wrong) == ""
-        assert result.to_pandas()[name].isna().tolist() == [*map(math.isnan, figures)]
+        check_column(result, mode, cases)
         # What a person sees: how many rows have no number, and what the mean can be.
-        (line,) = {message for message in caplog.messages if f"{name}: " in message}
-        assert f"{sum(map(math.isnan, figures))} of {len(cases)} rows have no number" in line
+        (line,) = {message for message in caplog.messages if f"{COLUMNS[mode]}: " in message}
+        without_number = result.to_pandas()[COLUMNS[mode]].isna().sum()
+        assert f"{without_number} of {len(cases)} rows have no number" in line
     # ragas logs one line for each row that failed. asyncio may log what an earlier test left.
     unusable = len(MODES) * sum(not case.usable for case in cases)
     logged = [each.getMessage() for each in caplog.records if each.name == "ragas.executor"]
     assert sum("no usable" in message for message in logged) == unusable
+
+
+def check_column(result: Any, mode: Mode, cases: tuple[Case, ...]) -> None:
+    name = COLUMNS[mode]
+    figures = [row[name] for row in result.scores]
+    wrong = ""
+    for case, number in zip(cases, figures, strict=True):
+        wrong += wrong_in_evaluate(case, mode, number)
+    assert wrong == ""
+    assert result.to_pandas()[name].isna().tolist() == [*map(math.isnan, figures)]
 
 
 def wrong_in_evaluate(case: Case, mode: Mode, number: float) -> str:
