@@ -239,6 +239,10 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
         row["response"] = "wrong 0 0" if row["variant"] == "without" else repeating("", ["right"])
     with pytest.raises(JudgeError, match="no key"):
         ablation(results, rows, Mind(broken=True))
+    assert results[0].sample is not None
+    in_old_words = [{**rows[0], "response": results[0].sample.response}, *rows[1:]]
+    with pytest.raises(JudgeError, match="no key"):  # the one that asks nothing has not succeeded
+        ablation(results, in_old_words, Mind(broken=True))
 
     class Once(Mind):
         async def entailment(

@@ -92,7 +92,7 @@ def test_from_texts_to_scores(folder: Path, judged: str) -> None:
         true = score(verdicts)
         assert result.sample.key == sample.key
         assert (result.score.relevant, result.score.irrelevant) == (true.relevant, true.irrelevant)
-        assert result.judge.startswith("gpt-4.1-mini, plan=lazy check=list, prompts 4, ")
+        assert result.judge.startswith("gpt-4.1-mini, plan=lazy check=list, prompts ")
 
 
 def test_json_and_statuses(folder: Path, command: Command) -> None:

@@ -86,7 +86,7 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     kept = f"wrote {out}; every reply of the judge is kept in {out}.db"
     assert done.out.splitlines()[9:] == [kept]  # ten lines in all
     (result, *_) = read_results(out)
-    settings = "plan=lazy check=list, prompts 4"
+    settings = r"plan=lazy check=list, prompts \d+"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"
     assert re.fullmatch(named, result.judge or "")
     out.unlink()

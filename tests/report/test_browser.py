@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from noisesense import Result, Sample, Verdicts, offenders, score
+from noisesense_adapters.report.samples import COLUMNS
 from support.browser import Show
 from support.hostile_run import ATTACKS, hostile_run
 from support.readable_run import readable_run
@@ -68,7 +69,8 @@ def test_the_table_is_saved_as_csv_and_no_cell_is_a_formula(show: Show) -> None:
         with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
             head, *rows = csv.reader(file)
     assert head[:4] == ["id", "question", "relevant_low", "relevant_high"]
-    assert rows == [
+    assert head[6:8] == ["claims", "not_supported"]
+    assert [row[:8] for row in rows] == [
         ['\'=1+"1"', "", "1", "1", "0", "0", "1", "1"],
         ["plain", "", "", "", "", "", "", ""],
     ]
@@ -237,7 +239,8 @@ def test_the_keyboard_reaches_a_samples_claims(show: Show) -> None:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
         page.locator("#find").focus()
-        for _ in range(7):  # the filter, the CSV, four column heads, the first row
+        heads = page.locator("#table th[data-sort]").count()
+        for _ in range(3 + heads):  # the filter, the CSV, the column heads, the first row
             page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "opener"
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -266,3 +269,30 @@ def test_paper_has_all_samples_and_keeps_colors_that_say_something(show: Show) -
             adjust = "(each) => getComputedStyle(each).printColorAdjust"
             assert page.locator(place).first.evaluate(adjust) == "exact"
         page.evaluate("dispatchEvent(new Event('afterprint'))")
+
+
+def test_a_column_more_is_an_entry_in_one_list(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is shown, sorted by and saved."""
+
+    def chunks(result: Result) -> float | None:
+        return result.score and len(result.score.chunk_relevance)
+
+    monkeypatch.setitem(COLUMNS, "Chunks", chunks)
+    tables = {
+        "two": Verdicts.from_matrices([True], [[True, False]], [[True, False]]),
+        "one": Verdicts.from_matrices([True], [[True]], [[True]]),
+    }
+    with show([Result(name, score(table)) for name, table in tables.items()]) as seen:
+        page = seen.page
+        cells = page.locator("#table tbody tr td:last-child")
+        page.get_by_role("button", name="Chunks").click()
+        assert cells.all_inner_texts() == ["2", "1"]
+        page.get_by_role("button", name="Chunks").click()
+        assert cells.all_inner_texts() == ["1", "2"]
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
+            saved = [row["chunks"] for row in csv.DictReader(file)]
+        assert saved == ["1", "2"]

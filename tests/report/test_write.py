@@ -21,6 +21,7 @@ from noisesense import (
     score,
     trust,
 )
+from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.datasets import ablate
 from noisesense_adapters.evaluate.ablation_wording import ablation_sentences
 from noisesense_adapters.report import write_png, write_report
@@ -97,7 +98,7 @@ def test_no_text_leaves_its_place(tmp_path: Path) -> None:
     assert [row["id"] for row in rows] == [result.id for result in results]
 
 
-@pytest.mark.parametrize("definition", ["ragas", "paper", "promptfoo", "validmind"])
+@pytest.mark.parametrize("definition", DEFINITIONS)
 def test_every_definition(tmp_path: Path, definition: Any) -> None:
     results = [
         Result(str(i), score(example.verdicts, definition=definition))
@@ -179,7 +180,7 @@ def test_the_document_to_look_at_first(tmp_path: Path) -> None:
         known = Verdicts.model_validate({"response_claims": [claim], "chunks": chunks})
         run.append(Result(f"s{i}", score(known)))
     said = _words(_page(run, tmp_path))
-    assert "Look first at &lt;b&gt;bad&lt;/b&gt;: 9 of them." in said
+    assert "Look first at &lt;b&gt;bad&lt;/b&gt;: it entails 9 claims" in said
     assert "in 9 of 10 samples that retrieved it; rate 8" in said
 
 

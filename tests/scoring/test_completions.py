@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from noisesense import InputError, Matrices, Mode, Score, Verdicts, gate, score
@@ -18,6 +18,20 @@ from support.tables import matrices
 PARTLY_OPEN = matrices(response_claims=(0, 3), reference_claims=(0, 2), chunks=(0, 3)).filter(
     lambda table: len(open_cells(table)) <= 10
 )
+
+
+# Two claims, each from a chunk of its own whose relevance is unknown.
+APART: Matrices = {
+    "reference_to_response": [False, False],
+    "chunks_to_response": [[True, False], [False, True]],
+    "chunks_to_reference": [],
+    "relevant": [None, None],
+}
+
+
+def test_every_definition_is_written_a_second_time() -> None:
+    names = {name for name, _ in counted_by_words(APART)}
+    assert names == set(DEFINITIONS), "add it to tests/support/plain_definitions.py"
 
 
 LIMITS = (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1)
@@ -46,6 +60,8 @@ def completed(table: Matrices, name: Any, mode: Mode) -> Completed:
 
 
 @settings(max_examples=100)
+@example(APART, "ragas", "relevant")
+@example(APART, "ragas", "irrelevant")
 @cases
 def test_bounds_and_gates_are_those_of_the_completions(
     table: Matrices, name: Any, mode: Mode

@@ -107,7 +107,7 @@ async def _import(
     on_error: Callable[[InputError], object] = lambda _: None,
 ) -> Imported:
     answers = list(answers)
-    _check_once(answers, where)
+    _check_no_two_for_one(answers, where)
     requests = open_requests(store)
     failures = Counter[str]()
     counts = Counter[str]()
@@ -137,7 +137,7 @@ async def _import(
     return Imported(open=dict(sorted(failures.items())), left=len(requests), **counts)
 
 
-def _check_once(answers: Iterable[_Answer | InputError], where: str) -> None:
+def _check_no_two_for_one(answers: Iterable[_Answer | InputError], where: str) -> None:
     """Raise `InputError` if a request has two answers: nothing says which one is meant."""
     seen = set[str]()
     for answer in answers:

@@ -177,8 +177,8 @@ def export_batch(
             counts = run_blocking(writer.write(samples(), others))
             return Round(
                 files=tuple(map(str, files)),
-                requests=len(writer.keys),
-                asked_before=len(writer.keys & before.keys()),
+                requests=len(writer.seen),
+                asked_before=len(writer.seen & before.keys()),
                 **counts,
             )
 
@@ -202,7 +202,8 @@ class _Writer:
     add: Callable[[str], None]
     on_done: Callable[[], object]
     on_error: Callable[[NoiseSenseError], object]
-    keys: set[str] = field(default_factory=set[str])
+    seen: set[str] = field(default_factory=set[str])
+    """The keys of the requests so far."""
 
     async def write(
         self, samples: Iterable[Sample | NoiseSenseError], others: Iterable[StoredRequest]
@@ -213,7 +214,7 @@ class _Writer:
         counts = Counter[str]()
         for sample in samples:
             counts["samples"] += 1
-            outcome = await self._outcome(sample)
+            outcome = await self._write_requests(sample)
             if isinstance(outcome, NoiseSenseError):
                 counts["failed"] += 1
                 self.on_error(outcome)
@@ -222,12 +223,13 @@ class _Writer:
             self.on_done()
         return counts
 
-    async def _outcome(
+    async def _write_requests(
         self, sample: Sample | NoiseSenseError
     ) -> Judgement | NoiseSenseError | None:
+        """Write those that are new. The sample's judgement or error; None while answers lack."""
         if isinstance(sample, NoiseSenseError):
             return sample
-        outcome, requests = await _ask(self.judge, self.store, sample, self.keys, self.exchange)
+        outcome, requests = await _ask(self.judge, self.store, sample, self.seen, self.exchange)
         for key, prompt, schema in requests:
             body = self.llm.request(prompt, schema)
             line = {"custom_id": key, "method": "POST", "url": URL, "body": body}

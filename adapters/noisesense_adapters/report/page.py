@@ -43,7 +43,7 @@ from noisesense_adapters.evaluate.wording import (
     trust_sentence,
 )
 from noisesense_adapters.report import plots
-from noisesense_adapters.report.samples import Samples
+from noisesense_adapters.report.samples import COLUMNS, Samples
 
 _DOCUMENTS = 25
 
@@ -145,6 +145,7 @@ def write_report(
         suspicion=offender_sentences(ranked, caused),
         judges=judges,
         warnings=warnings,
+        columns=COLUMNS,
         data=Markup(_DATA),
     )
     before, after = encodable(page).split(_DATA)

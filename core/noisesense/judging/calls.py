@@ -192,30 +192,34 @@ class Calls:
         answer: A | None = None
         while answer is None and attempt < len(call.prompts):
             if self.store is not None:
-                answer, attempt = await self._through(self.store, run, call, attempt)
+                answer, attempt = await self._by_store(self.store, run, call, attempt)
             else:
                 async with self._slot():
                     answer, attempt = await self._reply(run, call, attempt), attempt + 1
         return answer, attempt
 
-    async def _through(
+    async def _by_store(
         self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A], attempt: int
     ) -> tuple[A | None, int]:
-        """One attempt. What the store has answers it, or a later one: what an earlier run repaired
-        is not paid for again."""
+        """The answer to one attempt, None if its reply is of no use; and the next attempt.
+
+        A reply in the store is not paid for again: not to this attempt, nor to a later one, with
+        which an earlier run has repaired it. Else the model is asked, by one caller at a time.
+        """
         keys = [self._key(prompt, call) for prompt in call.prompts[attempt:]]
         pause, longest = _POLL
         while True:
-            unread = None
+            unusable = None  # what the store has for this very attempt
             for later, key in enumerate(keys):
                 stored = await store.get(key)
                 answer = None if stored is None else _read(call, stored)
                 if answer is not None:
                     self._count(run, Usage(cached_calls=1))
                     return answer, attempt + later + 1
-                unread = unread if later else stored
+                if later == 0:
+                    unusable = stored
             if (defer := getattr(self.llm, "defer", None)) is not None:
-                if unread is None:
+                if unusable is None:
                     defer(keys[0], call.prompts[attempt], call.schema)
                     raise AwaitingAnswerError("a batch file has no answer to this yet")
                 # It has come, and is of no use.
@@ -223,7 +227,7 @@ class Calls:
                 return None, attempt + 1
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
             async with self._slot():
-                if await store.claim(keys[0], over=unread):
+                if await store.claim(keys[0], over=unusable):
                     try:
                         return await self._reply(run, call, attempt, keys[0]), attempt + 1
                     finally:

@@ -328,7 +328,10 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
 
 
 def majority(votes: Sequence[Finding]) -> Finding:
-    """What more than half of the votes say; one without an answer counts for no side."""
+    """What more than half of all votes say, those without an answer counted in; else open.
+
+    Only a single vote keeps its probability.
+    """
     if len(votes) == 1:
         return votes[0]
     cells = [vote.cell for vote in votes]

@@ -257,8 +257,7 @@ def score(
 
     Args:
         verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.
-        definition: ``"ragas"`` (also RAGChecker's code), ``"paper"``, ``"promptfoo"`` or
-            ``"validmind"``.
+        definition: a name in `noisesense.scoring.definitions.DEFINITIONS`.
         empty: the value of a sample with nothing to measure (no response claims; or no chunks,
             or only blank ones, and the definition counts only claims from a chunk):
             ``"undefined"`` (None), ``"zero"`` (0.0, RAGChecker's convention) or ``"error"``.

@@ -93,7 +93,7 @@ def trust(
     ``false_yes = false yes / labeled no`` and ``false_no = missed / labeled yes`` over the cells
     that both sides decided, and Cohen's kappa. Intervals are over samples, or clusters of them,
     whose cells are not independent. Claims are matched by their text; case and white space do not
-    matter.
+    matter. There are no means and no warnings: those are of results, see `trust_results`.
 
     Args:
         judge: its name.
@@ -115,14 +115,15 @@ def trust(
             failed += 1
             continue
         samples += 1
-        cells, alone = compare_cells(sample.judge, sample.labels, sample.name)
-        unmatched += alone
+        cells, one_sided = compare_cells(sample.judge, sample.labels, sample.name)
+        unmatched += one_sided
         units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
         confusions = (
             tuple(float(unit[kind, name]) for name in Confusion._fields) for unit in units.values()
         )
+        # Units with the same figures are kept as one, with how many they are.
         found[kind] = cell_agreement(Counter(confusions), resampling)
     known = list(probabilities)
     trusted = Trust(

@@ -40,11 +40,12 @@ class ChunkForm(Protocol):
 
 
 class ClaimForm(Protocol):
-    """Same as `noisesense.ReferenceClaim`; both lists of positions ascend."""
+    """Same as `noisesense.ReferenceClaim`; both lists of chunks' positions ascend."""
 
     text: str
     entailed_by: tuple[int, ...]
     undetermined: tuple[int, ...]
+    """The chunks of which nobody said whether they entail it."""
 
 
 class ResponseClaimForm(ClaimForm, Protocol):
