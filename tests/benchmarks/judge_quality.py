@@ -47,7 +47,7 @@ from references_quality import TRUTHS
 from noisesense import JudgeError, LLMJudge
 from noisesense.judging import prompts
 from noisesense_adapters.openai import OpenAILLM
-from support.real_model import Recorder, serve, smollm2
+from support.real_model import Exchange, Recorder, serve, smollm2
 
 DATA = Path(__file__).parent / "data" / "entailment.jsonl"
 
@@ -140,27 +140,33 @@ def measure(name: str, ask: Ask, given: Sequence[Text], *recorders: Recorder) ->
     for half in ("tune", "held"):
         for recorder in recorders:
             recorder.exchanges.clear()
-        cells = [
-            (truth, answer)
-            for text in given
-            if text.half == half
-            for (_, truth), answer in zip(text.statements, ask(text), strict=True)
-        ]
-        yes, no = ([answer for truth, answer in cells if truth is kind] for kind in (True, False))
-        right = yes.count(True) + no.count(False)
-        passed = [e for recorder in recorders for e in recorder.exchanges if e.status == 200]
-        yield (
-            name,
-            half,
-            f"{right} of {len(cells)}, {right / max(1, len(cells)):.0%}",
-            f"{no.count(True)} of {len(no)}",
-            f"{yes.count(False)} of {len(yes)}",
-            str((yes + no).count(None)),
-            f"{len(passed):,}",
-            f"{sum(e.tokens for e in passed):,}",
-            f"{sum(e.seconds for e in passed):.0f}",
-        )
+        answers: dict[bool, list[bool | None]] = {True: [], False: []}
+        for text in given:
+            if text.half == half:
+                for (_, truth), answer in zip(text.statements, ask(text), strict=True):
+                    answers[truth].append(answer)
+        exchanges = [each for recorder in recorders for each in recorder.exchanges]
+        yield (name, half, *figures(answers[True], answers[False]), *costs(exchanges))
         print(".", end="", file=sys.stderr, flush=True)
+
+
+def figures(yes: list[bool | None], no: list[bool | None]) -> Row:
+    """Of the answers to what is so, and to what is not."""
+    count = len(yes) + len(no)
+    right = yes.count(True) + no.count(False)
+    return (
+        f"{right} of {count}, {right / max(1, count):.0%}",
+        f"{no.count(True)} of {len(no)}",
+        f"{yes.count(False)} of {len(yes)}",
+        str(yes.count(None) + no.count(None)),
+    )
+
+
+def costs(exchanges: Sequence[Exchange]) -> Row:
+    passed = [each for each in exchanges if each.status == 200]
+    tokens = sum(each.tokens for each in passed)
+    seconds = sum(each.seconds for each in passed)
+    return f"{len(passed):,}", f"{tokens:,}", f"{seconds:.0f}"
 
 
 def print_verdicts(options: argparse.Namespace, recorder: Recorder, without: Recorder) -> None:

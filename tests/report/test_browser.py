@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -122,31 +122,40 @@ def test_a_sample_opens_to_its_claims(show: Show) -> None:
         assert not seen.complaints
 
 
-def test_the_table_sorts_filters_and_turns_pages(show: Show) -> None:
+def values_in(page: Any, column: int) -> list[float]:
+    cells = page.locator(f"#table tbody tr td:nth-child({column})").all_inner_texts()
+    return [float(text.split()[0]) for text in cells if text[0].isdigit()]
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_the_table_sorts_and_turns_pages(show: Show) -> None:
     with show() as seen:
         page = seen.page
-
-        def values(i: int) -> list[float]:
-            cells = page.locator(f"#table tbody tr td:nth-child({i})").all_inner_texts()
-            return [float(text.split()[0]) for text in cells if text[0].isdigit()]
-
-        def status() -> str:
-            return page.locator("#status").inner_text()
-
-        assert status() == "1 to 25 of 66"
-        assert values(2) == sorted(values(2), reverse=True)
-        page.get_by_role("button", name="Irrelevant", exact=True).click()
+        assert page.locator("#status").inner_text() == "1 to 25 of 66"
+        relevant = values_in(page, 2)
+        assert relevant == sorted(relevant, reverse=True)
+        press(page, "Irrelevant")
         assert page.locator("[aria-sort]").inner_text().startswith("Irrelevant")
-        assert values(3) == sorted(values(3), reverse=True)
-        page.get_by_role("button", name="Sample", exact=True).click()
+        irrelevant = values_in(page, 3)
+        assert irrelevant == sorted(irrelevant, reverse=True)
+        press(page, "Sample")
         assert page.locator(".question").first.inner_text() == "bridge-0000"
-        page.get_by_role("button", name="Next").click()
-        page.get_by_role("button", name="Next").click()
-        assert status() == "51 to 66 of 66"
+        press(page, "Next")
+        press(page, "Next")
+        assert page.locator("#status").inner_text() == "51 to 66 of 66"
         assert page.get_by_role("button", name="Next").is_disabled()
+
+
+def test_the_table_filters(show: Show) -> None:
+    with show() as seen:
+        page = seen.page
         page.get_by_label("Show").select_option("hallucination")
-        wanted = [r for r in readable_run(60) if r.score and r.score.partition.hallucination]
-        assert status().endswith(f"of {len(wanted)}")
+        scores = [each.score for each in readable_run(60)]
+        wanted = sum(bool(score and score.partition.hallucination) for score in scores)
+        assert page.locator("#status").inner_text().endswith(f"of {wanted}")
         page.get_by_label("Find").fill("no such words anywhere")
         page.get_by_text("No sample matches.").wait_for()
 
