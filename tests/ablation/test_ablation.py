@@ -402,6 +402,15 @@ def test_an_answer_to_something_else_is_an_error(change: dict[str, object], mess
         ablation(results, [good, good], Mind())
 
 
+def test_a_relevant_chunk_is_not_called_unknown_where_only_the_answer_is_missing() -> None:
+    results = run_of([1] * 4)
+    rows = plan(results, ("relevant-only",))
+    for row in rows[:-1]:
+        row["response"] = "right"
+    assert rows[-1]["variant"] == "relevant-only"
+    assert ablation(results, rows, Mind()).left_out == {"rows without an answer": 1}
+
+
 def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     results = run_of([1] * 4)
     rows = plan(results, ("without",))

@@ -302,8 +302,14 @@ def test_two_answers_to_one_request_are_an_error(folder: Path) -> None:
         twice = [(key, "{}") for key in [*open_requests(store)][:1]] * 2
         with pytest.raises(InputError, match="got two to"):
             put_replies(store, twice)
-    answers.write_text("\n".join([json.dumps(failure), *lines]))
-    assert import_answers(answers, store=folder / "judged.db").taken == 6
+    halves = folder / "first.jsonl", folder / "second.jsonl"
+    halves[0].write_text("\n".join([json.dumps(failure), *lines[3:]]))
+    halves[1].write_text("\n".join(lines[:3]))
+    stored = (folder / "judged.db").read_bytes()
+    for files in (halves, halves[::-1]):
+        (folder / "judged.db").write_bytes(stored)
+        made = import_answers(*files, store=folder / "judged.db")
+        assert (made.taken, made.known, made.open, made.left) == (6, 0, {}, 0)
 
 
 def test_a_model_that_never_answers_ends(folder: Path) -> None:

@@ -165,6 +165,36 @@ def _drop_a_trace(run_id: str) -> None:
     mlflow.MlflowClient().delete_traces(info.experiment_id, trace_ids=[info.trace_id])
 
 
+def test_of_two_runs_over_the_same_traces_each_has_its_own_figures() -> None:
+    import mlflow
+
+    from noisesense_adapters.mlflow import NoiseSensitivity, run_summary
+
+    class Says:
+        def __init__(self, correct: bool) -> None:
+            self.correct = correct
+
+        async def judge(self, sample: Any) -> Any:
+            from noisesense import Verdicts
+
+            return Verdicts.from_matrices([self.correct], [[True]], relevant=[True])
+
+    @mlflow.trace
+    def application(question: str) -> dict[str, Any]:
+        return {"answer": question, "contexts": ["a"]}
+
+    application("again")
+    trace_id = mlflow.get_last_active_trace_id()
+    mlflow.log_expectation(trace_id=trace_id, name="expected_response", value="r")
+    runs: list[str] = []
+    for correct in (False, True):
+        scorers = [NoiseSensitivity(judge=Says(correct))]
+        traces = [mlflow.get_trace(trace_id)]
+        runs.append(mlflow.genai.evaluate(data=traces, scorers=scorers).run_id)
+    found = [run_summary(each) for each in runs]
+    assert [(each.samples, each.relevant.mean.value) for each in found] == [(1, 1.0), (1, 0.0)]
+
+
 def test_a_name_in_an_error_does_not_look_like_a_rate_limit() -> None:
     """MLflow runs such a row again, and each time it is paid for."""
     from noisesense_adapters.mlflow import NoiseSensitivity

@@ -229,9 +229,10 @@ def _show_kinds(comparison: Comparison) -> None:
 
 
 def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
+    """The samples that changed most, and of each the claims that did."""
     changes = comparison.changes[:top]
     if changes:
-        counts = f"({len(changes)} of {len(comparison.changes):,})"
+        counts = f"({len(changes):,} of {len(comparison.changes):,})"
         output.say("", f"samples that changed, largest change first {counts}:")
     for change in changes:
         output.say(f"  {heads[change.id]}: {_values(comparison, change)}")

@@ -271,19 +271,26 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
 
 
 def _not_asked(cases: Iterable[Case], answered: set[str]) -> Counter[str]:
-    """What no answer is about, by reason."""
+    """What the figures leave out, by reason: answers that claim nothing, and samples that a plan
+    could not ask about."""
     reasons: Counter[str] = Counter()
     for case in cases:
         for variant, answer in case.answers.items():
             reasons[f"answers to {variant} that claim nothing"] += answer.unsupported is None
         if "without-other" in answered and "without" in case.answers:
-            too_few = contexts_of(case, "without-other", (), 0) is None
+            too_few = _is_unplanned(case, "without-other")
             reasons["samples with too few other chunks to take away as many"] += too_few
         if "relevant-only" in answered and "relevant-only" not in case.answers:
+            none_known = _is_unplanned(case, "relevant-only")
             reasons[
                 "samples without a relevant chunk, or whose relevant chunks are not known"
-            ] += 1
+            ] += none_known
     return reasons
+
+
+def _is_unplanned(case: Case, variant: str) -> bool:
+    """Has the sample no chunks for the variant? Of those without distractors."""
+    return contexts_of(case, variant, cases=(), seed=0) is None
 
 
 def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:

@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
@@ -208,9 +208,9 @@ class ClaimSource:
         spoken: set[str] = set()
         for claim in claims:
             spoken |= content(claim)
-        lines = sentences(_TABLE_HEAD.sub("", self.text))
-        elsewhere = _repeated_words(lines) | self._question_content
         rows = rows_with_heads(self.text)
+        lines = _sentences_and_rows(_TABLE_HEAD.sub("", self.text), rows)
+        elsewhere = _repeated_words(lines) | self._question_content
         missed: list[str] = []
         for line in lines:
             if not self._is_statement(line):
@@ -292,6 +292,15 @@ def is_terse(reference: str) -> bool:
 def claims_nothing(statement: str) -> bool:
     """Does the statement only say that the answer is not known or was not found?"""
     return _phrases().is_no_answer(statement)
+
+
+def _sentences_and_rows(text: str, rows: Container[str]) -> list[str]:
+    """The sentences; a row of a table is one, whatever its cells hold."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        row = line.strip()
+        found += [row] if row in rows else sentences(line)
+    return found
 
 
 def _repeated_words(lines: Iterable[str]) -> set[str]:

@@ -257,7 +257,7 @@ class LLMJudge(PlannedJudge):
     async def _each(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Finding]:
-        """One claim, for one word."""
+        """As `_list`, of the only claim; the reply is one word."""
         (claim,) = claims
         form = not isinstance(self._calls.llm, WordLLM)
 

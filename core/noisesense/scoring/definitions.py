@@ -96,6 +96,7 @@ def _source_irrelevant(evidence: Evidence) -> Truth:
     """¬relevant(j) of the first chunk *j* that entails the claim."""
     result: Truth = False
     # Backwards, since a chunk's answer is that of the chunks after it if it does not entail.
+    # Each entails the claim or may (None): if both ways give one answer, that is it.
     for relevant, entails in reversed(evidence):
         irrelevant = negate(relevant)
         if entails:

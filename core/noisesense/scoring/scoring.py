@@ -227,7 +227,7 @@ class Score(Struct, frozen=True, dict=True):
         return _sentence(self, mode)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of the above as JSON-ready data."""
+        """The values with their bounds and reasons, and every claim, as JSON-ready data."""
         return {
             "definition": self.definition,
             "undetermined": self.undetermined,
