@@ -3,6 +3,7 @@ far a run is; and an end without a word where nobody reads."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -23,9 +24,11 @@ from noisesense import (
     score,
     write_results,
 )
+from noisesense.errors import BusyError
 from noisesense_adapters.cli.progress import RunProgress
 from support.command import environment
 from support.command_here import assert_fits, run_here
+from support.faults import pairs
 from support.scripted_llm import ScriptedLLM
 
 Capsys = pytest.CaptureFixture[str]
@@ -233,3 +236,23 @@ def test_while_the_first_sample_takes_minutes_the_calls_and_the_form_are_told(
             time.sleep(0.01)
             told += capsys.readouterr().err
     assert told.splitlines() == ["one by one it is", "0 of 40 samples"]
+
+
+def test_a_busy_provider_is_named_while_it_is_waited_for(forty: Path, capsys: Capsys) -> None:
+    now = [0.0]
+
+    def busy(prompt: str) -> BusyError:
+        return BusyError("busy", 60.0)
+
+    async def until_waiting(judge: LLMJudge) -> None:
+        asking = asyncio.ensure_future(judge.judge(pairs()[0][0]))
+        while not judge.waiting:
+            await asyncio.sleep(0)
+        asking.cancel()
+
+    judge = LLMJudge(ScriptedLLM(busy))
+    with RunProgress(forty, judge, clock=lambda: now[0]):
+        asyncio.run(until_waiting(judge))
+        now[0] = 61.0
+    told = capsys.readouterr().err
+    assert re.fullmatch(r"0 of 40 samples, waiting for the provider, \d\d s\n", told)

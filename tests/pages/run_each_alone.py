@@ -15,10 +15,11 @@ import os
 import re
 import shlex
 import sys
+import tempfile
 import time
+from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1] / name) for name in ("core", "adapters", "tests")]
@@ -42,34 +43,51 @@ def installed_by(page: Path) -> tuple[str, ...]:
     return tuple(name for name in names if not name.startswith("-"))
 
 
+class Environments:
+    """One for each different install line."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        self.index = local_index(scratch / "index")
+        self.made: dict[tuple[str, ...], Path] = {}
+
+    def python_with(self, wanted: tuple[str, ...]) -> Path:
+        if wanted not in self.made:
+            folder = self.scratch / f"env{len(self.made)}"
+            self.made[wanted] = environment_with(wanted, folder, self.index)
+        return self.made[wanted]
+
+
+def run_page(page: Path, environments: Environments, env: Mapping[str, str]) -> bool:
+    start = time.monotonic()
+    wanted = installed_by(page)
+    python = environments.python_with(wanted)
+    folder = Path(tempfile.mkdtemp(dir=environments.scratch))
+    alone = {**env, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    alone.pop("PYTHONPATH", None)
+    name = page.relative_to(ROOT)
+    try:
+        check_page(page, folder, alone, str(python))
+    except AssertionError as error:
+        print(f"FAILED {name}: {error}")
+        return False
+    seconds = time.monotonic() - start
+    print(f"{name}, after {' '.join(wanted)}: {seconds:.0f} s", flush=True)
+    return True
+
+
 def main() -> int:
-    failed = 0
-    pages = [page for page in PAGES if page.parent.name not in LEFT_OUT and has_snippets(page)]
-    pages = [page for page in pages if not sys.argv[1:] or page.parent.name in sys.argv[1:]]
-    with TemporaryDirectory(prefix="pages-") as scratch, model_environment() as env:
-        made: dict[tuple[str, ...], Path] = {}
-        index = local_index(Path(scratch) / "index")
-        for number, page in enumerate(pages):
-            start = time.monotonic()
-            wanted = installed_by(page)
-            if wanted not in made:
-                made[wanted] = environment_with(wanted, Path(scratch) / f"env{len(made)}", index)
-            python = made[wanted]
-            folder = Path(scratch) / f"page{number}"
-            folder.mkdir()
-            alone = {key: value for key, value in env.items() if key != "PYTHONPATH"}
-            alone["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-            try:
-                check_page(page, folder, alone, str(python))
-            except AssertionError as error:
-                failed += 1
-                print(f"FAILED {page.relative_to(ROOT)}: {error}")
-            else:
-                named = " ".join(wanted)
-                seconds = time.monotonic() - start
-                print(f"{page.relative_to(ROOT)}, after {named}: {seconds:.0f} s", flush=True)
-    print(f"{len(pages) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    pages: list[Path] = []
+    for page in PAGES:
+        folder = page.parent.name
+        asked = sys.argv[1:] or [folder]
+        if folder not in LEFT_OUT and folder in asked and has_snippets(page):
+            pages.append(page)
+    with tempfile.TemporaryDirectory(prefix="pages-") as scratch, model_environment() as env:
+        environments = Environments(Path(scratch))
+        passed = sum(run_page(page, environments, env) for page in pages)
+    print(f"{passed} passed, {len(pages) - passed} failed")
+    return 0 if passed == len(pages) else 1
 
 
 if __name__ == "__main__":

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import read_rows
@@ -65,7 +59,8 @@ def test_the_table_of_columns_is_the_one_that_is_read() -> None:
     page = page_named("cli").read_text("utf-8")
     for each in SCHEMAS:
         names = (each.response, each.reference, each.retrieved_contexts, each.user_input)
-        assert f"| {each.framework} | {' | '.join(f'`{name}`' for name in names)} |" in page
+        row = f"| {each.framework} | {' | '.join(f'`{name}`' for name in names)} |"
+        assert row in page, f"the command line's page lacks the row {row}"
 
 
 @pytest.mark.broad

@@ -82,9 +82,9 @@ class RunProgress:
         self._tell()
 
     def fail(self, error: NoiseSenseError | str) -> None:
-        """Count a failure, and name it if it is one of the first of its kind."""
+        """Count a failure, and say it if it is the first of its kind and few kinds were said."""
         self.failed += 1
-        # Lines, rows and texts differ, what is wrong does not.
+        # The kind is the message of `InputError` without what was given and where.
         kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
         if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
             self._kinds.add(kind)

@@ -9,6 +9,7 @@ from noisesense import Offenders, Range, Summary, Trust
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
 from noisesense.stats.labels_cells import CellKind, Rate
+from noisesense.stats.offenders import SURE
 from noisesense.stats.summarize import counted
 
 
@@ -81,24 +82,25 @@ def document_name(document: str, width: int = 60) -> str:
 
 def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Iterator[str]:
     """Where to look first, and what may be wrong with that."""
-    most = guiltiest(caused)
-    if most is not None:
+    guilty = guiltiest(caused)
+    if guilty is not None:
         yield (
-            f"By the ablation most claims go with {document_name(most.document)}: "
-            f"{extent(most.gone, '.0f')} of {extent(most.again, '.0f')} that were said again with "
-            "the same chunks were not said without it."
+            f"By the ablation most claims go with {document_name(guilty.document)}: "
+            f"{extent(guilty.gone, '.0f')} of {extent(guilty.again, '.0f')} that were said again "
+            "with the same chunks were not said without it."
         )
     first = found.first
     if first is not None:
         yield (
-            f"Look first at {document_name(first.document)}: {first.claims:,} of them. With a "
+            f"Look first at {document_name(first.document)}: it entails "
+            f"{counted(first.claims, 'claim')} that the reference does not support. With a "
             f"probability of {_at_most_99(first.top_tenth)} it is among the tenth of the "
             "retrieved documents that mislead most often."
         )
     elif sum(each.claims > 0 for each in found.documents) > 1:
         yield (
-            "No document stands out: of none is it likely enough (90%) that it is among the tenth "
-            "of the retrieved documents that mislead most often."
+            f"No document stands out: of none is it likely enough ({SURE:.0%}) that it is among "
+            "the tenth of the retrieved documents that mislead most often."
         )
     if found.terse:
         yield (

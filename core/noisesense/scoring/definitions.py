@@ -1,4 +1,4 @@
-"""The four published definitions: which incorrect claims each mode counts, in three-valued logic.
+"""The published definitions: which incorrect claims each mode counts, in three-valued logic.
 
 For a response claim *i* and chunk *j*: ``noise_rel(i) = ∃j relevant(j) ∧ entails(j,i)`` and
 ``noise_irr(i) = ∃j ¬relevant(j) ∧ entails(j,i)``. Undetermined is None (Kleene's logic).
@@ -50,7 +50,10 @@ _NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 Evidence = tuple[tuple[Truth, Truth], ...]
-"""Of each chunk that entails a claim or may, in rank order: is it relevant? does it entail?"""
+"""Of each chunk that entails a claim or may, in rank order: is it relevant? does it entail?
+
+Other chunks are left out, so no rule can ask what a claim is *not* entailed by.
+"""
 
 
 class Facts(NamedTuple):
@@ -93,6 +96,7 @@ def _source_irrelevant(evidence: Evidence) -> Truth:
     """¬relevant(j) of the first chunk *j* that entails the claim."""
     result: Truth = False
     # Backwards, since a chunk's answer is that of the chunks after it if it does not entail.
+    # Each entails the claim or may (None): if both ways give one answer, that is it.
     for relevant, entails in reversed(evidence):
         irrelevant = negate(relevant)
         if entails:
@@ -125,7 +129,9 @@ class Definition:
 
     Attributes:
         name: as passed to ``score(definition=…)``.
-        relevant: does the relevant mode count this claim, if it is incorrect?
+        relevant: does the relevant mode count this claim, if it is incorrect? Monotone in the
+            chunks' relevance, in one direction for all claims: claims share their chunks, and the
+            bounds of a score are found claim by claim.
         irrelevant: does the irrelevant mode? ``None`` if the definition has no such mode.
         words: what each mode counts, after "not supported by the reference".
         stated_by: who uses it.
@@ -207,7 +213,7 @@ def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
     for claim in verdicts.reference_claims:
         for j in claim.undetermined:
             relevant[j] = None
-    for claim in verdicts.reference_claims:
+    for claim in verdicts.reference_claims:  # a second time: true wins over undetermined
         for j in claim.entailed_by:
             relevant[j] = True
     for j, chunk in enumerate(verdicts.chunks or ()):
@@ -222,10 +228,12 @@ def outcomes_of(
     """The outcome of each response claim, given the relevance of each chunk."""
     # A correct claim cannot count, whatever entails it.
     correct = outcome(True, (), name)
-    outcomes = [
-        correct if claim.correct else outcome(claim.correct, _evidence(claim, relevant), name)
-        for claim in verdicts.response_claims
-    ]
+    outcomes: list[Outcome] = []
+    for claim in verdicts.response_claims:
+        if claim.correct:
+            outcomes.append(correct)
+        else:
+            outcomes.append(outcome(claim.correct, _evidence(claim, relevant), name))
     return tuple(outcomes)
 
 
