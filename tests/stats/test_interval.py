@@ -23,7 +23,7 @@ from noisesense.stats.interval import (
     mean_interval,
     ratio,
 )
-from noisesense.stats.resampling import Unit
+from noisesense.stats.resampling import Unit, resampled
 from support.simulated import POPULATIONS, Draw, Population
 
 HOW = Resampling(resamples=10_000, seed=1)
@@ -62,6 +62,19 @@ def test_means_and_shares_have_scipys_interval(population: Population) -> None:
         theirs, width = scipys([list(column) for column in zip(*units, strict=True)], count)
         # Both are random: an end's standard error is about 1.3% of the width at 10,000 resamples.
         assert (ours.low, ours.high) == pytest.approx(theirs, abs=0.06 * width)
+
+
+@pytest.mark.parametrize(("confidence", "others"), [(1 - 1e-9, 60), (1 - 1e-15, 1)])
+def test_percentiles_beyond_the_last_are_the_last(confidence: float, others: int) -> None:
+    """Of one unit beside others that are alike: so skewed, or so rare, that none is left."""
+    units: Counter[Unit] = Counter({(1.0, 1.0): others, (0.0, 1.0): 1})
+    found = bootstrap_interval(units, ratio, Resampling(confidence))
+    drawn = resampled(units, ratio, resamples=2000, random=random.Random(0))
+    assert found.low == min(drawn)
+    mirrored: Counter[Unit] = Counter({(0.0, 1.0): others, (1.0, 1.0): 1})
+    found = bootstrap_interval(mirrored, ratio, Resampling(confidence))
+    drawn = resampled(mirrored, ratio, resamples=2000, random=random.Random(0))
+    assert found.high == max(drawn)
 
 
 @pytest.mark.parametrize(("large", "method"), [(1.0, "bca"), (12.0, "dirichlet")])
