@@ -358,6 +358,13 @@ def test_files_of_a_provider_s_limits(folder: Path) -> None:
     assert lines(most_bytes=sum(sizes[:2])) != [whole]
     assert lines(most_bytes=1) == [[line] for line in whole]
     assert lines(most_requests=6, most_bytes=sum(sizes)) == [whole]
+    (folder / "round-2.jsonl").write_text("their own\n")
+    with pytest.raises(InputError, match=r"round-2\.jsonl: expected a new file.*another file"):
+        export(folder, most_requests=4)
+    assert (folder / "round.jsonl").read_text().splitlines() == whole
+    assert (folder / "round-2.jsonl").read_text() == "their own\n"
+    assert export(folder).files == (str(folder / "round.jsonl"),)
+    assert (folder / "round-2.jsonl").exists()
 
 
 def len_of(path: Path) -> tuple[int, str]:

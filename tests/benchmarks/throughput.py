@@ -31,11 +31,13 @@ DIFFERENT = 20_000
 
 
 def lines(samples: int) -> Iterator[str]:
-    """Lines of a recording."""
-    yield from islice(cycle(list(_different(min(samples, DIFFERENT)))), samples)
+    """Lines of a recording, each with an id of its own, or equal ones would be one cluster."""
+    different = list(_different(min(samples, DIFFERENT)))
+    for number, line in enumerate(islice(cycle(different), samples)):
+        yield json.dumps({"id": str(number), **line})
 
 
-def _different(samples: int) -> Iterator[str]:
+def _different(samples: int) -> Iterator[dict[str, Any]]:
     rng = random.Random(0)
     documents = [
         f"Document {d} of the archive. " + "It says this and that. " * 10 for d in range(2000)
@@ -65,7 +67,7 @@ def _different(samples: int) -> Iterator[str]:
             "retrieved_contexts": [{"text": text} for text in chunks],
         }
         verdicts = {"response_claims": response, "reference_claims": reference}
-        yield json.dumps({"sample": sample, "verdicts": verdicts})
+        yield {"sample": sample, "verdicts": verdicts}
 
 
 def ours(path: Path) -> Means:

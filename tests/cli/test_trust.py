@@ -68,10 +68,10 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 0
     people = [Result(s.key, score(verdicts), sample=s) for s, verdicts in LABELS[::2]]
     expected = trust_results(own, people, judge="scripted, plan=full")
-    assert "relevant mean of all samples: " in done.out
+    assert "corrected by labels" in done.out
     assert "claim in reference" in done.out
     (one,) = json.loads(run_here(capsys, *arguments, "--json").out)["judges"]
-    assert one.pop("sentence").startswith("people would find a mean (relevant mode) of ")
+    assert " of scripted, plan=full were compared with " in one.pop("sentences")[0]
     assert one == json.loads(json.dumps(expected.to_dict()))
     assert "people would find" in page.read_text(encoding="utf-8")
 

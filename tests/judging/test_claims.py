@@ -204,6 +204,10 @@ def test_what_stands_together_or_twice_or_is_the_question_is_put_right() -> None
     assert source.claims(["Is the museum open on Mondays?", "# Answer", *both, "Hello!"]) == both
     yes = ClaimSource("Yes, it is.", "Is the museum open on Mondays?")
     assert yes.claims(["The museum is open on Mondays."]) == ["The museum is open on Mondays."]
+    no = ClaimSource("No, it is not.", "Is the museum open on Mondays?")
+    closed = "The museum is not open on Mondays."
+    for other in ("The museum is open on Mondays.", "Museum: not open on Mondays"):
+        assert no.claims([closed, other]) == no.claims([other, closed]) == [closed]
 
 
 def test_signs_and_numbers_tell_claims_apart() -> None:

@@ -89,12 +89,9 @@ def test_the_readme_fits_a_reading() -> None:
 
 @pytest.mark.broad
 def test_the_demo_prints_the_table_on_its_page() -> None:
-    printed = run("demo").stdout.split("\n\n")[0].splitlines()
-    *_, table = (b.text for b in blocks_of(page_named("demo")) if b.language == "text")
-    shown = table.splitlines()
-    # Behind it come MLflow's and Promptfoo's columns, if they are installed here.
-    width = len(shown[0])
-    assert [line[:width].rstrip() for line in printed] == [line[:width].rstrip() for line in shown]
+    table, _ = run("demo").stdout.split("\n\n")
+    *_, shown = (b.text for b in blocks_of(page_named("demo")) if b.language == "text")
+    assert shown.startswith(f"{table}\n")
 
 
 def test_the_table_of_definitions_is_what_the_examples_give() -> None:

@@ -22,7 +22,7 @@ from noisesense import (
     trust_results,
 )
 from noisesense.stats.labels_cells import Confusion, kappa
-from noisesense_adapters.evaluate.wording import trust_sentence
+from noisesense_adapters.evaluate.wording import trust_sentences
 from support.tables import Shape, random_pairs
 
 
@@ -62,10 +62,11 @@ def test_rates_by_hand() -> None:
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    said = trust_sentence(found)
-    asked = "m, by 10 labeled verdicts: of the response claims that people do not find in a chunk"
-    assert said.startswith(f"{asked} it finds 14.3% (")
-    assert " there, and of those that they do find it misses 33.3% (" in said
+    compared, said = trust_sentences(found)
+    assert compared == "10 verdicts of m were compared with people's labels."
+    asked = "Of the response claims that people do not find in a chunk, the judge finds 14.3% ("
+    assert said.startswith(asked)
+    assert " there; of those that they do find, it misses 33.3% (" in said
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
@@ -142,9 +143,10 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    sentence = trust_sentence(found)
-    assert sentence.startswith("people would find a mean (relevant mode) of ")
-    assert f" where m finds {found.means['relevant'].judge_mean.low:.4f}; " in sentence
+    _, relevant, *_ = trust_sentences(found)
+    assert relevant.startswith("In the relevant mode people would find a mean of ")
+    low = found.means["relevant"].judge_mean.low
+    assert relevant.endswith(f", where the judge finds {low:.4f}.")
     assert list(found.to_dict())[1] == "means"
 
 

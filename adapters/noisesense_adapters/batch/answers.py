@@ -107,7 +107,7 @@ async def _import(
     on_error: Callable[[InputError], object] = lambda _: None,
 ) -> Imported:
     answers = list(answers)
-    _check_no_two_for_one(answers, where)
+    _check_one_for_each(answers, where)
     requests = open_requests(store)
     failures = Counter[str]()
     counts = Counter[str]()
@@ -137,8 +137,11 @@ async def _import(
     return Imported(open=dict(sorted(failures.items())), left=len(requests), **counts)
 
 
-def _check_no_two_for_one(answers: Iterable[_Answer | InputError], where: str) -> None:
-    """Raise `InputError` if a request has two answers: nothing says which one is meant."""
+def _check_one_for_each(answers: Iterable[_Answer | InputError], where: str) -> None:
+    """Raise `InputError` if a request has two answers: nothing says which one is meant.
+
+    Failures are no answers: a request may have failed in one file and be answered in another.
+    """
     seen = set[str]()
     for answer in answers:
         if isinstance(answer, InputError) or answer.failure:
@@ -186,6 +189,7 @@ def _answers(path: Path) -> Iterator[_Answer | InputError]:
 
 
 def _answer(data: Any) -> _Answer:
+    """What a line says. Raises `InputError` if it is no answer, or its own error if it is one."""
     if isinstance(data, InputError):
         raise data
     line = as_object(data)

@@ -115,24 +115,23 @@ def _at_most_99(share: float) -> str:
     return "over 99%" if share > 0.99 else f"{share:.0%}"
 
 
-def trust_sentence(found: Trust) -> str:
-    """The means, if there are any, and the errors in each kind of cell, in words."""
-    means = [
-        f"people would find a mean ({mode} mode) of {interval_text(mean.interval)} in these "
-        f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
-        for mode, mean in found.means.items()
-    ]
-    errors: list[str] = []
+def trust_sentences(found: Trust) -> Iterator[str]:
+    """Whose verdicts were compared, the means, and the errors in each kind of cell."""
+    compared = counted(found.compared, "verdict")
+    were = "was" if found.compared == 1 else "were"
+    yield f"{compared} of {found.judge} {were} compared with people's labels."
+    for mode, mean in found.means.items():
+        yield (
+            f"In the {mode} mode people would find a mean of {interval_text(mean.interval)} in "
+            f"these results, where the judge finds {extent(mean.judge_mean, '.4f')}."
+        )
     for kind, each in found.cells.items():
         if each.counts.compared:
-            errors.append(
-                f"of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]} it finds "
-                f"{_rate(each.false_yes)} there, and of those that they do find it misses "
-                f"{_rate(each.false_no)}"
+            yield (
+                f"Of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]}, the judge finds "
+                f"{_rate(each.false_yes)} there; of those that they do find, it misses "
+                f"{_rate(each.false_no)}."
             )
-    labels = counted(found.compared, "labeled verdict")
-    said = f"{found.judge}, by {labels}: {'; '.join(errors)}."
-    return "; ".join([*means, said])
 
 
 _CLAIMS: dict[CellKind, str] = {

@@ -78,6 +78,8 @@ def ending_of(reply: object) -> Ending:
     status = _field(choice, "status")  # of OpenAI's Responses
     if isinstance(status, str):
         stop = _field(_field(choice, "incomplete_details"), "reason") or status
+    if _field(reply, "error"):  # the provider failed on the way, as OpenRouter says it
+        stop = "error"
     return Ending(stop, _field(_field(choice, "message"), "refusal"))
 
 

@@ -40,7 +40,7 @@ from noisesense_adapters.evaluate.wording import (
     guiltiest,
     headline,
     offender_sentences,
-    trust_sentence,
+    trust_sentences,
 )
 from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import COLUMNS, Samples
@@ -131,7 +131,7 @@ def write_report(
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
-        trust=map(trust_sentence, trust),
+        trust=[sentence for each in trust for sentence in trust_sentences(each)],
         **_of_ablation(ablation),
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
@@ -184,7 +184,10 @@ def _collect(
 
 
 def _worst(found: Offenders, caused: Sequence[Caused]) -> Offender | None:
-    """The document that the first screen names: by the ablation if there is one, else by rank."""
+    """The document that the first screen names, of those that mislead for certain.
+
+    The one that most claims go with by the ablation, else the first by rank.
+    """
     certain = [each for each in found.documents if each.claims]
     guilty = guiltiest(caused)
     if guilty is not None:

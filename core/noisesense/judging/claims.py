@@ -55,21 +55,21 @@ def distinct(claims: Iterable[str]) -> list[str]:
     return kept
 
 
-def repetitions(texts: Iterable[str]) -> int:
+def repetitions(texts: Sequence[str]) -> int:
     """How many texts say by words what an earlier one says; empty ones aside."""
+    joined = _MARK.join(texts)
+    if joined.isascii():
+        letters = joined.encode().translate(_LOWER, _BETWEEN_WORDS).split(_MARK.encode())
+        if len(set(letters)) == len(letters):
+            return 0  # nearly always, and found out fast
     written = [text for text in texts if text]
-    if all(map(str.isascii, written)) and len(set(map(_letters, written))) == len(written):
-        return 0  # nearly always, and found out fast
     return len(written) - len(set(map(by_words, written)))
 
 
+_MARK = "\0"
+_LOWER = bytes(range(256)).lower()
 _SPACES = bytes(code for code in range(128) if chr(code).isspace())
 _BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()
-
-
-def _letters(text: str) -> bytes:
-    """Of a text in ASCII: the same for texts of the same words."""
-    return text.encode().lower().translate(None, _BETWEEN_WORDS)
 
 
 def _holds(claim: str, words: str) -> bool:
@@ -181,15 +181,22 @@ class ClaimSource:
 
     def claims(self, listed: Sequence[str]) -> list[str]:
         """The list without repetitions, questions, headings, statements that nothing was found,
-        and the question as a statement. Sentences that are copied together are apart."""
+        and the question as a statement.
+
+        Sentences that are copied together are taken apart, and a bare answer stands behind its
+        question.
+        """
         single: list[str] = []
         for claim in listed:
             is_copy = by_words(claim) in self._text_words
             copied = sentences(claim) if is_copy else []
             single += copied or [claim]
         kept = [claim for claim in distinct(single) if not self._is_skipped(claim)]
-        kept = [claim for claim in kept if not self._repeats_question(claim, kept)]
-        return [self._on_its_own(claim.strip()) for claim in kept]
+        # The shortest first: of two that say the same, the one with "not" besides is left.
+        for claim in sorted(kept, key=lambda each: len(by_words(each))):
+            if self._repeats_question(claim, kept):
+                kept.remove(claim)
+        return [self._behind_question(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
         """The sentences of the text of which the claims say too little: see `_says_enough`.
@@ -259,7 +266,7 @@ class ClaimSource:
             return True
         return not self.counts_refusals and claims_nothing(statement)
 
-    def _on_its_own(self, claim: str) -> str:
+    def _behind_question(self, claim: str) -> str:
         """The claim; behind the question where the model only gave the answer back."""
         is_answer = by_words(claim) == self._text_words
         if is_answer and _is_bare(claim) and self.question.strip():

@@ -227,10 +227,12 @@ def outcomes_of(
     """The outcome of each response claim, given the relevance of each chunk."""
     # A correct claim cannot count, whatever entails it.
     correct = outcome(True, (), name)
-    outcomes = [
-        correct if claim.correct else outcome(claim.correct, _evidence(claim, relevant), name)
-        for claim in verdicts.response_claims
-    ]
+    outcomes: list[Outcome] = []
+    for claim in verdicts.response_claims:
+        if claim.correct:
+            outcomes.append(correct)
+        else:
+            outcomes.append(outcome(claim.correct, _evidence(claim, relevant), name))
     return tuple(outcomes)
 
 

@@ -130,6 +130,10 @@ class Partition(NamedTuple):
         return getattr(self, category) / self.total if self.total else None
 
 
+Counted = Mode | Literal["from_a_chunk"]
+"""What may be counted of claims: a field of `Outcome`."""
+
+
 class Counts(NamedTuple):
     """What one mode counted: ``noisy <= determined <= total`` response claims."""
 
@@ -138,7 +142,7 @@ class Counts(NamedTuple):
     total: int
 
     @staticmethod
-    def of(outcomes: Iterable[Outcome], what: Mode | Literal["from_a_chunk"]) -> Counts:
+    def of(outcomes: Iterable[Outcome], what: Counted) -> Counts:
         """Count the claims whose outcome has it true; the total is of all claims."""
         truths = [getattr(outcome, what) for outcome in outcomes]
         total = len(truths)

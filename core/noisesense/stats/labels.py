@@ -60,7 +60,8 @@ class Trust(Record):
             ``"response"`` (does a chunk?), ``"reference"`` (does a chunk entail a reference
             claim?). A judge errs differently in each.
         usage: what judging the labels cost.
-        calibration: the best threshold, of a judge with probabilities; None without any.
+        calibration: the best threshold, of a judge with probabilities; None without any, or where
+            people said "yes" to all of them, or "no".
         warnings: what a reader of the figures must know, in words.
     """
 
@@ -99,8 +100,8 @@ def trust(
         judge: its name.
         labeled: labels and the judge's verdicts on the same claims. Read once.
         usage: what judging the labels cost.
-        probabilities: what people said, and how likely the judge has it, of a judge that gives
-            probabilities.
+        probabilities: of a judge that gives some, for each labeled cell: did people say "yes", and
+            the judge's probability of that.
         confidence: of each interval.
 
     Raises:
@@ -108,6 +109,7 @@ def trust(
             out of range.
     """
     resampling = Resampling(confidence)
+    # Of each sample or cluster: by kind and by `Confusion`'s field, how many cells.
     units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
     samples = failed = unmatched = 0
     for number, sample in enumerate(labeled):

@@ -239,14 +239,25 @@ def cells_of(score: Score) -> tuple[int, int]:
     See `noisesense.Summary`.
     """
     verdicts = score.verdicts
-    reference = score.verdicts.reference_claims
     claims = verdicts.response_claims
-    gaps = [(c.correct is None) + len(c.undetermined) for c in claims if not c.correct]
-    if not gaps:
+    possibly_wrong = 0
+    open_cells = 0
+    for claim in claims:
+        if not claim.correct:
+            possibly_wrong += 1
+            open_cells += (claim.correct is None) + len(claim.undetermined)
+    if not possibly_wrong:
         return len(claims), 0
-    labels = [chunk.relevant for chunk in verdicts.chunks or ()] or [None] * verdicts.chunk_count
+    labels = [chunk.relevant for chunk in verdicts.chunks or ()]
+    if not labels:
+        labels = [None] * verdicts.chunk_count
     unlabeled = labels.count(None)
-    # Without reference claims nothing says which chunk without a label is relevant.
-    missing = sum(gaps) + (0 if reference else unlabeled)
-    missing += sum([labels[j] is None for claim in reference for j in claim.undetermined])
-    return len(claims) + len(labels) * len(gaps) + unlabeled * max(len(reference), 1), missing
+    reference = verdicts.reference_claims
+    if not reference:
+        open_cells += unlabeled  # nothing says which of these chunks is relevant
+    for stated in reference:
+        for chunk in stated.undetermined:
+            open_cells += labels[chunk] is None
+    of_response = len(claims) + len(labels) * possibly_wrong
+    of_reference = unlabeled * max(len(reference), 1)
+    return of_response + of_reference, open_cells

@@ -2,68 +2,47 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from math import fsum
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.claims import repetitions
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
-from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
-from noisesense.scoring.outcomes import Counts, Partition, Range
+from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth, modes_of
+from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
-from noisesense.stats.interval import Interval, Resampling, mean_interval, units_of
+from noisesense.stats.interval import Interval, Resampling, mean_interval
 from noisesense.stats.resampling import Unit, quantile_of_counts
 from noisesense.stats.summarize import ModeSummary, Summary, cells_of
-
-_Outcomes = frozenset[tuple[Outcome, int]]
-"""How many claims of a sample have each outcome."""
-
-_Cluster = str | bytes | None
-"""A cluster's name; of samples without ids the key of the texts they share; None: on its own."""
 
 _DIGITS_OF_KEY = 64
 """Of an id that is the key of a sample's texts; a quick hash fills the last 16 of them."""
 _DIGITS_OF_HASH = 16
 
+_category = attrgetter("category")
 
-class _Sample(NamedTuple):
+
+class _Sample(Struct, frozen=True, cache_hash=True):
     """What is kept of a sample."""
 
-    cluster: _Cluster
-    outcomes: _Outcomes
-    """None where no mode has anything to measure."""
+    outcomes: tuple[Outcome, ...]
+    """Of its claims, by category; none where no mode has anything to measure."""
     measures: tuple[Mode, ...]
     """The modes with something to measure."""
     lack: Lack | None
 
-    @property
-    def claims(self) -> list[Outcome]:
-        """The outcome of each claim, in any order."""
-        return list(Counter(dict(self.outcomes)).elements())
 
-    def unit(self, *, by_name: bool) -> _Cluster:
-        """What it shares with others; a cluster's name counts only where every sample has one."""
-        is_name = isinstance(self.cluster, str)
-        return None if is_name and not by_name else self.cluster
-
-
-class _Value(NamedTuple):
-    """What a mode counts in one sample or several that are alike.
-
-    Attributes:
-        unit: what the sample shares with others; None: nothing.
-        counts: of its claims.
-        times: how many samples.
-    """
-
-    unit: _Cluster
-    counts: Counts
-    times: int
+_Unit = frozenset[tuple[_Sample, int]]
+"""What is independent of the rest: the different samples in it, and how often each occurs."""
 
 
 @dataclass
@@ -90,13 +69,12 @@ class Tally:
     definition: DefinitionName | None = field(default=None, init=False)
     _sums: Counter[str] = field(default_factory=Counter[str], init=False)
     _cost: Fraction | None = field(default=None, init=False)
-    _samples: Counter[_Sample] = field(default_factory=Counter[_Sample], init=False)
-    _unnamed: dict[bytes, _Sample] = field(default_factory=dict[bytes, _Sample], init=False)
-    """By the key of its texts the first sample without an id."""
-    _different: dict[_Sample, _Sample] = field(
-        default_factory=dict[_Sample, _Sample], init=False, compare=False
+    _named: Counter[tuple[str | None, _Sample]] = field(
+        default_factory=Counter[tuple["str | None", _Sample]], init=False
     )
-    """Each that is kept, once: alike ones take no memory of their own."""
+    """Samples that have an id or a cluster: with their cluster, if they have one."""
+    _unnamed: dict[bytes, _Unit] = field(default_factory=dict[bytes, _Unit], init=False)
+    """The others: of those with the same texts one unit, by the key of these."""
 
     def add(self, result: Result | Score) -> None:
         """Count one result.
@@ -118,38 +96,24 @@ class Tally:
             self._pay(result.usage.cost)
 
     def _count(self, result: Result, score: Score) -> None:
+        sums = self._sums
+        sums["echoes"] += result.echoes
+        outcomes: tuple[Outcome, ...] = ()
         measures = score.measures
-        outcomes: _Outcomes = frozenset()
         if measures:
-            outcomes = frozenset(Counter(score.outcomes).items())
+            outcomes = tuple(sorted(score.outcomes, key=_category))
             needed, missing = cells_of(score)
-            self._sums["needed_cells"] += needed
-            self._sums["open_cells"] += missing
-            texts = (claim.text for claim in score.verdicts.response_claims)
-            self._sums["repeated_claims"] += repetitions(texts)
-        self._sums["echoes"] += result.echoes
-        sample = _Sample(result.cluster, outcomes, measures, score.lack)
-        sample = self._different.setdefault(sample, sample)
-        key = None if result.cluster is not None else _key_of_texts(result.id)
-        if key is not None:
-            first = self._unnamed.get(key)
-            if first is None:
-                self._unnamed[key] = sample
-            else:
-                self._unnamed[key] = self._clustered(first, key)
-                sample = sample._replace(cluster=key)
-        self._samples[sample] += 1
-
-    def _clustered(self, sample: _Sample, key: bytes) -> _Sample:
-        """Put a counted sample into the cluster of those with the same texts."""
-        if sample.cluster is not None:
-            return sample
-        self._samples[sample] -= 1
-        if not self._samples[sample]:
-            del self._samples[sample]
-        clustered = sample._replace(cluster=key)
-        self._samples[clustered] += 1
-        return clustered
+            sums["needed_cells"] += needed
+            sums["open_cells"] += missing
+            texts = [claim.text for claim in score.verdicts.response_claims]
+            sums["repeated_claims"] += repetitions(texts)
+        sample = _Sample(outcomes, measures, score.lack)
+        key = _key_of_texts(result.id) if result.cluster is None else None
+        if key is None:
+            self._named[result.cluster, sample] += 1
+        else:
+            unit = self._unnamed.get(key, _NOTHING)
+            self._unnamed[key] = _with(unit, sample)
 
     def _pay(self, cost: float | Fraction | None) -> None:
         """Without rounding; None: nobody knows what it was."""
@@ -178,12 +142,11 @@ class Tally:
         if other.definition is not None:
             self._settle(other.definition, "merge")
         self._sums.update(other._sums)
-        self._samples.update(other._samples)
-        for key, sample in other._unnamed.items():
-            first = self._unnamed.setdefault(key, sample)
-            if first is not sample:
-                self._clustered(sample, key)
-                self._unnamed[key] = self._clustered(first, key)
+        self._named.update(other._named)
+        for key, unit in other._unnamed.items():
+            for sample, times in unit:
+                own = self._unnamed.get(key, _NOTHING)
+                self._unnamed[key] = _with(own, sample, times)
         self._pay(other._cost)
 
     def __add__(self, other: Tally) -> Tally:
@@ -199,19 +162,21 @@ class Tally:
         """The figures so far; see `summarize`."""
         resampling = Resampling(confidence)
         sums = self._sums
-        samples = self._samples.items()
-        scored = self._samples.total()
-        in_clusters = sum(n for each, n in samples if isinstance(each.cluster, str))
-        repeated = sum(n for each, n in samples if isinstance(each.cluster, bytes))
-        by_name = scored == in_clusters
+        in_clusters = 0
+        for (cluster, _), times in self._named.items():
+            if cluster is not None:
+                in_clusters += times
+        by_name = in_clusters == self._named.total() and not self._unnamed
+        units = self._units(by_name=by_name)
+        samples = _samples_in(units)
+        scored = sum(times for _, times in samples)
+        lacking = Counter[Lack | None]()
+        for sample, times in samples:
+            lacking[sample.lack] += times
+        outcomes = _outcomes_of(samples)
         modes: dict[Mode, ModeSummary] = {}
         for mode in modes_of(self.definition) if self.definition else ():
-            modes[mode] = self._mode(mode, resampling, by_name=by_name)
-        kinds = [(Partition.of(each.claims), n) for each, n in samples]
-        from_chunks = [(Counts.of(each.claims, "from_a_chunk"), n) for each, n in samples]
-        lacking = Counter[Lack | None]()
-        for each, n in samples:
-            lacking[each.lack] += n
+            modes[mode] = _mode(mode, units, resampling)
         cost = None if self._cost is None else float(self._cost)
         return Summary(
             definition=self.definition,
@@ -222,68 +187,95 @@ class Tally:
             nothing_retrieved=lacking["nothing_retrieved"],
             repeated_claims=sums["repeated_claims"],
             echoes=sums["echoes"],
-            partition=_added(Partition, kinds),
-            from_chunks=_added(Counts, from_chunks),
+            partition=_partition(outcomes),
+            from_chunks=_counts(outcomes, "from_a_chunk"),
             in_clusters=in_clusters,
-            repeated=repeated,
+            repeated=0 if by_name else _repeated(units),
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
             usage=Usage(**{name: sums[name] for name in COUNTED}, cost=cost),
             relevant=modes.get("relevant"),
             irrelevant=modes.get("irrelevant"),
-            clusters=self._clusters(by_name=by_name),
+            clusters=_clusters(units, by_name=by_name),
             confidence=confidence,
         )
 
-    def _clusters(self, *, by_name: bool) -> int | None:
-        """How many units the samples with something to measure are in; None if each is one."""
-        alone = 0
-        shared: set[_Cluster] = set()
-        for sample, times in self._samples.items():
-            if "relevant" not in sample.measures:
-                continue
-            unit = sample.unit(by_name=by_name)
-            if unit is None:
-                alone += times
+    def _units(self, *, by_name: bool) -> Counter[_Unit]:
+        """The independent units, and how many are alike; a cluster is one only ``by_name``."""
+        units = Counter(self._unnamed.values())
+        clusters = defaultdict[object, list[tuple[_Sample, int]]](list)
+        for (cluster, sample), times in self._named.items():
+            if by_name:
+                clusters[cluster].append((sample, times))
             else:
-                shared.add(unit)
-        return alone + len(shared) if shared or (by_name and self._samples) else None
+                units[frozenset({(sample, 1)})] += times
+        units.update(map(frozenset, clusters.values()))
+        return units
 
-    def _mode(self, mode: Mode, resampling: Resampling, *, by_name: bool) -> ModeSummary:
-        undefined = 0
-        seen = Counter[tuple[_Cluster, Counts]]()
-        for sample, times in self._samples.items():
-            if mode in sample.measures:
-                seen[sample.unit(by_name=by_name), Counts.of(sample.claims, mode)] += times
-            else:
-                undefined += times
-        values = [_Value(unit, counts, times) for (unit, counts), times in seen.items()]
-        ranges = Counter[Range]()
-        for each in values:
-            ranges[each.counts.bounds] += each.times
-        claims: Counts = _added(Counts, [(each.counts, each.times) for each in values])
-        undetermined = sum(n for each, n in ranges.items() if each.value is None)
-        of_samples: list[_Part] = []
-        of_claims: list[_Part] = []
-        for unit, counts, times in values:
-            of_samples.append(_Part(unit, counts.bounds, 1, times))
-            if counts.total:
-                noisy = Range(counts.noisy, counts.highest)
-                of_claims.append(_Part(unit, noisy, counts.total, times))
-        return ModeSummary(
-            mode=mode,
-            determined=ranges.total() - undetermined,
-            undetermined=undetermined,
-            undefined=undefined,
-            mean=_mean(ranges),
-            interval=_interval(of_samples, resampling),
-            median=_quantile(ranges, 0.5),
-            maximum=_quantile(ranges, 1),
-            claims=claims,
-            micro=claims.bounds if claims.total else None,
-            micro_interval=_interval(of_claims, resampling),
-            ranges=tuple(sorted(ranges.items())),
-        )
+
+_NOTHING: _Unit = frozenset()
+
+
+@lru_cache(maxsize=4096)  # most have few samples, and are alike
+def _with(unit: _Unit, sample: _Sample, times: int = 1) -> _Unit:
+    """The unit with a sample more, or several that are alike."""
+    samples = dict(unit)
+    samples[sample] = samples.get(sample, 0) + times
+    return frozenset(samples.items())
+
+
+def _size(unit: _Unit) -> int:
+    return sum(times for _, times in unit)
+
+
+def _samples_in(units: Counter[_Unit]) -> list[tuple[_Sample, int]]:
+    """The samples, and how often each occurs."""
+    samples = Counter[_Sample]()
+    for unit, units_alike in units.items():
+        for sample, times in unit:
+            samples[sample] += times * units_alike
+    return list(samples.items())
+
+
+def _repeated(units: Counter[_Unit]) -> int:
+    """How many samples are not alone in their unit."""
+    sizes = [(_size(unit), units_alike) for unit, units_alike in units.items()]
+    return sum(size * units_alike for size, units_alike in sizes if size > 1)
+
+
+def _clusters(units: Counter[_Unit], *, by_name: bool) -> int | None:
+    """How many units have something to measure; None if each is one sample."""
+    measured = 0
+    are_clusters = by_name and bool(units)
+    for unit, units_alike in units.items():
+        if any("relevant" in sample.measures for sample, _ in unit):
+            measured += units_alike
+            are_clusters = are_clusters or _size(unit) > 1
+    return measured if are_clusters else None
+
+
+def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSummary:
+    samples = _samples_in(units)
+    measured = [(sample, times) for sample, times in samples if mode in sample.measures]
+    ranges = Counter[Range]()
+    for sample, times in measured:
+        ranges[Counts.of(sample.outcomes, mode).bounds] += times
+    undetermined = sum(times for bounds, times in ranges.items() if bounds.value is None)
+    claims = _counts(_outcomes_of(measured), mode)
+    return ModeSummary(
+        mode=mode,
+        determined=ranges.total() - undetermined,
+        undetermined=undetermined,
+        undefined=sum(times for _, times in samples) - ranges.total(),
+        mean=_mean(ranges),
+        interval=_interval(mode, units, _of_sample, resampling),
+        median=_quantile(ranges, 0.5),
+        maximum=_quantile(ranges, 1),
+        claims=claims,
+        micro=claims.bounds if claims.total else None,
+        micro_interval=_interval(mode, units, _of_claims, resampling),
+        ranges=tuple(sorted(ranges.items())),
+    )
 
 
 def _key_of_texts(name: str) -> bytes | None:
@@ -299,9 +291,28 @@ def _key_of_texts(name: str) -> bytes | None:
         return None
 
 
-def _added(kind: Any, parts: Sequence[tuple[Sequence[int], int]]) -> Any:
-    """Counts of that kind over all parts, of which each occurs so many times."""
-    return kind(*(sum(n * each[i] for each, n in parts) for i in range(len(kind._fields))))
+def _outcomes_of(samples: Iterable[tuple[_Sample, int]]) -> Counter[Outcome]:
+    """How many claims have each outcome."""
+    outcomes = Counter[Outcome]()
+    for sample, times in samples:
+        for outcome in sample.outcomes:
+            outcomes[outcome] += times
+    return outcomes
+
+
+def _partition(outcomes: Counter[Outcome]) -> Partition:
+    kinds = Counter[str]()
+    for outcome, times in outcomes.items():
+        kinds[outcome.category] += times
+    return Partition(*map(kinds.__getitem__, Partition._fields))
+
+
+def _counts(outcomes: Counter[Outcome], what: Counted) -> Counts:
+    truths = Counter[Truth]()
+    for outcome, times in outcomes.items():
+        truths[getattr(outcome, what)] += times
+    total = truths.total()
+    return Counts(truths[True], total - truths[None], total)
 
 
 def _mean(ranges: Counter[Range]) -> Range | None:
@@ -322,34 +333,52 @@ def _quantile(ranges: Counter[Range], p: float) -> Range | None:
 
 
 class _Part(NamedTuple):
-    """What samples that are alike add to a ratio.
+    """What a sample adds to a ratio of sums.
 
     Attributes:
-        unit: what they share with others; None: nothing.
-        part: what each adds above the line, at least and at most.
-        size: what it adds below.
-        times: how many there are.
+        low: above the line, at least.
+        high: above the line, at most.
+        size: below the line.
     """
 
-    unit: _Cluster
-    part: Range
+    low: float
+    high: float
     size: int
-    times: int
 
 
-def _interval(parts: Iterable[_Part], resampling: Resampling) -> Interval | None:
-    """Of ``Σ part / Σ size`` over clusters, and over samples that are in none."""
-    shared: list[_Part] = []
-    alone: list[_Part] = []
-    for each in parts:
-        (alone if each.unit is None else shared).append(each)
-    ends: list[Counter[Unit]] = []
-    for end in (0, 1):
-        units = units_of((p.unit, p.part[end] * p.times, p.size * p.times) for p in shared)
-        for each in alone:
-            units[each.part[end], each.size] += each.times
-        ends.append(units)
-    return mean_interval(ends, resampling)
+def _of_sample(counts: Counts) -> _Part:
+    return _Part(*counts.bounds, size=1)
+
+
+def _of_claims(counts: Counts) -> _Part:
+    return _Part(counts.noisy, counts.highest, counts.total)
+
+
+def _interval(
+    mode: Mode, units: Counter[_Unit], part_of: Callable[[Counts], _Part], resampling: Resampling
+) -> Interval | None:
+    """Of ``Σ part / Σ size`` over independent units."""
+    lows = Counter[Unit]()
+    highs = Counter[Unit]()
+    for unit, units_alike in units.items():
+        low: list[float] = []
+        high: list[float] = []
+        size = 0
+        for sample, times in unit:
+            if mode in sample.measures:
+                part = part_of(Counts.of(sample.outcomes, mode))
+                low.append(part.low * times)
+                high.append(part.high * times)
+                size += part.size * times
+        if size:
+            lows[_sum(low), size] += units_alike
+            highs[_sum(high), size] += units_alike
+    return mean_interval([lows, highs], resampling)
+
+
+def _sum(parts: Sequence[float]) -> float:
+    """Rounded if it is a sum: a third and two thirds are one, however they were added."""
+    return parts[0] if len(parts) == 1 else round(fsum(parts), 12)
 
 
 def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from operator import lt
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
 from msgspec import Meta, MsgspecError, Struct, convert
@@ -164,6 +163,10 @@ class LightResponseClaim(LightClaim, kw_only=True, forbid_unknown_fields=True, g
     correct: bool | None
 
 
+class _NotPlainError(ValueError):
+    """Left to the models, which say what is wrong."""
+
+
 class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
     """Same as `noisesense.Verdicts`."""
 
@@ -178,15 +181,18 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
         """
         # Checked here and not in each claim: a call per claim is most of the time of reading.
         last = -1
-        for claim in (*self.response_claims, *self.reference_claims):
-            sure = claim.entailed_by
-            if len(sure) > 1:
-                _check(_ascend(sure))
-            if sure and sure[-1] > last:
-                last = sure[-1]
-            if claim.undetermined:
-                _check(_ascend(claim.undetermined) and {*sure}.isdisjoint(claim.undetermined))
-                last = max(last, claim.undetermined[-1])
+        for claims in (self.response_claims, self.reference_claims):
+            for claim in claims:
+                position = -1
+                for following in claim.entailed_by:
+                    if following <= position:
+                        raise _NotPlainError
+                    position = following
+                if position > last:
+                    last = position
+                if claim.undetermined:
+                    _check_undetermined(claim)
+                    last = max(last, claim.undetermined[-1])
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
         count = MOST_UNLISTED if self.chunks is None else len(self.chunks)
@@ -194,8 +200,10 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
         _check(own is None or own == self.chunks)
 
 
-def _ascend(positions: tuple[int, ...]) -> bool:
-    return all(map(lt, positions, positions[1:]))
+def _check_undetermined(claim: LightClaim) -> None:
+    positions = {*claim.undetermined}
+    _check(claim.undetermined == tuple(sorted(positions)))
+    _check(positions.isdisjoint(claim.entailed_by))
 
 
 class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
@@ -264,4 +272,4 @@ def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
 
 def _check(holds: object) -> None:
     if not holds:
-        raise ValueError("not plainly valid")
+        raise _NotPlainError
