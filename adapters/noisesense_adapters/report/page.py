@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ _ALWAYS: dict[str, Any] = {
     # The page may fetch nothing, and only its own style and script are allowed.
     "policy": f"default-src 'none'; style-src {_allowed(plots.STYLE)}; "
     f"script-src {_allowed(_SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'",
+    "columns": COLUMNS,
     "extent": extent,
     "interval_text": interval_text,
     "kind_name": plots.kind_name,
@@ -131,7 +133,7 @@ def write_report(
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
-        trust=[sentence for each in trust for sentence in trust_sentences(each)],
+        trust=list(chain.from_iterable(map(trust_sentences, trust))),
         **_of_ablation(ablation),
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
@@ -145,7 +147,6 @@ def write_report(
         suspicion=offender_sentences(ranked, caused),
         judges=judges,
         warnings=warnings,
-        columns=COLUMNS,
         data=Markup(_DATA),
     )
     before, after = encodable(page).split(_DATA)
