@@ -349,28 +349,34 @@ def test_any_engine_between(folder: Path) -> None:
     ]
 
 
+def lines_of(folder: Path, **most: int) -> list[list[str]]:
+    """Of each file that an export makes, of which no other is left."""
+    made = export(folder, **most)
+    assert made.files == tuple(map(str, sorted(folder.glob("round*.jsonl"), key=len_of)))
+    return [Path(file).read_text().splitlines() for file in made.files]
+
+
 def test_files_of_a_provider_s_limits(folder: Path) -> None:
     """Six requests; a shorter round leaves none of a longer one's files."""
     written(folder / "data.jsonl", pairs_of(3))
-
-    def lines(**most: int) -> list[list[str]]:
-        made = export(folder, **most)
-        assert made.files == tuple(map(str, sorted(folder.glob("round*.jsonl"), key=len_of)))
-        return [Path(file).read_text().splitlines() for file in made.files]
-
-    (whole,) = lines()
-    assert lines(most_requests=4) == [whole[:4], whole[4:]]
+    (whole,) = lines_of(folder)
+    assert lines_of(folder, most_requests=4) == [whole[:4], whole[4:]]
     sizes = [len(line) + 1 for line in whole]
-    assert lines(most_bytes=sum(sizes[:2])) != [whole]
-    assert lines(most_bytes=1) == [[line] for line in whole]
-    assert lines(most_requests=6, most_bytes=sum(sizes)) == [whole]
-    (folder / "round-2.jsonl").write_text("their own\n")
+    assert lines_of(folder, most_bytes=sum(sizes[:2])) != [whole]
+    assert lines_of(folder, most_bytes=1) == [[line] for line in whole]
+    assert lines_of(folder, most_requests=6, most_bytes=sum(sizes)) == [whole]
+
+
+def test_a_file_of_somebody_elses_is_not_replaced(folder: Path) -> None:
+    written(folder / "data.jsonl", pairs_of(3))
+    (whole,) = lines_of(folder)
+    theirs = folder / "round-2.jsonl"
+    theirs.write_text("their own\n")
     with pytest.raises(InputError, match=r"round-2\.jsonl: expected a new file.*another file"):
         export(folder, most_requests=4)
     assert (folder / "round.jsonl").read_text().splitlines() == whole
-    assert (folder / "round-2.jsonl").read_text() == "their own\n"
     assert export(folder).files == (str(folder / "round.jsonl"),)
-    assert (folder / "round-2.jsonl").exists()
+    assert theirs.read_text() == "their own\n"
 
 
 def len_of(path: Path) -> tuple[int, str]:

@@ -28,7 +28,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -36,7 +36,7 @@ from typing import Any
 import ground  # noqa: F401
 from langchain_openai import ChatOpenAI
 
-from noisesense import Judgement, LLMJudge, Verdicts
+from noisesense import Judgement, LLMJudge, ReferenceClaim, ResponseClaim, Verdicts
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.prompts import DEFAULT_PROMPTS, answers_form
 from noisesense_adapters.langchain import LangChainLLM
@@ -152,24 +152,37 @@ def outcome(result: object, truth: Verdicts) -> str:
         return "failed"
     if not isinstance(result, Judgement):
         return "RAW"
-    for found, true in (
-        (result.verdicts.response_claims, truth.response_claims),
-        (result.verdicts.reference_claims or truth.reference_claims, truth.reference_claims),
-    ):
-        if [claim.text for claim in found] != [claim.text for claim in true]:
-            return "WRONG"
-    table = result.verdicts.to_matrices()
-    true_table = truth.to_matrices()
-    cells = [
-        *zip(table["reference_to_response"], true_table["reference_to_response"], strict=True)
-    ]
-    for name in ("chunks_to_response", "chunks_to_reference"):
-        # Without claims of the reference there is no row of them.
-        for row, true_row in zip(table[name] or [], true_table[name] or [], strict=False):
-            cells += zip(row, true_row, strict=True)
-    if any(cell not in (None, true) for cell, true in cells):
+    if other_claims(result.verdicts, truth) or other_cells(result.verdicts, truth):
         return "WRONG"
     return "open" if result.unanswered else "exact"
+
+
+def other_claims(found: Verdicts, truth: Verdicts) -> bool:
+    """Are there others than there should be? None of the reference may have been asked for."""
+    if texts(found.response_claims) != texts(truth.response_claims):
+        return True
+    reference = texts(found.reference_claims)
+    return reference not in ([], texts(truth.reference_claims))
+
+
+def texts(claims: Sequence[ResponseClaim | ReferenceClaim]) -> list[str]:
+    return [claim.text for claim in claims]
+
+
+def other_cells(found: Verdicts, truth: Verdicts) -> bool:
+    """Is any verdict given that is not the true one?"""
+    table = found.to_matrices()
+    true_table = truth.to_matrices()
+    rows = [(table["reference_to_response"], true_table["reference_to_response"])]
+    rows += zip(table["chunks_to_response"], true_table["chunks_to_response"], strict=True)
+    # Without claims of the reference there is no row of them.
+    reference = true_table["chunks_to_reference"] or []
+    rows += zip(table["chunks_to_reference"] or [], reference, strict=False)
+    for row, true_row in rows:
+        for cell, true in zip(row, true_row, strict=True):
+            if cell not in (None, true):
+                return True
+    return False
 
 
 async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
@@ -251,11 +264,18 @@ def main() -> int:
         if given.every:
             print_cuts(chosen, given.every, totals)
     print(f"\n{len(kinds)} kinds, {len(chosen)} bridges, {time.monotonic() - start:.0f} s")
-    whole: Counter[str] = sum(totals.values(), Counter())
+    return print_totals(sum(totals.values(), Counter()))
+
+
+def print_totals(whole: Counter[str]) -> int:
+    """1 if anything came of a fault that never may."""
+    wrong = 0
     for name in ("WRONG", "RAW", "too many", *OUTCOMES[:4]):
-        print(f"{name:>10}: {whole[name]:>5}   of replies cut: {whole[f'cut, {name}']:>6}")
-    bad_ones = [key for key in whole if key.rpartition(", ")[2] in ("WRONG", "RAW", "too many")]
-    return 1 if any(whole[key] for key in bad_ones) else 0
+        cut_off = whole[f"cut, {name}"]
+        print(f"{name:>10}: {whole[name]:>5}   of replies cut: {cut_off:>6}")
+        if name not in OUTCOMES[:4]:
+            wrong += whole[name] + cut_off
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -62,15 +63,8 @@ def results(tmp_path: Path) -> Path:
     return tmp_path / "results.jsonl"
 
 
-def test_a_plan_is_answered_and_reported(
-    results: Path,
-    server: ScriptedServer,
-    judge: list[str],
-    capsys: Capsys,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
     todo = results.with_name("todo.jsonl")
-    answered = results.with_name("answered.jsonl")
     planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
     done = run_here(capsys, *planned)
     assert (done.status, done.out.startswith("wrote 16 rows to ")) == (0, True)
@@ -78,11 +72,24 @@ def test_a_plan_is_answered_and_reported(
     assert rows == plan(read_results(results), ("again", "without"))
     again = run_here(capsys, *planned)
     assert (again.status, "--force" in again.err) == (2, True)
+
+
+@pytest.fixture
+def report(results: Path, judge: list[str]) -> list[Any]:
+    """The command that reports on a plan's answers."""
+    rows = plan(read_results(results), ("again", "without"))
     for row in rows:
         texts = [each["text"] for each in row["retrieved_contexts"]]
-        row["response"] = ". ".join(texts if len(texts) > 1 else [*texts, "no more is known"])
-    write_jsonl(answered, rows)
-    report = ("ablation", "report", results, answered, *judge)
+        if len(texts) == 1:
+            texts.append("no more is known")
+        row["response"] = ". ".join(texts)
+    answered = write_jsonl(results.with_name("answered.jsonl"), rows)
+    return ["ablation", "report", results, answered, *judge]
+
+
+def test_answers_are_judged_and_reported(
+    report: list[Any], server: ScriptedServer, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = run_here(capsys, *report)
     assert done.status == 0, done.err
     said = " ".join(done.out.split())
@@ -94,8 +101,10 @@ def test_a_plan_is_answered_and_reported(
     assert "judged with 24 calls" in said
     monkeypatch.setenv("COLUMNS", "80")
     assert_fits(run_here(capsys, *report), 80)
-    monkeypatch.delenv("COLUMNS")
-    page = results.with_name("report.html")
+
+
+def test_an_ablation_as_a_page(report: list[Any], tmp_path: Path, capsys: Capsys) -> None:
+    page = tmp_path / "report.html"
     for _ in range(2):  # the second time, over the first
         done = run_here(capsys, *report, "--json", "--report", page)
         assert (done.status, done.err) == (0, f"wrote {page}\n")

@@ -202,3 +202,8 @@ def test_an_unknown_choice_is_an_error(name: str) -> None:
         with pytest.raises(InputError, match="mode: expected 'relevant' or"):
             ask("other")  # type: ignore[arg-type]
     assert (check_empty("zero"), check_undetermined("low")) == ("zero", "low")
+
+
+def test_what_is_no_verdicts_object() -> None:
+    with pytest.raises(InputError, match="verdicts: expected a Verdicts object, got dict"):
+        score({"response_claims": []})  # type: ignore[arg-type]

@@ -22,8 +22,9 @@ from noisesense.stats.interval import (
     interval_text,
     mean_interval,
     ratio,
+    units_of,
 )
-from noisesense.stats.resampling import Unit
+from noisesense.stats.resampling import Unit, resampled
 from support.simulated import POPULATIONS, Draw, Population
 
 HOW = Resampling(resamples=10_000, seed=1)
@@ -62,6 +63,44 @@ def test_means_and_shares_have_scipys_interval(population: Population) -> None:
         theirs, width = scipys([list(column) for column in zip(*units, strict=True)], count)
         # Both are random: an end's standard error is about 1.3% of the width at 10,000 resamples.
         assert (ours.low, ours.high) == pytest.approx(theirs, abs=0.06 * width)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_on_the_same_resamples_it_is_efrons_to_the_last_digit(
+    seed: int, confidence: float
+) -> None:
+    """By the formulas of BCa with numpy and SciPy. Of 64 units of quarters sums are exact, and
+    many resamples tie with the figure: half of them count as below it."""
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.choice([0.0, 0.25, 1.0], 64, p=[0.6, 0.3, 0.1]))
+    mean = values.mean()
+    units = Counter((float(value), 1.0) for value in values)
+    drawn = np.array(resampled(units, ratio, resamples=400, random=random.Random(seed)))
+    below = np.mean(drawn < mean) + np.mean(drawn == mean) / 2
+    bias = stats.norm.ppf(below)
+    away = mean - np.array([np.delete(values, i).mean() for i in range(64)])
+    acceleration = np.sum(away**3) / (6 * np.sum(away**2) ** 1.5)
+    t = stats.t.ppf((1 + confidence) / 2, 63)
+    tail = stats.norm.cdf(-t * np.sqrt(64 / 63))
+    shifted = bias + stats.norm.ppf([tail, 1 - tail])
+    levels = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+    found = bootstrap_interval(units, ratio, Resampling(confidence, seed, 400))
+    assert found[:2] == pytest.approx(np.quantile(drawn, levels), rel=1e-6)
+    assert found[2:] == (confidence, "bca", 64)
+
+
+@pytest.mark.parametrize(("confidence", "others"), [(1 - 1e-9, 60), (1 - 1e-15, 1)])
+def test_percentiles_beyond_the_last_are_the_last(confidence: float, others: int) -> None:
+    """Of one unit beside others that are alike: so skewed, or so rare, that none is left."""
+    units: Counter[Unit] = Counter({(1.0, 1.0): others, (0.0, 1.0): 1})
+    found = bootstrap_interval(units, ratio, Resampling(confidence))
+    drawn = resampled(units, ratio, resamples=2000, random=random.Random(0))
+    assert found.low == min(drawn)
+    mirrored: Counter[Unit] = Counter({(0.0, 1.0): others, (1.0, 1.0): 1})
+    found = bootstrap_interval(mirrored, ratio, Resampling(confidence))
+    drawn = resampled(mirrored, ratio, resamples=2000, random=random.Random(0))
+    assert found.high == max(drawn)
 
 
 @pytest.mark.parametrize(("large", "method"), [(1.0, "bca"), (12.0, "dirichlet")])
@@ -145,6 +184,12 @@ def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
     second = mean_interval([high], HOW)
     whole = Interval(first.low, second.high, 0.95, "dirichlet", 25)
     assert mean_interval([low, high], HOW) == whole
+
+
+def test_what_units_add() -> None:
+    """Rounded to twelve digits, so that equal sums are one kind of unit."""
+    values = [("a", 0.1, 1.0), ("a", 0.2, 1.0), ("b", 0.3 + 4e-13, 2.0), ("c", 0.25, 1.0)]
+    assert units_of(values) == Counter({(0.3, 2): 2, (0.25, 1): 1})
 
 
 def test_units_without_anything_have_no_interval() -> None:

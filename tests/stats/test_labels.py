@@ -56,18 +56,25 @@ def test_rates_by_hand() -> None:
     assert cells.counts[:5] == (2, 1, 1, 6, 1)
     assert (found.samples, found.failed, found.usage) == (3, 1, Usage(calls=7))
     assert (cells.false_yes.value, cells.false_no.value) == (1 / 7, 1 / 3)
-    # Agreement 8 of 10; by chance (3·3 + 7·7) / 100. And 0.7, by chance 0.5 · 0.6 + 0.5 · 0.4.
-    assert cells.kappa.value == pytest.approx((0.8 - 0.58) / 0.42)
-    assert kappa((45, 5, 25, 25)) == pytest.approx(0.4)
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    compared, said = trust_sentences(found)
+    assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
+
+
+def test_kappa_by_hand() -> None:
+    """Agreement 8 of 10; by chance (3·3 + 7·7) / 100. And 0.7, by chance 0.5 · 0.6 + 0.5 · 0.4."""
+    found = trust("m", SAMPLES).cells["response"].kappa.value
+    assert found == pytest.approx((0.8 - 0.58) / 0.42)
+    assert kappa((45, 5, 25, 25)) == pytest.approx(0.4)
+
+
+def test_rates_in_words() -> None:
+    compared, said = trust_sentences(trust("m", SAMPLES))
     assert compared == "10 verdicts of m were compared with people's labels."
     asked = "Of the response claims that people do not find in a chunk, the judge finds 14.3% ("
     assert said.startswith(asked)
     assert " there; of those that they do find, it misses 33.3% (" in said
-    assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
 def test_each_kind_of_cell_has_its_own_rates() -> None:

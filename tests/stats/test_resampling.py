@@ -55,6 +55,25 @@ def test_millions_of_clean_samples_and_few_noisy_ones_take_no_time() -> None:
     assert abs(np.mean(drawn) - 3) < 5 * (3 / 2000) ** 0.5
 
 
+class Numbers(random.Random):
+    """Gives these uniform numbers."""
+
+    def __init__(self, numbers: list[float]) -> None:
+        super().__init__()
+        self._left = iter(numbers)
+
+    def random(self) -> float:
+        return next(self._left)
+
+
+def test_uniform_numbers_at_their_ends() -> None:
+    """Zero as the first of a pair is no place, as the second (without the shortcut) it has no
+    logarithm; the next pair counts. Its first number 1/2 means the middle."""
+    units = {(1.0,): 1500, (0.0,): 3500}
+    numbers = Numbers([0.0, 0.5, 0.99, 0.0, 0.5, 0.5])
+    assert resampled(units, ones, resamples=1, random=numbers) == [1500]
+
+
 def test_it_is_numpys_bootstrap_of_the_mean() -> None:
     values = [0.0] * 6 + [0.5] * 3 + [1.0]
     ours = resampled(UNITS, mean, resamples=20_000, random=random.Random(2))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -379,49 +379,61 @@ def _ended(reason: object) -> Misbehavior:
     return Misbehavior(str(reason), finish_reason=reason, mutate=_flipped)
 
 
-def _further() -> list[Fault]:
+def _further() -> Iterator[Fault]:
     """What `support.odd_replies` lists."""
-    found: list[Fault] = []
-
-    def add(kind: str, name: object, fault: Misbehavior, outcome: Outcome, most: int) -> None:
-        found.append(Fault(f"{kind}: {name}", fault, outcome, most))
-
-    for key, value in odd.BESIDE.items():
-        add("beside", key, bad.mutated(key, _beside(key, value)), "unusable", _SPOILED)
-    for form in odd.NUMBERS:
-        add("number", form, in_verdicts(form, _numbers(form)), "undefined", _NO_VERDICT)
-    for digits in odd.DIGITS:
-        add("digits", digits, in_verdicts(digits, _digits(digits)), "undefined", _NO_VERDICT)
-    for yes, no in odd.READ:
-        add("read", f"{yes!r}", in_verdicts(str(yes), _words(yes, no)), "exact", CALLS)
-    for yes, no in odd.UNREAD:
-        words = in_verdicts(str(yes), _words(yes, no))
-        add("unread", f"{yes!r}", words, "undefined", _NO_VERDICT)
-    for name, form in odd.PLAIN.items():
-        add("plain", name, bad.mutated(name, drafted(form)), "exact", CALLS)
-    for name, form in odd.TEXTS.items():
-        add("text", name, bad.mutated(name, drafted(form)), "unusable", _SPOILED)
-    for name, (old, new) in odd.SWAPS.items():
-        swapped = bad.mutated(name, partial(_swapped, old, new))
-        add("swap", name, swapped, "safe", _NO_VERDICT)
-    for name, change in odd.CLAIMS.items():
-        add("claims", name, bad.mutated(name, _claims(change)), "unusable", _SPOILED)
-    for reason in odd.ENDS:
-        add("ended", reason, _ended(reason), "unusable", _SPOILED)
-    for name, fields in odd.MESSAGES.items():
-        add("message", name, Misbehavior(name, reshape=_message(fields)), "safe", _NO_VERDICT)
-    for name, fields in odd.NO_MESSAGES.items():
-        add("no message", name, Misbehavior(name, reshape=_message(fields)), "unusable", _SPOILED)
-    for name, choice in odd.NO_CHOICES.items():
-        add("no choice", name, Misbehavior(name, reshape=_choice(choice)), "safe", _NO_VERDICT)
-    add("body", "an error beside it", Misbehavior("error", reshape=_failed), "safe", _NO_VERDICT)
-    for name, (change, headers) in odd.BODIES.items():
-        sent = Misbehavior(name, headers=headers, reshape=_bytes(change))
-        add("body", name, sent, "safe", _NO_VERDICT)
+    for name, texts, outcome, most in _odd_texts():
+        yield Fault(name, texts, outcome, most)
+    for name, message, outcome in _odd_messages():
+        most = _SPOILED if outcome == "unusable" else _NO_VERDICT
+        yield Fault(name, message, outcome, most)
     for status in odd.STATUSES:
         page = bad.http_error(status, message=odd.HTML.decode())
-        add("status", status, page, "failed" if status >= 300 else "unusable", 8)
-    return found
+        yield Fault(f"status: {status}", page, "failed" if status >= 300 else "unusable", 8)
+
+
+def _odd_verdicts() -> Iterator[tuple[str, Misbehavior]]:
+    """Verdicts in forms that are none."""
+    for form in odd.NUMBERS:
+        yield f"number: {form}", in_verdicts(form, _numbers(form))
+    for digits in odd.DIGITS:
+        yield f"digits: {digits}", in_verdicts(digits, _digits(digits))
+    for yes, no in odd.UNREAD:
+        yield f"unread: {yes!r}", in_verdicts(str(yes), _words(yes, no))
+
+
+def _odd_texts() -> Iterator[tuple[str, Misbehavior, Outcome, int]]:
+    """What may be wrong with the text of a reply."""
+    for key, value in odd.BESIDE.items():
+        yield f"beside: {key}", bad.mutated(key, _beside(key, value)), "unusable", _SPOILED
+    for name, words in _odd_verdicts():
+        yield name, words, "undefined", _NO_VERDICT
+    for yes, no in odd.READ:
+        yield f"read: {yes!r}", in_verdicts(str(yes), _words(yes, no)), "exact", CALLS
+    for name, form in odd.PLAIN.items():
+        yield f"plain: {name}", bad.mutated(name, drafted(form)), "exact", CALLS
+    for name, form in odd.TEXTS.items():
+        yield f"text: {name}", bad.mutated(name, drafted(form)), "unusable", _SPOILED
+    for name, (old, new) in odd.SWAPS.items():
+        swapped = bad.mutated(name, partial(_swapped, old, new))
+        yield f"swap: {name}", swapped, "safe", _NO_VERDICT
+    for name, change in odd.CLAIMS.items():
+        yield f"claims: {name}", bad.mutated(name, _claims(change)), "unusable", _SPOILED
+
+
+def _odd_messages() -> Iterator[tuple[str, Misbehavior, Outcome]]:
+    """What may be wrong around the text."""
+    for reason in odd.ENDS:
+        yield f"ended: {reason}", _ended(reason), "unusable"
+    for name, fields in odd.MESSAGES.items():
+        yield f"message: {name}", Misbehavior(name, reshape=_message(fields)), "safe"
+    for name, fields in odd.NO_MESSAGES.items():
+        yield f"no message: {name}", Misbehavior(name, reshape=_message(fields)), "unusable"
+    for name, choice in odd.NO_CHOICES.items():
+        yield f"no choice: {name}", Misbehavior(name, reshape=_choice(choice)), "safe"
+    yield "body: an error beside it", Misbehavior("error", reshape=_failed), "safe"
+    for name, (change, headers) in odd.BODIES.items():
+        sent = Misbehavior(name, headers=headers, reshape=_bytes(change))
+        yield f"body: {name}", sent, "safe"
 
 
 FURTHER: tuple[Fault, ...] = tuple(_further())

@@ -149,28 +149,15 @@ class ScriptedServer:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> bool:
-        prompt = prompt_of(asked)
-        key = headers.get("authorization", "").removeprefix("Bearer ")
-        request = self.log.add(
-            lambda index: Request(
-                index,
-                prompt,
-                started=time.monotonic(),
-                model=str(asked.get("model", "")),
-                body=asked,
-                form=form_of(asked),
-                headers={k: "***" if k in SECRET_HEADERS else v for k, v in headers.items()},
-                key=key,
-            )
-        )
-        fault = (self.script(request.index, prompt) if self.script else None) or _WELL
+        request = self._noted(asked, headers)
+        fault = (self.script(request.index, request.prompt) if self.script else None) or _WELL
         request.fault = fault.name
         status, body = self._answer(asked, request, fault)
         if fault.hang and ON_DEMAND in headers:
             request.status, request.ended = MARK, time.monotonic()
             await _reply(writer, MARK, "")
             return True
-        await self._all_there(prompt)
+        await self._all_there(request.prompt)
         wait = MAX_HANG if fault.hang else self.latency
         if wait and await _went_away(reader, wait):
             request.aborted = True
@@ -180,11 +167,25 @@ class ScriptedServer:
         if fault.hang or fault.cut == "before":
             writer.transport.abort()
             return False
-        if fault.cut == "mid":
-            await _reply(writer, status, body, fault.headers, only=len(body) // 2)
-            return False
-        await _reply(writer, status, body, fault.headers)
-        return True
+        only = len(body) // 2 if fault.cut == "mid" else None
+        await _reply(writer, status, body, fault.headers, only=only)
+        return only is None
+
+    def _noted(self, asked: dict[str, Any], headers: dict[str, str]) -> Request:
+        """In the log, without what is secret."""
+        shown = {name: "***" if name in SECRET_HEADERS else headers[name] for name in headers}
+        return self.log.add(
+            lambda index: Request(
+                index,
+                prompt_of(asked),
+                started=time.monotonic(),
+                model=str(asked.get("model", "")),
+                body=asked,
+                form=form_of(asked),
+                headers=shown,
+                key=headers.get("authorization", "").removeprefix("Bearer "),
+            )
+        )
 
     async def _all_there(self, prompt: str) -> None:
         for words, count in self.together.items():
