@@ -41,6 +41,14 @@ def test_a_part_of_the_fault_table(tmp_path: Path) -> None:
         assert [line.split()[-1] for line in out.splitlines() if name in line] == ["0"]
 
 
+@pytest.mark.parametrize("host", ["openai", "ragas"])
+def test_no_row_is_wrong_in_three_loops_with_faulty_replies(tmp_path: Path, host: str) -> None:
+    out = ran(tmp_path, "loops.py", "--rows", "10", "--host", host)
+    rows = [int(number) for number in re.findall(r"(\d+) (?:exact|open|failed|WRONG)", out)]
+    assert sum(rows) == 3 * 10
+    assert "WRONG: 0" in out
+
+
 @broad
 def test_what_the_hosts_own_metrics_can_do(tmp_path: Path) -> None:
     out = ran(tmp_path, "host_apis.py")

@@ -80,14 +80,14 @@ class Fault:
 
 
 def pairs() -> list[tuple[Sample, Verdicts]]:
-    return [_pair(name) for name in ("Alba", STRUCK)]
+    return [pair(name) for name in ("Alba", STRUCK)]
 
 
 def mind() -> Mind:
     return Mind(pairs())
 
 
-def _pair(name: str) -> tuple[Sample, Verdicts]:
+def pair(name: str) -> tuple[Sample, Verdicts]:
     verdicts = Verdicts.from_matrices(
         reference_to_response=[True, False, False],
         chunks_to_response=[[True, False, False], [True, True, False], [False, True, False]],

@@ -88,7 +88,7 @@ async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> list[T]:
 
 
 async def _give_up(task: asyncio.Task[Any]) -> None:
-    """Cancel it. A client that cannot be cancelled would hold up `asyncio.wait_for`."""
+    """Cancel it, and wait a little: a client may not let itself be cancelled."""
     task.cancel()
     gone = asyncio.gather(task, return_exceptions=True)  # asyncio would report its error
     await asyncio.wait({gone}, timeout=_GOING_SECONDS)

@@ -8,6 +8,7 @@ import threading
 import time
 
 _FIRST_PAUSE = 0.5
+_LONGER = 1.25  # each pause: so at most a fifth of all the waiting is in vain
 _LONGEST_PAUSE = 60.0  # seconds; beyond, a single call asks whether it is over
 _BELOW = 0.92
 """The share of the rate that was taken, to go on with."""
@@ -19,7 +20,7 @@ class Pace:
     """Says when the calls of a judge may start: across tasks, threads and event loops.
 
     Until the provider refuses a call (HTTP 429 or 503), at once. Then all wait as long as it asks
-    for, or half a second and twice as long each time; one call asks whether it is over; and the
+    for, or half a second and a quarter more each time; one call asks whether it is over; and the
     rest follow a little more slowly than the provider has taken them so far. Without a refusal the
     rate grows: by 1% in 3 seconds, by half in 30.
 
@@ -111,7 +112,8 @@ class Pace:
     def _pause(self, now: float, asked_for: float | None) -> None:
         self._probing = False
         self._refusals += 1
-        pause = min(_FIRST_PAUSE * 2.0 ** min(self._refusals - 1, 9), _LONGEST_PAUSE)
+        growth = _LONGER ** min(self._refusals - 1, 30)
+        pause = min(_FIRST_PAUSE * growth, _LONGEST_PAUSE)
         if asked_for is not None:
             pause = min(max(asked_for, 0.0), _LONGEST_PAUSE)
         if self._refused_since is None:
