@@ -231,8 +231,6 @@ def test_an_estimate_is_a_mean_with_its_interval_and_size() -> None:
     assert found.value is None
     ends = [Counter[Unit]({(part, 2): 1, (1.0, 1): 1}) for part in (0.6, 0.8)]
     assert found.interval == mean_interval(ends, Resampling(), (0.0, 1.0))
-    below = estimate(iter(values), -1)
-    assert below.interval == mean_interval(ends, Resampling(), (-1.0, 1.0)) != found.interval
     assert estimate([("a", Range(0.0, 0.0))]) == (0.0, 0.0, None, 1)
     one = estimate([("a", Range(0.5, 0.5))])
     assert one.value == 0.5

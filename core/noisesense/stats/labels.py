@@ -25,6 +25,7 @@ from noisesense.stats.labels_cells import (
 from noisesense.stats.labels_mean import corrected_mean, labeled_pairs
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.powered_mean import PPIMean
+from noisesense.stats.resampling import Unit
 from noisesense.verdicts.form import VerdictsForm
 
 
@@ -109,7 +110,9 @@ def trust(
     """
     resampling = Resampling(confidence)
     units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
-    samples = failed = unmatched = 0
+    samples = 0
+    failed = 0
+    unmatched = 0
     for number, sample in enumerate(labeled):
         if sample.judge is None:
             failed += 1
@@ -120,10 +123,10 @@ def trust(
         units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
-        confusions = (
-            tuple(float(unit[kind, name]) for name in Confusion._fields) for unit in units.values()
-        )
-        found[kind] = cell_agreement(Counter(confusions), resampling)
+        confusions = Counter[Unit]()
+        for unit in units.values():
+            confusions[tuple(float(unit[kind, name]) for name in Confusion._fields)] += 1
+        found[kind] = cell_agreement(confusions, resampling)
     known = list(probabilities)
     trusted = Trust(
         judge=judge,
