@@ -10,7 +10,6 @@ from math import floor, lgamma, log, log1p, sqrt
 from operator import mul
 from random import Random
 from statistics import NormalDist
-from typing import NamedTuple
 
 NORMAL = NormalDist()
 _NEARLY_NORMAL = 200
@@ -139,24 +138,10 @@ def _sums(draws: Sequence[int], columns: Sequence[Sequence[float]]) -> list[floa
     return [sum(map(mul, draws, column)) for column in columns]
 
 
-class _Node(NamedTuple):
-    """A range of categories, and how its draws fall into its two halves.
-
-    Attributes:
-        node: its place in the heap.
-        smaller: the place of the half that gets fewer draws.
-        larger: of the other.
-        digits: the share of the left half, as `_binary` has it.
-        least: the share of the smaller half.
-        odds: the logarithm of its odds.
-    """
-
-    node: int
-    smaller: int
-    larger: int
-    digits: tuple[int, ...] | None
-    least: float
-    odds: float
+_Node = tuple[int, int, int, tuple[int, ...] | None, float, float]
+"""A range of categories, and how its draws fall into its halves: its place in the heap; the
+places of the half that gets fewer draws and of the other; the share of the left half, as
+`_binary` has it; the share of the smaller half, and the logarithm of its odds."""
 
 
 class _Tree:
@@ -181,7 +166,7 @@ class _Tree:
                 digits = _binary(weights[left], weights[node])
                 least = min(share, 1 - share)
                 odds = log(least / (1 - least)) if least else 0.0
-                self._nodes.append(_Node(node, smaller, larger, digits, least, odds))
+                self._nodes.append((node, smaller, larger, digits, least, odds))
 
     def draw(self, random: Random) -> list[int]:
         """How often each category is drawn; they add up to the sum of ``counts``."""
