@@ -4,6 +4,7 @@
     nox -f tests/noxfile.py                      # all of it, then the table
     nox -f tests/noxfile.py -s ragas-0.4.0       # one version
     nox -f tests/noxfile.py -- -m ''             # with the tests marked as broad
+    nox -f tests/noxfile.py -s extras            # each extra by its name, from the built wheel
     nox -f tests/noxfile.py -s table             # only the table, from the record
 
 What passed is recorded in ``matrix.json`` beside this file; a test compares the README's column of
@@ -25,13 +26,14 @@ from nox.command import CommandFailed
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from support.local_index import environment_with, local_index  # noqa: E402
 from support.matrix import PLANNED, Planned, Record, check, table_of  # noqa: E402
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.envdir = str(ROOT / ".nox")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many processes would each compile everything
-nox.options.sessions = [each.name for each in PLANNED] + ["table"]
+nox.options.sessions = [each.name for each in PLANNED] + ["extras", "table"]
 
 TOOLS = (
     "pytest>=8.4",
@@ -124,6 +126,22 @@ def _test(session: nox.Session, planned: Planned) -> None:
 
 for _planned in PLANNED:
     session_of(_planned)
+
+
+# Not one for users; all of them; a gigabyte, with a session of its own.
+_OTHER_EXTRAS = {"test", "real-model", "all", "local"}
+
+
+@nox.session(venv_backend="none")
+def extras(session: nox.Session) -> None:
+    """Each extra by its name, from an index with the built wheel, in an empty environment."""
+    project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
+    folder = Path(session.create_tmp())
+    index = local_index(folder / "index")
+    for extra in sorted({*project["optional-dependencies"]} - _OTHER_EXTRAS):
+        python = environment_with([f"noisesense[{extra}]"], folder / extra, index)
+        room = "cli.app" if extra == "cli" else extra.replace("-", "_")
+        session.run(str(python), "-c", f"import noisesense_adapters.{room}", external=True)
 
 
 @nox.session(venv_backend="none")

@@ -89,7 +89,7 @@ def to_json(data: Any) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        # Half of a surrogate pair, as a broken tokenizer leaves it, has no UTF-8, but an escape.
+        # Half of a surrogate pair, as a broken tokenizer leaves it, can only be written escaped.
         return json.dumps(data)
     return text
 

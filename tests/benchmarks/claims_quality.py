@@ -132,6 +132,20 @@ class Reading:
     missed: list[Fact] = field(default_factory=list)
     wrong: int = 0
 
+    def add(self, claim: str, stated: set[Fact], before: set[Fact]) -> None:
+        """A claim that states these facts, of which some may have been stated before."""
+        if PRONOUN.match(normal(claim)):
+            self.not_alone.append(claim)
+        if not stated:
+            self.invented.append(claim)
+            if any(states(claim, rule) for rule in self.answer.idle):
+                self.idle.append(claim)
+        elif stated <= before:
+            self.repeated.append(claim)
+        if len(stated) > 1:
+            self.compound.append(claim)
+        self.wrong += any(fact.wrong for fact in stated)
+
     @property
     def vanished(self) -> bool:
         return self.answer.share > 0 and not self.wrong
@@ -153,18 +167,7 @@ def read(answer: Answer, claims: list[str]) -> Reading:
     before: set[Fact] = set()
     for claim in claims:
         stated = {fact for fact in answer.facts if states(claim, fact.holds)}
-        if PRONOUN.match(normal(claim)):
-            reading.not_alone.append(claim)
-        if not stated:
-            reading.invented.append(claim)
-            if any(states(claim, rule) for rule in answer.idle):
-                reading.idle.append(claim)
-        elif stated <= before:
-            reading.repeated.append(claim)
-        if len(stated) > 1:
-            reading.compound.append(claim)
-        if any(fact.wrong for fact in stated):
-            reading.wrong += 1
+        reading.add(claim, stated, before)
         before |= stated
     reading.missed = [fact for fact in answer.facts if fact not in before]
     return reading

@@ -6,7 +6,7 @@
 Of each 95% interval it prints how often it holds the truth (wanted: at least 92%) and how often
 the truth lies below its low end and above its high end (wanted: at most 4% each): means and shares
 of claims of 2 to 300 samples with 0, 1, 5 and 20% of the verdicts missing, clusters, error rates
-over few samples of many cells, means corrected by labels. Of an ablation it prints how often the
+over few samples of many cells. Of an ablation it prints how often the
 intervals hold the share of claims that go with their chunks, the difference to other chunks and
 that of unsupported claims (wanted: at least 93%, of one claim a sample at most 97.5%), and how
 often an effect is claimed (wanted: at most 5% where there is none). Of the paired comparison it
@@ -33,11 +33,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 import ground  # noqa: F401
 
-from noisesense import Result, compare, gate, prediction_powered_mean, summarize
+from noisesense import Result, compare, gate, summarize
 from noisesense.ablation import ablation, direction, plan
 from noisesense.stats.interval import Interval, Resampling, effective_units, mean_interval
 from noisesense.stats.paired import decides_nothing, difference_interval
@@ -139,23 +140,6 @@ def error_rate(rate: float, cells: int, size: int, rng: random.Random) -> tuple[
         count = 1 + poisson(rng, cells - 1)
         units[sum(rng.random() < odds for _ in range(count)), count] += 1
     return ends(mean_interval([units], how), rate)
-
-
-def corrected(clean: float, labeled: int, missing: float, rng: random.Random) -> tuple[float, ...]:
-    """The mean over 1000 judged samples, some of them labeled. The judge errs in both ways."""
-    p = Population("corrected", clean, 2.0, 2.4)
-    human: list[float] = []
-    judge: list[float] = []
-    for _ in range(1000):
-        noisy, claims = p.draw(rng)
-        said = sum(rng.random() >= 0.1 for _ in range(noisy))
-        said += sum(rng.random() < 0.05 for _ in range(claims - noisy))
-        # What the judge left open counts as the middle of its bounds.
-        low, high = seen(rng, (said, claims), missing)
-        human.append(noisy / claims)
-        judge.append((low + high) / 2 / claims)
-    found = prediction_powered_mean(judge[labeled:], judge[:labeled], human[:labeled])
-    return ends(found.interval, p.mean)
 
 
 def same_version(
@@ -327,24 +311,8 @@ def ablated(world: World, size: int, rng: random.Random) -> tuple[float, ...]:
     """Does the interval hold the share that goes, the difference to the sham, and that of
     unsupported claims; and is an effect claimed?"""
     results = run_of([rng.choice(world.counts) for _ in range(size)])
-    goes = {
-        result.id: {
-            "without": rng.random() < world.culprit,
-            "without-other": rng.random() < world.sham,
-        }
-        for result in results
-    }
-    wrong = {
-        result.id: [claim.text for claim in result.score.claims if claim.from_a_chunk]
-        for result in results
-        if result.score
-    }
     rows = plan(results, ("without", "without-other"))
-    for row in rows:
-        name = row["id"]
-        gone = goes[name].get(row["variant"], False)
-        said = [each for each in wrong[name] if not gone and rng.random() < world.chance]
-        row["response"] = ". ".join([f"right {name[1:]}", *said])
+    _answer(world, results, rows, rng)
     found = ablation(results, rows, Mind())
     assert found.without
     assert found.without.gone
@@ -361,46 +329,61 @@ def ablated(world: World, size: int, rng: random.Random) -> tuple[float, ...]:
     )
 
 
+def _answer(world: World, results: list[Result], rows: list[Any], rng: random.Random) -> None:
+    """Write into each row what the world's system says: what is right, and some wrong claims."""
+    goes: dict[str, dict[str, bool]] = {}
+    wrong: dict[str, list[str]] = {}
+    for result in results:
+        assert result.score
+        culprit = rng.random() < world.culprit
+        sham = rng.random() < world.sham
+        goes[result.id] = {"without": culprit, "without-other": sham}
+        wrong[result.id] = [each.text for each in result.score.claims if each.from_a_chunk]
+    for row in rows:
+        name = row["id"]
+        said: list[str] = []
+        if not goes[name].get(row["variant"], False):
+            said = [each for each in wrong[name] if rng.random() < world.chance]
+        row["response"] = ". ".join([f"right {name[1:]}", *said])
+
+
 _HELD = ("held", "below", "above")
 _HOLDS = (-LEAST, MOST, MOST)
 
 
 def tables() -> Iterator[Table]:
     """All of them."""
+    yield from means()
+    yield from comparisons()
+    yield from checks()
+    yield from ablations()
+
+
+def means() -> Iterator[Table]:
     for missing in MISSING:
-        yield Table(
-            f"Mean over samples, then share of claims; {missing:.0%} of the verdicts missing",
-            _HELD * 2,
-            _HOLDS * 2,
-            [Task(p.name, n, partial(single, p, n, missing)) for p in POPULATIONS for n in SIZES],
-        )
+        title = f"Mean over samples, then share of claims; {missing:.0%} of the verdicts missing"
+        cases = product(POPULATIONS, SIZES)
+        rows = [Task(p.name, n, partial(single, p, n, missing)) for p, n in cases]
+        yield Table(title, _HELD * 2, _HOLDS * 2, rows)
     for name, samples in (("about 5 samples", alike), ("1 to 40 samples", unlike)):
-        rows = [
-            Task(p.name, n, partial(clustered, p, samples, n))
-            for p in POPULATIONS[:2]
-            for n in (5, 10, 20, 30, 50, 100)
-        ]
+        cases = product(POPULATIONS[:2], (5, 10, 20, 30, 50, 100))
+        rows = [Task(p.name, n, partial(clustered, p, samples, n)) for p, n in cases]
         yield Table(f"Mean over clusters of {name}", _HELD, _HOLDS, rows)
-    rows = [
-        Task(f"rate {rate:.0%}, {cells} cells each", n, partial(error_rate, rate, cells, n))
-        for rate in (0.02, 0.1)
-        for cells in (20, 100)
-        for n in (3, 5, 10, 20, 50)
-    ]
+    rows = []
+    for rate, cells, n in product((0.02, 0.1), (20, 100), (3, 5, 10, 20, 50)):
+        name = f"rate {rate:.0%}, {cells} cells each"
+        rows.append(Task(name, n, partial(error_rate, rate, cells, n)))
     yield Table("A judge's error rate over few samples of many cells", _HELD, _HOLDS, rows)
-    rows = [
-        Task(f"{clean:.0%} clean, {lost:.0%} missing", n, partial(corrected, clean, n, lost))
-        for clean in (0.8, 0.95)
-        for lost in MISSING
-        for n in (30, 100, 300)
-    ]
-    yield Table("Mean of 1000 samples, corrected by labels on n", _HELD, _HOLDS, rows)
-    rows = [
-        Task(f"{p.name}, {u:.0%} unchanged", n, partial(same_version, p, u, n))
-        for p, u in ((POPULATIONS[0], 0.0), (POPULATIONS[1], 0.0), (POPULATIONS[1], 0.7))
-        for n in (6, 10, 30, 100, 300)
-    ]
-    columns = ("worse", "better", "either")
+
+
+def comparisons() -> Iterator[Table]:
+    relevant, irrelevant, _ = POPULATIONS
+    rows = []
+    for p, same in ((relevant, 0.0), (irrelevant, 0.0), (irrelevant, 0.7)):
+        for n in (6, 10, 30, 100, 300):
+            name = f"{p.name}, {same:.0%} unchanged"
+            rows.append(Task(name, n, partial(same_version, p, same, n)))
+    columns: tuple[str, ...] = ("worse", "better", "either")
     yield Table("Paired comparison of equal versions", columns, (3.5, 3.5, 6.0), rows)
     columns = ("worse", "power", "t's", "less")
     sizes = (7, 8, 10, 20, 40, 100)
@@ -410,31 +393,29 @@ def tables() -> Iterator[Table]:
         ("equal units, the fewest", (alone, fives), (6,), 5.0),
         ("unequal units", unequal, (6, *sizes), None),
     ):
-        rows = [
-            Task(f"{p.name}, {kind.__name__}", n, partial(by_clusters, p, kind, n))
-            for kind in kinds
-            for p in POPULATIONS[:2]
-            for n in counts
-        ]
+        rows = []
+        for kind, p, n in product(kinds, POPULATIONS[:2], counts):
+            task = partial(by_clusters, p, kind, n)
+            rows.append(Task(f"{p.name}, {kind.__name__}", n, task))
         yield Table(f"Paired comparison over {name}", columns, (3.3, None, None, less), rows)
-    rows = [
-        Task(f"{what}, {name}", changes, partial(gates, pin, drift, changes))
-        for what, drift, changes in (("harmless", 0.0, 20), ("0.137 worse in all", 0.137, 15))
-        for name, pin in (("pinned", True), ("the last", False))
-    ]
+
+
+def checks() -> Iterator[Table]:
+    """Gates, and what differences that are no noise do to them."""
+    rows = []
+    for what, drift, changes in (("harmless", 0.0, 20), ("0.137 worse in all", 0.137, 15)):
+        for name, pin in (("pinned", True), ("the last", False)):
+            rows.append(Task(f"{what}, {name}", changes, partial(gates, pin, drift, changes)))
     title = "Changes one after another, each checked against a baseline: an alarm"
     yield Table(title, ("plain", "0.05"), (None, None), rows)
-    rows = [
-        Task(f"{w:.0%} differ", n, partial(skewed, w, n))
-        for w in (0.05, 0.2)
-        for n in (10, 40, 100)
-    ]
+    cases = product((0.05, 0.2), (10, 40, 100))
+    rows = [Task(f"{worse:.0%} differ", n, partial(skewed, worse, n)) for worse, n in cases]
     columns = ("right", "left", "0.05")
     yield Table("Skewed differences of mean 0: worse", columns, (None,) * 3, rows)
-    rows = [Task(p.name, n, partial(gated, p, n)) for p in POPULATIONS[:1] for n in (50, 200)]
+    p = POPULATIONS[0]
+    rows = [Task(p.name, n, partial(gated, p, n)) for n in (50, 200)]
     columns = ("fails", "passes", "sure")
     yield Table("A gate whose limit is the true mean", columns, (-20.0, -20.0, 5.0), rows)
-    yield from ablations()
 
 
 def ablations() -> Iterator[Table]:
@@ -475,6 +456,38 @@ def out_of_range(value: float, limit: float | None, datasets: int) -> bool:
     return value < -limit - slack if limit < 0 else value > limit + slack
 
 
+class Printed:
+    """Prints tables as they are measured, and keeps what was out of range and the worst."""
+
+    def __init__(self, datasets: int) -> None:
+        self.datasets = datasets
+        self.bad = 0
+        self.worst = {"held": 100.0, "below": 0.0, "above": 0.0}
+
+    def head(self, table: Table) -> None:
+        print(f"\n{table.title}; in % of {self.datasets} data sets a row")
+        print(f"{'':32}{'n':>5}" + "".join(f"{column:>8}" for column in table.columns))
+
+    def row(self, table: Table, task: Task, values: tuple[float, ...]) -> None:
+        wrong: list[str] = []
+        for column, value, limit in zip(table.columns, values, table.limits, strict=True):
+            if out_of_range(value, limit, self.datasets):
+                wrong.append(column)
+            if column in self.worst:
+                worse = min if column == "held" else max
+                self.worst[column] = worse(self.worst[column], value)
+        self.bad += len(wrong)
+        cells = "".join(f"{value:>8.1f}" for value in values)
+        notes = f"  <- {', '.join(wrong)}" if wrong else ""
+        print(f"{task.name:32}{task.size:>5}{cells}{notes}", flush=True)
+
+    def end(self, seconds: float) -> None:
+        worst = ", ".join(
+            f"{column} {value:.1f}% at worst" for column, value in self.worst.items()
+        )
+        print(f"\n{seconds:.0f} s; {self.bad} figures out of their range; intervals: {worst}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", type=int, default=1000, help="a row; 1000 by default")
@@ -483,35 +496,17 @@ def main() -> int:
     parser.add_argument("--only", default="", help="tables whose title holds this text")
     options = parser.parse_args()
     began = time.monotonic()
-    bad = 0
-    worst = {"held": 100.0, "below": 0.0, "above": 0.0}
+    printed = Printed(options.datasets)
     measure = partial(figures, datasets=options.datasets)
     with ProcessPoolExecutor(options.processes, None, _use, (options.resamples,)) as pool:
-        for table in [each for each in tables() if options.only.lower() in each.title.lower()]:
-            print(f"\n{table.title}; in % of {options.datasets} data sets a row")
-            print(f"{'':32}{'n':>5}" + "".join(f"{column:>8}" for column in table.columns))
+        for table in tables():
+            if options.only.lower() not in table.title.lower():
+                continue
+            printed.head(table)
             for task, values in zip(table.rows, pool.map(measure, table.rows), strict=True):
-                wrong = [
-                    column
-                    for column, value, limit in zip(
-                        table.columns, values, table.limits, strict=True
-                    )
-                    if out_of_range(value, limit, options.datasets)
-                ]
-                for column, value in zip(table.columns, values, strict=True):
-                    if column in worst:
-                        better = min if column == "held" else max
-                        worst[column] = better(worst[column], value)
-                bad += len(wrong)
-                cells = "".join(f"{value:>8.1f}" for value in values)
-                notes = f"  <- {', '.join(wrong)}" if wrong else ""
-                print(f"{task.name:32}{task.size:>5}{cells}{notes}", flush=True)
-    print(
-        f"\n{time.monotonic() - began:.0f} s; {bad} figures out of their range; intervals:",
-        end=" ",
-    )
-    print(", ".join(f"{column} {value:.1f}% at worst" for column, value in worst.items()))
-    return 1 if bad else 0
+                printed.row(table, task, values)
+    printed.end(time.monotonic() - began)
+    return 1 if printed.bad else 0
 
 
 if __name__ == "__main__":

@@ -44,7 +44,18 @@ from noisesense_adapters.models import running
 from support import bridges
 from support import misbehavior as bad
 from support.bridges import Make
-from support.faults import DRAFTS, FAULTS, MAX_WAIT, RETRIES, STRUCK, Fault, drafted, mind, pairs
+from support.faults import (
+    DRAFTS,
+    FAULTS,
+    FURTHER,
+    MAX_WAIT,
+    RETRIES,
+    STRUCK,
+    Fault,
+    drafted,
+    mind,
+    pairs,
+)
 from support.langchain_models import chat_openai, run
 from support.server import ScriptedServer
 
@@ -233,7 +244,7 @@ def main() -> int:
     logging.disable()
     start = time.monotonic()
     chosen = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
-    kinds = [fault for fault in FAULTS if given.kind in fault.id]
+    kinds = [fault for fault in (*FAULTS, *FURTHER) if given.kind in fault.id]
     totals: dict[str, Counter[str]] = {name: Counter() for name in chosen}
     with contextlib.redirect_stderr(None):
         print_table(chosen, kinds, totals)

@@ -69,126 +69,153 @@ def outcome(do: Deed, kind: Any, llm: Any) -> str:
     return "works"
 
 
-def ragas_deeds() -> Deeds:
-    from langchain_core.callbacks import BaseCallbackHandler
-    from ragas import Dataset as Table
-    from ragas import evaluate, experiment
+def _ran(**options: Any) -> Deed:
+    """ragas' ``evaluate()`` with these options."""
+    options["raise_exceptions"] = True
+    return lambda kind, llm: evaluated([SAMPLE], [kind()], llm=llm, **options)
+
+
+def _cost(kind: Any, llm: Any) -> None:
     from ragas.cost import get_token_usage_for_openai
+
+    result = _ran(token_usage_parser=get_token_usage_for_openai)(kind, llm)
+    assert result.total_tokens().input_tokens
+
+
+def _prompts(kind: Any, llm: Any) -> None:
+    metric = kind(llm=llm)
+    found = metric.get_prompts()
+    assert found
+    metric.set_prompts(**found)
+
+
+def _saved(kind: Any, llm: Any) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        kind(llm=llm).save_prompts(folder)
+        assert kind(llm=llm).load_prompts(folder)
+
+
+def _both_modes(kind: Any, llm: Any) -> None:
+    metrics = [kind(mode=mode) for mode in MODES]
+    table = evaluated([SAMPLE], metrics, llm=llm, raise_exceptions=True).to_pandas()
+    assert {*COLUMNS.values()} <= {*table.columns}
+
+
+def _other_columns(kind: Any, llm: Any) -> None:
+    from ragas import evaluate
+
+    from datasets import Dataset
+
+    rows = Dataset.from_list([{f"my_{name}": value for name, value in ROW.items()}])
+    mapped = {name: f"my_{name}" for name in ROW}
+    evaluate(rows, [kind()], llm, column_map=mapped, show_progress=False)
+
+
+def _listening(kind: Any, llm: Any) -> None:
+    from langchain_core.callbacks import BaseCallbackHandler
+
+    heard: list[str] = []
+
+    class Listener(BaseCallbackHandler):
+        def on_chain_start(self, serialized: Any, inputs: Any, **about: Any) -> None:
+            heard.append(str((serialized or about).get("name")))
+
+    _ran(callbacks=[Listener()])(kind, llm)
+    assert "noise_sensitivity" in str(heard), heard
+
+
+def _experimented(kind: Any, llm: Any) -> None:
+    from ragas import Dataset, experiment
+
+    @experiment()
+    async def judged(row: dict[str, Any]) -> dict[str, float]:
+        return {"noise": (await kind(llm=llm).ascore(**row)).value}
+
+    rows = Dataset("rows", backend="inmemory", data=[ROW])
+    assert len(asyncio.run(judged.arun(rows))) == 1
+
+
+def _assigned(kind: Any, llm: Any) -> None:
+    from ragas.run_config import RunConfig
+
+    metric = kind()
+    metric.llm = llm
+    metric.init(RunConfig())
+    asyncio.run(metric.single_turn_ascore(_turn()))
+
+
+def _turn() -> Any:
     from ragas.dataset_schema import SingleTurnSample
+
+    return SingleTurnSample(**ROW)
+
+
+def _retries(kind: Any, llm: Any) -> None:
+    metric = kind(llm=llm)
+    metric.max_retries = metric.max_retries + 1
+
+
+def _columns(kind: Any, llm: Any) -> None:
+    metric = kind(llm=llm)
+    assert "response" in metric.required_columns["SINGLE_TURN"]
+    assert metric.get_required_columns()
+
+
+def _adapted(kind: Any, llm: Any) -> None:
+    asyncio.run(kind(llm=llm).adapt_prompts("hindi", llm))
+
+
+def _by_position(kind: Any, llm: Any) -> None:
+    asyncio.run(kind(llm=llm).ascore(*ROW.values()))
+
+
+COLLECTIONS: dict[str, Deed] = {
+    "collections: M(llm)": lambda kind, llm: kind(llm),
+    "M(llm, name, mode)": lambda kind, llm: kind(llm, "n", "irrelevant"),
+    "ascore(…=)": lambda kind, llm: asyncio.run(kind(llm=llm).ascore(**ROW)),
+    "ascore(q, r, ref, ctx)": _by_position,
+    "score(…)": lambda kind, llm: kind(llm=llm).score(**ROW),
+    "batch_score": lambda kind, llm: kind(llm=llm).batch_score([ROW, ROW]),
+    "ascore in @experiment": _experimented,
+}
+
+
+def ragas_deeds() -> Deeds:
     from ragas.metrics._noise_sensitivity import NoiseSensitivity as Old
     from ragas.metrics.collections import NoiseSensitivity as New
     from ragas.run_config import RunConfig
 
-    from datasets import Dataset
     from noisesense_adapters.ragas import NoiseSensitivity as Ours
 
-    turn = SingleTurnSample(**ROW)
-
-    def ran(**options: Any) -> Deed:
-        options["raise_exceptions"] = True
-        return lambda kind, llm: evaluated([SAMPLE], [kind()], llm=llm, **options)
-
-    def cost(kind: Any, llm: Any) -> None:
-        result = ran(token_usage_parser=get_token_usage_for_openai)(kind, llm)
-        assert result.total_tokens().input_tokens
-
-    def prompts(kind: Any, llm: Any) -> None:
-        metric = kind(llm=llm)
-        found = metric.get_prompts()
-        assert found
-        metric.set_prompts(**found)
-
-    def saved(kind: Any, llm: Any) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            kind(llm=llm).save_prompts(folder)
-            assert kind(llm=llm).load_prompts(folder)
-
-    def both_modes(kind: Any, llm: Any) -> None:
-        metrics = [kind(mode=mode) for mode in MODES]
-        table = evaluated([SAMPLE], metrics, llm=llm, raise_exceptions=True).to_pandas()
-        assert {*COLUMNS.values()} <= {*table.columns}
-
-    def other_columns(kind: Any, llm: Any) -> None:
-        rows = Dataset.from_list([{f"my_{name}": value for name, value in ROW.items()}])
-        mapped = {name: f"my_{name}" for name in ROW}
-        evaluate(rows, [kind()], llm, column_map=mapped, show_progress=False)
-
-    def listening(kind: Any, llm: Any) -> None:
-        heard: list[str] = []
-
-        class Listener(BaseCallbackHandler):
-            def on_chain_start(self, serialized: Any, inputs: Any, **about: Any) -> None:
-                heard.append(str((serialized or about).get("name")))
-
-        ran(callbacks=[Listener()])(kind, llm)
-        assert any("noise_sensitivity" in name for name in heard), heard
-
-    def experimented(kind: Any, llm: Any) -> None:
-        @experiment()
-        async def judged(row: dict[str, Any]) -> dict[str, float]:
-            return {"noise": (await kind(llm=llm).ascore(**row)).value}
-
-        rows = Table("rows", backend="inmemory", data=[ROW])
-        assert len(asyncio.run(judged.arun(rows))) == 1
-
-    def assigned(kind: Any, llm: Any) -> None:
-        metric = kind()
-        metric.llm = llm
-        metric.init(RunConfig())
-        asyncio.run(metric.single_turn_ascore(turn))
-
-    def retries(kind: Any, llm: Any) -> None:
-        metric = kind(llm=llm)
-        metric.max_retries = metric.max_retries + 1
-
-    def columns(kind: Any, llm: Any) -> None:
-        metric = kind(llm=llm)
-        assert "response" in metric.required_columns["SINGLE_TURN"]
-        assert metric.get_required_columns()
-
-    collections: dict[str, Deed] = {
-        "collections: M(llm)": lambda kind, llm: kind(llm),
-        "M(llm, name, mode)": lambda kind, llm: kind(llm, "n", "irrelevant"),
-        "ascore(…=)": lambda kind, llm: asyncio.run(kind(llm=llm).ascore(**ROW)),
-        "ascore(q, r, ref, ctx)": lambda kind, llm: asyncio.run(
-            kind(llm=llm).ascore(*ROW.values())
-        ),
-        "score(…)": lambda kind, llm: kind(llm=llm).score(**ROW),
-        "batch_score": lambda kind, llm: kind(llm=llm).batch_score([ROW, ROW]),
-        "ascore in @experiment": experimented,
-    }
+    prompt = Old().nli_statements_prompt
     older: dict[str, Deed] = {
-        "evaluate(metrics=[M()])": ran(),
-        "both modes, to_pandas()": both_modes,
-        "evaluate(Dataset, column_map=…)": other_columns,
-        "evaluate(callbacks=[…])": listening,
-        "RunConfig(max_workers=1)": ran(run_config=RunConfig(max_workers=1)),
-        "token_usage_parser with llm_factory": cost,
+        "evaluate(metrics=[M()])": _ran(),
+        "both modes, to_pandas()": _both_modes,
+        "evaluate(Dataset, column_map=…)": _other_columns,
+        "evaluate(callbacks=[…])": _listening,
+        "RunConfig(max_workers=1)": _ran(run_config=RunConfig(max_workers=1)),
+        "token_usage_parser with llm_factory": _cost,
         "single_turn_ascore": lambda kind, llm: asyncio.run(
-            kind(llm=llm).single_turn_ascore(turn)
+            kind(llm=llm).single_turn_ascore(_turn())
         ),
-        "single_turn_score": lambda kind, llm: kind(llm=llm).single_turn_score(turn),
-        "metric.llm = llm, init(RunConfig())": assigned,
-        "required_columns": columns,
+        "single_turn_score": lambda kind, llm: kind(llm=llm).single_turn_score(_turn()),
+        "metric.llm = llm, init(RunConfig())": _assigned,
+        "required_columns": _columns,
         "M(name=…, llm=…)": lambda kind, llm: kind(name="mine", llm=llm),
         "M(output_type=…)": lambda kind, llm: kind(output_type=None),
-        "metric.max_retries = n": retries,
-        "get_prompts, set_prompts": prompts,
-        "adapt_prompts(language, llm)": lambda kind, llm: asyncio.run(
-            kind(llm=llm).adapt_prompts("hindi", llm)
-        ),
-        "save_prompts, load_prompts": saved,
+        "metric.max_retries = n": _retries,
+        "get_prompts, set_prompts": _prompts,
+        "adapt_prompts(language, llm)": _adapted,
+        "save_prompts, load_prompts": _saved,
         "M(max_retries=2)": lambda kind, llm: kind(llm=llm, max_retries=2),
         "dataclasses.replace": lambda kind, llm: dataclasses.replace(
             kind(llm=llm), mode="irrelevant"
         ),
         "copy.deepcopy": lambda kind, llm: copy.deepcopy(kind()),
         "pickle": lambda kind, llm: pickle.loads(pickle.dumps(kind())),
-        "M(nli_statements_prompt=…)": lambda kind, llm: kind(
-            nli_statements_prompt=Old().nli_statements_prompt
-        ),
+        "M(nli_statements_prompt=…)": lambda kind, llm: kind(nli_statements_prompt=prompt),
     }
-    return [(New, Ours, collections), (Old, Ours, older)]
+    return [(New, Ours, COLLECTIONS), (Old, Ours, older)]
 
 
 def deepeval_model() -> Any:

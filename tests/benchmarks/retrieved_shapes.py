@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -76,131 +76,42 @@ def _read_before() -> Iterator[str]:
 
 DOCUMENT = Document(page_content="a", metadata={"text": "Title", "source": "s.md"})
 AB = ["a", "b"]
-SHAPES: dict[str, tuple[object, object]] = {
-    "texts": (["a", "b"], AB),
-    "a tuple": (("a", "b"), AB),
-    "duplicates": (["a", "a"], ["a", "a"]),
-    "a numpy array": (np.array(["a", "b"], dtype=object), AB),
-    "a generator": (partial(_generated, "a", "b"), AB),
-    "a generator that was read": (_read_before, ERROR),
-    # Dicts, by where the text stands.
-    "dicts with text": ([{"text": "a"}], ["a"]),
-    "dicts with content": ([{"content": "a", "doc_uri": "u"}], ["a"]),
-    "dicts with page_content": ([{"page_content": "a", "metadata": {"text": "Title"}}], ["a"]),
-    "LangChain.js": ([{"pageContent": "a", "metadata": {"loc": 1}}], ["a"]),
-    "blank text, real content": ([{"text": "", "content": "a"}], ["a"]),
-    "blank page_content, real text": ([{"page_content": " ", "text": "a"}], ["a"]),
-    "blank page_content, text in metadata": (
-        [{"page_content": " ", "metadata": {"text": "Title"}}],
-        NOTHING,
-    ),
-    "a text and its metadata": ([{"text": "a", "metadata": {"content": "Title"}}], ["a"]),
-    "labels": ([{"text": "a", "relevant": False}], ["a"]),
-    "labels in words": ([{"text": "a", "Relevant": "yes"}], ["a"]),
-    "a label that is none": ([{"text": "a", "relevant": "perhaps"}], ERROR),
-    "LlamaIndex, dumped": ([{"node": {"text": "a", "id_": "n1"}, "score": 0.8}], ["a"]),
-    "LlamaIndex 0.12, dumped": (
-        [{"node": {"text_resource": {"text": "a"}, "id_": "n1"}, "score": 0.8}],
-        ["a"],
-    ),
-    "LangChain, dumpd": ([dumpd(DOCUMENT)], ["a"]),
-    "Haystack": ([{"id": "h", "content": "a", "meta": {"title": "T"}, "score": 1}], ["a"]),
-    "Bedrock": ([{"content": {"text": "a", "type": "TEXT"}, "score": 0.5}], ["a"]),
-    "Bedrock, an image": ([{"content": {"byteContent": "AA==", "type": "IMAGE"}}], ERROR),
-    "OpenAI file search": (
-        [{"file_id": "f", "filename": "s.md", "content": [{"type": "text", "text": "a"}]}],
-        ["a"],
-    ),
-    "OpenAI file search, two parts": (
-        [{"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
-        ["a b"],
-    ),
-    "Azure AI Search": ([{"@search.score": 1.2, "chunk": "a", "title": "T"}], ["a"]),
-    "Pinecone": ([{"id": "v", "score": 0.9, "metadata": {"text": "a", "title": "T"}}], ["a"]),
-    "Pinecone with inference": ([{"_id": "v", "fields": {"chunk_text": "a"}}], ["a"]),
-    "Qdrant": ([{"id": 1, "payload": {"page_content": "a"}, "score": 0.9}], ["a"]),
-    "Qdrant, fastembed": ([{"id": 1, "payload": {"document": "a"}}], ["a"]),
-    "Weaviate": ([{"uuid": "u", "properties": {"content": "a", "title": "T"}}], ["a"]),
-    "Elasticsearch": ([{"_id": "1", "_source": {"text": "a", "title": "T"}}], ["a"]),
-    "Milvus": ([{"id": 1, "distance": 0.1, "entity": {"text": "a"}}], ["a"]),
-    "Vespa": ([{"id": "v", "fields": {"text": "a", "title": "T"}}], ["a"]),
-    "Cohere": ([{"id": "0", "data": {"text": "a", "title": "T"}}], ["a"]),
-    "Cohere, rerank": ([{"index": 0, "document": {"text": "a"}}], ["a"]),
-    "Voyage, rerank": ([{"index": 0, "document": "a", "relevance_score": 0.7}], ["a"]),
-    "Kendra": ([{"Id": "k", "DocumentTitle": "T", "Content": "a"}], ["a"]),
-    "Gemini": ([{"retrievedContext": {"uri": "u", "title": "T", "text": "a"}}], ["a"]),
-    "Phoenix": ([{"document.id": "1", "document.content": "a"}], ["a"]),
-    "Phoenix, nested": ([{"document": {"id": "1", "content": "a"}}], ["a"]),
-    "TREC RAG": ([{"doc": {"docid": "d", "segment": "a", "title": "T"}}], ["a"]),
-    "CRAG": ([{"page_name": "T", "page_snippet": "a"}], ["a"]),
-    "FinanceBench": ([{"evidence_text": "a", "doc_name": "T"}], ["a"]),
-    "MuSiQue": ([{"title": "T", "paragraph_text": "a", "is_supporting": True}], ["a"]),
-    "HotpotQA": ([["T", ["a", " and b"]], ["U", ["c"]]], ["a and b", "c"]),
-    "texts with scores": ([["a", 0.8], ["b", 0.7]], AB),
-    "documents with scores": ([[DOCUMENT.model_dump(), 0.8]], ["a"]),
-    # Objects.
-    "a document": ([DOCUMENT], ["a"]),
-    "pairs of a document and its score": ([(DOCUMENT, 0.8)], ["a"]),
-    "a Haystack document": ([HaystackDocument("a")], ["a"]),
-    "LlamaIndex nodes": ([NodeWithScore(node=TextNode(text="a"))], ["a"]),
-    "a class with text": ([Hit("a")], ["a"]),
-    # Whole answers of retrievers.
-    "a dict": ({"documents": ["a"]}, ["a"]),
-    "Chroma": (
-        {
-            "ids": [["1", "2"]],
-            "documents": [["a", "b"]],
-            "metadatas": [[None, None]],
-            "distances": [[0.1, 0.2]],
-            "included": ["documents"],
-            "embeddings": None,
-        },
-        AB,
-    ),
-    "Chroma, get": ({"ids": ["1", "2"], "documents": ["a", "b"]}, AB),
-    "Chroma, two queries": ({"ids": [["1"], ["2"]], "documents": [["a"], ["b"]]}, ERROR),
-    "HotpotQA, columns": ({"title": ["T", "U"], "sentences": [["a"], ["b"]]}, AB),
-    "MS MARCO": (
-        {"is_selected": [0, 1], "passage_text": ["a", "b"], "url": ["u", "v"]},
-        AB,
-    ),
-    "Bedrock's answer": ({"retrievalResults": [{"content": {"text": "a"}}]}, ["a"]),
-    "Elasticsearch's answer": ({"hits": {"hits": [{"_source": {"content": "a"}}]}}, ["a"]),
-    "Pinecone's answer": ({"matches": [{"id": "v", "metadata": {"text": "a"}}]}, ["a"]),
-    "Qdrant's answer": ({"points": [{"id": 1, "payload": {"text": "a"}}]}, ["a"]),
-    "Haystack's answer": ({"retriever": {"documents": [{"content": "a"}]}}, ["a"]),
-    "LlamaIndex's answer": ({"response": "x", "source_nodes": [{"node": {"text": "a"}}]}, ["a"]),
-    "two lists that differ": ({"documents": ["a"], "contexts": ["b"]}, ERROR),
-    # Texts that hold lists.
-    "JSON text": ('["a", "b"]', AB),
-    "Python's list": ("['a', 'b']", AB),
-    "numpy's list": ("['a'\n 'b']", AB),
-    "numpy's array": ("array(['a', 'b'], dtype=object)", AB),
-    "numpy's dicts": ("[{'text': 'a'}\n {'text': 'b'}]", AB),
-    "commas missing here and there": ("['a', 'b' 'c']", ERROR),
-    "a list that pandas cut": ("['a', 'b', ...]", ERROR),
-    "LangChain's repr": (repr([DOCUMENT]), ["a"]),
-    "LangChain's str": ([str(DOCUMENT)], ["a"]),
-    "a document as JSON": ([json.dumps(DOCUMENT.model_dump())], ["a"]),
-    "a chunk of JSON": (['{"price": 3}'], ['{"price": 3}']),
-    "DeepEval's marks": (["deepeval_source=s.md,deepeval_context=a"], ["a"]),
-    # Nothing.
-    "one blank of two": (["", "a"], ["", "a"]),
-    "an empty list": ([], NOTHING),
-    "a blank text": ([""], NOTHING),
-    "blank dicts": ([{"text": " "}], NOTHING),
-    # What holds no text.
-    "an object's address": (["<shop.Hit object at 0x7f2b8c0>"], ERROR),
-    "bytes as text": (["b'a'"], ERROR),
-    "bytes": ([b"a"], ERROR),
-    "one text": ("a text", ERROR),
-    "a number": (7, ERROR),
-    "numbers": ([1, 2], ERROR),
-    "nested lists": ([["a"]], ERROR),
-    "None among texts": (["a", None], ERROR),
-    "a dict without a text": ([{"id": "a"}], ERROR),
-    "a title alone": ([{"title": "a", "metadata": {"text": "b"}, "summary": "c"}], ERROR),
-    "None": (None, ERROR),
+
+
+class Shape(NamedTuple):
+    """What was retrieved, and what of it a judge has to see."""
+
+    retrieved: object
+    seen: object
+
+
+def _plain_shapes() -> dict[str, Shape]:
+    """Those that JSON can hold, from the file beside this one."""
+    path = Path(__file__).parent / "data" / "retrieved_shapes.json"
+    shapes: dict[str, Shape] = {}
+    for group in json.loads(path.read_text("utf-8")).values():
+        for name, row in group.items():
+            shapes[name] = Shape(**row)
+    return shapes
+
+
+SHAPES: dict[str, Shape] = {
+    **_plain_shapes(),
+    "a tuple": Shape(("a", "b"), AB),
+    "a numpy array": Shape(np.array(["a", "b"], dtype=object), AB),
+    "a generator": Shape(partial(_generated, "a", "b"), AB),
+    "a generator that was read": Shape(_read_before, ERROR),
+    "LangChain, dumpd": Shape([dumpd(DOCUMENT)], ["a"]),
+    "documents with scores": Shape([[DOCUMENT.model_dump(), 0.8]], ["a"]),
+    "a document": Shape([DOCUMENT], ["a"]),
+    "pairs of a document and its score": Shape([(DOCUMENT, 0.8)], ["a"]),
+    "a Haystack document": Shape([HaystackDocument("a")], ["a"]),
+    "LlamaIndex nodes": Shape([NodeWithScore(node=TextNode(text="a"))], ["a"]),
+    "a class with text": Shape([Hit("a")], ["a"]),
+    "LangChain's repr": Shape(repr([DOCUMENT]), ["a"]),
+    "LangChain's str": Shape([str(DOCUMENT)], ["a"]),
+    "a document as JSON": Shape([json.dumps(DOCUMENT.model_dump())], ["a"]),
+    "bytes": Shape([b"a"], ERROR),
 }
 """By name: what was retrieved, and the chunks that a judge has to see.
 
@@ -468,7 +379,7 @@ if (installed := find_spec("validmind")) and installed.origin:  # not the folder
 def outcome(host: str, shape: str) -> Outcome:
     """The chunks that the judge saw, `NOTHING` or `ERROR`."""
     judge = Seen()
-    thing = SHAPES[shape][0]
+    thing = SHAPES[shape].retrieved
     try:
         shown = HOSTS[host](thing() if callable(thing) else thing, judge)
     except Exception as error:  # noqa: BLE001 - a host's own refusal is an error, too
@@ -480,4 +391,4 @@ def outcome(host: str, shape: str) -> Outcome:
 
 def expected(host: str, shape: str) -> Outcome:
     different = DIFFERENT.get((host, shape))
-    return SHAPES[shape][1] if different is None else different[0]
+    return SHAPES[shape].seen if different is None else different[0]

@@ -355,26 +355,23 @@ def show_documents(pool: ProcessPoolExecutor, runs: int) -> None:
     print(f"Documents that mislead; {runs} runs of 10 to 200 documents")
     rows: list[list[object]] = []
     for rates in (few_culprits, spread, alike, mostly_never, one_culprit):
-        found = [
-            each for each in pool.map(partial(listed, rates), range(runs), chunksize=4) if each
-        ]
-        named = sum(each.named for each in found)
-        right = sum(each.right for each in found)
-        held = sum(each.held for each in found) / sum(each.documents for each in found)
-        five = sum(each.five_held for each in found) / sum(each.five for each in found)
-        rows.append(
-            [
-                rates.__name__.replace("_", " "),
-                f"{100 * held:.1f}",
-                f"{100 * five:.1f}",
-                f"{sum(each.ten for each in found) / len(found):.3f}",
-                f"{sum(each.ten_by_claims for each in found) / len(found):.3f}",
-                f"{100 * named / len(found):.0f}",
-                f"{100 * right / named:.0f}" if named else "-",
-            ]
-        )
+        found = [*filter(None, pool.map(partial(listed, rates), range(runs), chunksize=4))]
+        rows.append([rates.__name__.replace("_", " "), *over_all(found)])
     head = ["rates", "held, %", "first five", "first ten", "by claims", "named, %", "right, %"]
     ground.show(head, rows, right={1, 2, 3, 4, 5, 6})
+
+
+def over_all(found: list[Listed]) -> list[str]:
+    """As the table has them."""
+    total = Listed(*map(sum, zip(*found, strict=True)))  # type: ignore[arg-type]
+    return [
+        f"{100 * total.held / total.documents:.1f}",
+        f"{100 * total.five_held / total.five:.1f}",
+        f"{total.ten / len(found):.3f}",
+        f"{total.ten_by_claims / len(found):.3f}",
+        f"{100 * total.named / len(found):.0f}",
+        f"{100 * total.right / total.named:.0f}" if total.named else "-",
+    ]
 
 
 PARTS = {

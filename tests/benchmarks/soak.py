@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -154,88 +155,128 @@ class Worker:
     def __init__(self, folder: Path, samples: int, number: int) -> None:
         options = ("--worker", number, "--folder", folder, "--samples", samples)
         self._command = [sys.executable, __file__, *map(str, options)]
-        self.number = number
-        self.kills = 0
         self.start()
 
     def start(self) -> None:
         self.process = subprocess.Popen(self._command)
 
+    @property
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        self.kills += 1
         self.start()
 
 
 def run(folder: Path, samples: int, every: float) -> int:
-    rng = random.Random(0)
     names = ("seconds", "scores", "calls", "kills", "store MB")
     print("".join(f"{name:>10}" for name in names), flush=True)
-    (folder / "calls.log").touch()
+    log = folder / "calls.log"
+    log.touch()
     VerdictStore(folder / "verdicts.db").close()
     start = time.monotonic()
     workers = [Worker(folder, samples, number) for number in range(WORKERS)]
-    log = folder / "calls.log"
-    next_kill = rng.randrange(*_KILL_AFTER)
+    killer = Killer(workers[:-1])
     next_line = start
-    while any(worker.process.poll() is None for worker in workers):
+    while any(worker.is_running for worker in workers):
         time.sleep(0.1)
         calls = log.stat().st_size // _LINE
-        running = [each for each in workers[:-1] if each.process.poll() is None]
-        if running and calls > next_kill:
-            rng.choice(running).kill()
-            next_kill = calls + rng.randrange(*_KILL_AFTER)
+        killer.look(calls)
         if time.monotonic() > next_line:
             next_line += every
-            scores = sum(len(whole_lines(folder / f"done-{w.number}.jsonl")) for w in workers)
-            size = (folder / "verdicts.db").stat().st_size / MEGABYTE
-            kills = sum(worker.kills for worker in workers)
-            seconds = time.monotonic() - start
-            print(f"{seconds:10.0f}{scores:10,}{calls:10,}{kills:10}{size:10.1f}", flush=True)
+            print_progress(folder, time.monotonic() - start, calls, killer.kills)
     statuses = [worker.process.returncode for worker in workers]
-    kills = sum(worker.kills for worker in workers)
-    return verdict(folder, samples, kills, statuses)
+    return verdict(folder, samples, killer.kills, statuses)
+
+
+class Killer:
+    """Kills one of the workers that run, after a random number of calls."""
+
+    def __init__(self, workers: list[Worker]) -> None:
+        self._workers = workers
+        self._rng = random.Random(0)
+        self._next = self._rng.randrange(*_KILL_AFTER)
+        self.kills = 0
+
+    def look(self, calls: int) -> None:
+        running = [worker for worker in self._workers if worker.is_running]
+        if running and calls > self._next:
+            self._rng.choice(running).kill()
+            self._next = calls + self._rng.randrange(*_KILL_AFTER)
+            self.kills += 1
+
+
+def print_progress(folder: Path, seconds: float, calls: int, kills: int) -> None:
+    scores = sum(len(done_by(folder, worker)) for worker in range(WORKERS))
+    size = (folder / "verdicts.db").stat().st_size / MEGABYTE
+    print(f"{seconds:10.0f}{scores:10,}{calls:10,}{kills:10}{size:10.1f}", flush=True)
+
+
+def done_by(folder: Path, worker: int) -> list[str]:
+    return whole_lines(folder / f"done-{worker}.jsonl")
+
+
+@dataclass
+class Scores:
+    """How the scores compare with the known ones."""
+
+    wrong: int = 0
+    undetermined: int = 0
+    missing: int = 0
+
+    def add(self, number: int, judged: list[list[float | None]]) -> None:
+        truth = score(pair(number)[1])
+        self.missing += len(judged) < 2
+        for values in judged:
+            known = [
+                (value, true)
+                for value, true in zip(values, (truth.relevant, truth.irrelevant), strict=True)
+                if value is not None
+            ]
+            self.undetermined += len(known) < len(values)
+            self.wrong += any(value != true for value, true in known)
+
+
+def scores_of(folder: Path, samples: int) -> Scores:
+    judged: dict[int, list[list[float | None]]] = defaultdict(list)
+    for worker in range(WORKERS):
+        for line in done_by(folder, worker):
+            row = json.loads(line)
+            judged[row["sample"]].append(row["values"])
+    found = Scores()
+    for number in range(samples):
+        found.add(number, judged[number])
+    return found
 
 
 def verdict(folder: Path, samples: int, kills: int, statuses: list[int]) -> int:
     """What holds. 0 if all does."""
-    found: dict[int, list[Any]] = defaultdict(list)
-    for number in range(WORKERS):
-        for line in whole_lines(folder / f"done-{number}.jsonl"):
-            row = json.loads(line)
-            found[row["sample"]].append((row["values"], row["tries"]))
-    wrong = undetermined = 0
-    for number, rows in found.items():
-        truth = score(pair(number)[1])
-        for values, _ in rows:
-            pairs = list(zip(values, (truth.relevant, truth.irrelevant), strict=True))
-            undetermined += any(value is None for value, _ in pairs)
-            wrong += any(value is not None and value != true for value, true in pairs)
-    missing = sum(len(found[number]) < 2 for number in range(samples))
-    calls = Counter(line for line in (folder / "calls.log").read_text().split("\n") if line)
-    good = {line: times for line, times in calls.items() if line.startswith("good")}
-    again = sum(times - 1 for times in good.values())
+    scores = scores_of(folder, samples)
+    calls = Counter((folder / "calls.log").read_text().split("\n"))
+    good = [times for line, times in calls.items() if line.startswith("good")]
     faulty = sum(times for line, times in calls.items() if line.startswith("bad"))
+    again = sum(good) - len(good)
     with VerdictStore(folder / "verdicts.db") as store:
-        kept = store.stats()
+        kept = sum(each.calls for each in store.stats())
     rows = [
         ("samples, each judged twice", f"{samples:,}", True),
-        ("without both scores", missing, missing == 0),
-        ("wrong scores", wrong, wrong == 0),
-        ("undetermined scores", undetermined, undetermined == 0),
+        ("without both scores", scores.missing, scores.missing == 0),
+        ("wrong scores", scores.wrong, scores.wrong == 0),
+        ("undetermined scores", scores.undetermined, scores.undetermined == 0),
         ("processes killed", kills, True),
-        ("calls made", f"{sum(calls.values()):,}", True),
+        ("calls made", f"{sum(good) + faulty:,}", True),
         ("  with a faulty reply", f"{faulty:,}", True),
         ("  needed", f"{len(good) + faulty:,}", True),
         ("  of good replies, made again", again, again <= kills * CONCURRENCY),
-        ("calls in the store", f"{sum(each.calls for each in kept):,}", True),
+        ("calls in the store", f"{kept:,}", True),
         ("exit statuses", statuses, not any(statuses)),
     ]
     print()
     for name, value, holds in rows:
         print(f"{name:<38}{value!s:>18}{'' if holds else '   WRONG'}")
-    return int(not all(holds for *_, holds in rows))
+    return 0 if all(holds for *_, holds in rows) else 1
 
 
 def main() -> int:

@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 
-import pytest
-
-from noisesense_adapters.models import running
+import support.ragas_offline  # noqa: F401
 from support.deepeval_fixtures import loop, offline
+from support.first_loop import no_loop_seen_yet
 
-__all__ = ["loop", "offline"]
+__all__ = ["loop", "no_loop_seen_yet", "offline"]
 
-# Read when they are imported.
+# Read when it is imported.
 os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
 os.environ["DEEPEVAL_DISABLE_DOTENV"] = "1"
-os.environ["RAGAS_DO_NOT_TRACK"] = "true"
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from ragas._analytics import get_userid
-
-    get_userid()  # it leaves a file open when it is first called
-
-
-@pytest.fixture(autouse=True)
-def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_first", None)

@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from noisesense.errors import ReplyError
+from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.prompts import Claims
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.models.bridge import ending_of
@@ -53,6 +53,18 @@ def test_a_refusal_beside_an_answer(name: str) -> None:
     assert _asked(name, bad.Misbehavior("none"))[0].claims == ["One."]
     with pytest.raises(ReplyError):
         _asked(name, bad.Misbehavior("refusal beside", reshape=_refused))
+
+
+def _failed(completion: dict[str, Any]) -> dict[str, Any]:
+    completion["error"] = {"code": 502, "message": "the provider went away"}
+    return completion
+
+
+@pytest.mark.parametrize("name", sorted(BRIDGES.keys() - {"pydantic-ai"}))
+def test_an_error_beside_an_answer(name: str) -> None:
+    """As a router says that the provider behind it failed. pydantic-ai does not hand it on."""
+    with pytest.raises(JudgeError):
+        _asked(name, bad.Misbehavior("error beside", reshape=_failed))
 
 
 class Replies(BaseChatModel):

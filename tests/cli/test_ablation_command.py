@@ -13,7 +13,7 @@ from noisesense import Result, Sample, Verdicts, read_results, score, write_resu
 from noisesense.ablation import plan
 from support.ablation_world import run_of, sentences
 from support.command import run
-from support.command_here import run_here
+from support.command_here import assert_fits, run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
@@ -63,7 +63,11 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_a_plan_is_answered_and_reported(
-    results: Path, server: ScriptedServer, judge: list[str], capsys: Capsys
+    results: Path,
+    server: ScriptedServer,
+    judge: list[str],
+    capsys: Capsys,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     todo = results.with_name("todo.jsonl")
     answered = results.with_name("answered.jsonl")
@@ -88,6 +92,9 @@ def test_a_plan_is_answered_and_reported(
     # `again` said the very same; of the other answers: claims, their check, what is said again.
     assert server.log.calls == 8 * 3
     assert "judged with 24 calls" in said
+    monkeypatch.setenv("COLUMNS", "80")
+    assert_fits(run_here(capsys, *report), 80)
+    monkeypatch.delenv("COLUMNS")
     page = results.with_name("report.html")
     for _ in range(2):  # the second time, over the first
         done = run_here(capsys, *report, "--json", "--report", page)

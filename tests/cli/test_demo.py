@@ -7,6 +7,7 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,7 +18,7 @@ from noisesense_adapters.demo import catch
 from noisesense_adapters.demo.catch import Library
 from noisesense_adapters.demo.compare import Pair, Place, Report, compare, runs_of
 from support.command import run
-from support.command_here import run_here
+from support.command_here import Done, run_here
 from support.npm import npm_cache
 from support.promptfoo_cli import VERSIONS, install
 
@@ -176,39 +177,49 @@ def test_save_writes_the_examples_as_a_recording_and_overwrites_only_with_force(
     assert len(path.read_text(encoding="utf-8").splitlines()) == 6
 
 
-def test_the_catch_counts_names_and_confirms_a_stale_document_and_mends(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """28 questions of two topics: 56 claims. A wrong one is a sentence of the handbook alone."""
+@pytest.fixture
+def caught(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Caught:
     folder = tmp_path / "catch"
-    done = run_here(capsys, "demo", "catch", folder)
+    return Caught(folder, run_here(capsys, "demo", "catch", folder))
+
+
+class Caught(NamedTuple):
+    folder: Path
+    done: Done
+
+    @property
+    def wrong(self) -> list[str]:
+        """The claims of the stale run that come from a chunk and are incorrect."""
+        scores = [each.score for each in read_results(self.folder / "stale.jsonl")]
+        claims = [claim for score in scores if score for claim in score.claims]
+        return [claim.text for claim in claims if claim.from_a_chunk]
+
+
+def test_the_catch_counts_names_and_confirms_a_stale_document(caught: Caught) -> None:
+    """28 questions of two topics: 56 claims. A wrong one is a sentence of the handbook alone."""
+    done = caught.done
     assert done.status == 0
-    run = [*read_results(folder / "stale.jsonl")]
-    wrong = [
-        claim.text
-        for result in run
-        if result.score is not None
-        for claim in result.score.claims
-        if claim.from_a_chunk
-    ]
-    once = {topic.once for topic in Library().topics if topic.once != topic.now}
-    assert set(wrong) <= once
+    wrong = caught.wrong
+    assert set(wrong) <= {topic.once for topic in Library().topics if topic.once != topic.now}
     assert len(wrong) >= 10
     assert f"{len(wrong)} of 56 claims are not supported by the reference" in done.out
     assert f"2. Name: {len(wrong)} claims from handbook-2019.md, such as" in done.out
-    assert "100% (" in done.out.split("3. Cause")[1].split("with other")[0]
-    assert done.out.count(": fail\n") == 2
-    assert done.out.count(": pass\n") == 2
-    stale = folder / "stale.jsonl"
-    mended = folder / "mended.jsonl"
+    _, cause = done.out.split("3. Cause")
+    assert "100% (" in cause.partition("with other")[0]
+    assert (done.out.count(": fail\n"), done.out.count(": pass\n")) == (2, 2)
+    page = (caught.folder / "report.html").read_text(encoding="utf-8")
+    assert "Worst document" in page
+    assert 'href="#ablation">Ablation</a>: 100%' in page
+
+
+def test_the_catch_mends(caught: Caught, capsys: pytest.CaptureFixture[str]) -> None:
+    stale = caught.folder / "stale.jsonl"
+    mended = caught.folder / "mended.jsonl"
     assert run_here(capsys, "score", stale, "--fail-above", "0.1").status == 1
     assert run_here(capsys, "score", mended, "--fail-above", "0.1").status == 0
     assert run_here(capsys, "compare", mended, stale, "--fail-if-worse").status == 1
     assert run_here(capsys, "compare", stale, mended, "--fail-if-worse").status == 0
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Worst document" in page
-    assert 'href="#ablation">Ablation</a>: 100%' in page
-    again = run_here(capsys, "demo", "catch", folder)
+    again = run_here(capsys, "demo", "catch", caught.folder)
     assert (again.status, "--force overwrites it" in again.err) == (2, True)
 
 

@@ -62,22 +62,25 @@ def test_the_calls_made_are_within_what_it_says(
     options = more.replace("STORE", str(tmp_path / "calls.db")).split()
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ScriptedServer(Mind(pairs)) as server:
-        judge = ["--judge", "openai:m", "--base-url", server.base_url]
-        done = run_here(capsys, "score", data, *judge, *options, "--dry-run", "--json")
+        command = ["score", data, "--judge", "openai:m", "--base-url", server.base_url, *options]
+        done = run_here(capsys, *command, "--dry-run", "--json")
         assert (done.status, server.log.calls) == (0, 0)
-        assert run_here(capsys, "score", data, *judge, *options).status == 0
+        assert run_here(capsys, *command).status == 0
         made = server.log.calls
     found = json.loads(done.out)
     least = found["least"]["calls"]
     most = found["most"]["calls"]
     assert least <= made <= most
-    if by_hand is not None:
-        assert (least, most) == by_hand
-    if "right" in name:
-        assert made == least
-    if "wrong" in name:
-        assert made == most
-    assert not (tmp_path / "calls.db").exists() or "store" in more
+    assert by_hand in (None, (least, most))
+    by_name = {"all right": least, "all wrong": most}
+    assert made == by_name.get(name, made)
+
+
+def test_nothing_is_kept_of_calls_that_were_not_made(tmp_path: Path, capsys: Capsys) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [WRONG[0][0].model_dump(mode="json")])
+    command = ("score", data, "--judge", "openai:m", "--store", tmp_path / "calls.db")
+    assert run_here(capsys, *command, "--dry-run").status == 0
+    assert not (tmp_path / "calls.db").exists()
 
 
 def test_it_says_so_in_words_and_needs_a_model(tmp_path: Path, capsys: Capsys) -> None:

@@ -68,7 +68,7 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     text = run_here(capsys, "trust", "--judge", model, "--on", path, "--threshold", str(best))
     rates = "0.0% false yes, 0.0% false no, kappa 1.000"
     assert (text.status, f"--threshold {best}, {rates}" in text.out) == (0, True)
-    assert "that people do not find in a chunk it finds 0.0%" in text.out
+    assert "that people do not find in a chunk, the judge finds 0.0%" in text.out
 
 
 @pytest.mark.parametrize(

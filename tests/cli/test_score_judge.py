@@ -86,21 +86,28 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     kept = f"wrote {out}; every reply of the judge is kept in {out}.db"
     assert done.out.splitlines()[9:] == [kept]  # ten lines in all
     (result, *_) = read_results(out)
-    settings = "plan=lazy check=list, prompts 4"
+    settings = r"plan=lazy check=list, prompts \d+"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"
     assert re.fullmatch(named, result.judge or "")
     out.unlink()
     again = judged(*arguments, "--temperature", "0", "--max-tokens", "800")
     assert (again.status, figures(out), server.log.calls) == (0, EXPECTED, calls)
     assert f"judged with {calls} from the store" in again.out
-    # At another temperature it is another judge: its replies are not taken.
+
+
+def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged: Judged) -> None:
+    """At another temperature it is one, and by another plan; what was paid for is kept."""
+    out = tmp_path / "out.jsonl"
+    arguments = [texts(tmp_path), *options(server), "--out", out]
+    assert judged(*arguments, "--temperature", "0").status == 0
+    calls = server.log.calls
     assert judged(*arguments).status == 0
-    assert (before := server.log.calls) == 2 * calls
+    assert server.log.calls == 2 * calls
     assert judged(*arguments, "--plan", "full").status == 0
-    assert (full := server.log.calls) > before
+    full = server.log.calls
+    assert full > 2 * calls
     (result, *_) = read_results(out)
     assert "plan=full check=list" in (result.judge or "")
-    # Results may be written anew: what was paid for is beside them.
     assert (judged(*arguments).status, server.log.calls) == (0, full)
 
 
@@ -252,35 +259,42 @@ def test_a_run_that_is_interrupted_and_given_again_gives_the_undisturbed_result(
     tmp_path: Path,
 ) -> None:
     """Four runs over the same server, which has one name in the results; keys tell them apart."""
-    at_once = 8
     shape = Shape((0, 1), (1, 1), (1, 2), labeled=1.0)
     pairs = list(random_pairs(60, seed=13500, shape=shape))
     lines = [sample.model_dump(mode="json") for sample, _ in pairs]
     data = write_jsonl(tmp_path / "data.jsonl", lines)
     out = tmp_path / "out.jsonl"
-    more = ("--concurrency", str(at_once), "--out")
     with ScriptedServer(Mind(pairs)) as server:
-        process = start(server, data, *more, out, key="sk-canary-0")
-        await_calls(server, 60)
-        process.send_signal(signal.SIGINT)
-        printed, err = process.communicate(timeout=300)
-        assert (process.returncode, printed, out.exists()) == (130, "", False)
-        kept = r"interrupted: \d+ samples are done, and every reply is kept in \S+out\.jsonl\.db; "
-        assert re.match(f"{kept}the same command continues from there", err)
-        assert "sk-canary" not in err
-        results: list[list[object]] = []
-        for key, path in (("1", out), ("2", tmp_path / "whole.jsonl"), ("3", out)):
-            process = start(server, data, *more, path, key=f"sk-canary-{key}")
-            notes = process.communicate(timeout=300)[1]
-            assert (len(notes.splitlines()), process.returncode) == (1, 0)
-            assert notes.startswith("note: 26 of 60 answers claim nothing")
-            results.append([result.score for result in read_results(path)])
-        asked = {
-            key: Counter(r.prompt for r in server.log.requests if r.key == f"sk-canary-{key}")
-            for key in "0123"
-        }
-    assert results[0] == results[1] == results[2]
+        interrupted(start(server, data, *AT_ONCE, out, key="sk-canary-0"), server, out)
+        resumed = finished(server, data, out, "sk-canary-1")
+        undisturbed = finished(server, data, tmp_path / "whole.jsonl", "sk-canary-2")
+        again = finished(server, data, out, "sk-canary-3")
+        asked = {key: Counter[str]() for key in ("0", "1", "2", "3")}
+        for request in server.log.requests:
+            asked[request.key.removeprefix("sk-canary-")][request.prompt] += 1
+    assert resumed == undisturbed == again
     # Not a call that an undisturbed run would not make, and none twice but those in flight.
     assert asked["0"].keys() | asked["1"].keys() == asked["2"].keys()
-    assert 0 < (asked["0"] & asked["1"]).total() + 1 <= at_once + 1
+    assert (asked["0"] & asked["1"]).total() <= 8
     assert not asked["3"]
+
+
+AT_ONCE = ("--concurrency", "8", "--out")
+
+
+def interrupted(process: subprocess.Popen[str], server: ScriptedServer, out: Path) -> None:
+    await_calls(server, 60)
+    process.send_signal(signal.SIGINT)
+    printed, err = process.communicate(timeout=300)
+    assert (process.returncode, printed, out.exists()) == (130, "", False)
+    kept = r"interrupted: \d+ samples are done, and every reply is kept in \S+out\.jsonl\.db; "
+    assert re.match(f"{kept}the same command continues from there", err)
+    assert "sk-canary" not in err
+
+
+def finished(server: ScriptedServer, data: Path, out: Path, key: str) -> list[object]:
+    process = start(server, data, *AT_ONCE, out, key=key)
+    _, notes = process.communicate(timeout=300)
+    assert (len(notes.splitlines()), process.returncode) == (1, 0)
+    assert notes.startswith("note: 26 of 60 answers claim nothing")
+    return [result.score for result in read_results(out)]

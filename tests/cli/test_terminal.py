@@ -3,6 +3,7 @@ far a run is; and an end without a word where nobody reads."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -23,9 +24,11 @@ from noisesense import (
     score,
     write_results,
 )
+from noisesense.errors import BusyError
 from noisesense_adapters.cli.progress import RunProgress
 from support.command import environment
-from support.command_here import run_here
+from support.command_here import assert_fits, run_here
+from support.faults import pairs
 from support.scripted_llm import ScriptedLLM
 
 Capsys = pytest.CaptureFixture[str]
@@ -91,6 +94,36 @@ def test_no_command_sends_what_a_terminal_obeys(
     if command.startswith("offenders"):
         claim = next(each for each in done.out.splitlines() if each.startswith('  "'))
         assert [part for part in SEEN if part not in claim] == []
+
+
+FITTING = [
+    "demo catch --force",
+    "score catch/stale.jsonl --fail-above 0.1",
+    "compare catch/mended.jsonl catch/stale.jsonl --fail-if-worse",
+    "offenders catch/stale.jsonl",
+    "trust --on catch/stale.jsonl --for catch/stale.jsonl",
+    "trust --on catch/stale.jsonl --for catch/mended.jsonl",
+    "sensitivity catch/stale.jsonl",
+    "stability catch/stale.jsonl catch/mended.jsonl --limit 0.1",
+    "power catch/stale.jsonl catch/mended.jsonl",
+]
+
+
+def test_no_line_is_wider_than_the_terminal_or_than_a_hundred_columns(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for columns, widest in (("80", 80), ("200", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        for command in FITTING:
+            assert_fits(run_here(capsys, *command.split()), widest)
+    path = "a-path-without-a-space" * 9
+    assert path in run_here(capsys, "score", f"{path}.jsonl").err
+
+
+def test_a_pipe_has_no_width(tmp_path: Path, capsys: Capsys) -> None:
+    done = run_here(capsys, "score", tmp_path / "none.jsonl", "--map", "response " * 30)
+    assert (done.status, done.err.count("\n"), len(done.err) > 100) == (2, 1, True)
 
 
 def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
@@ -203,3 +236,23 @@ def test_while_the_first_sample_takes_minutes_the_calls_and_the_form_are_told(
             time.sleep(0.01)
             told += capsys.readouterr().err
     assert told.splitlines() == ["one by one it is", "0 of 40 samples"]
+
+
+def test_a_busy_provider_is_named_while_it_is_waited_for(forty: Path, capsys: Capsys) -> None:
+    now = [0.0]
+
+    def busy(prompt: str) -> BusyError:
+        return BusyError("busy", 60.0)
+
+    async def until_waiting(judge: LLMJudge) -> None:
+        asking = asyncio.ensure_future(judge.judge(pairs()[0][0]))
+        while not judge.waiting:
+            await asyncio.sleep(0)
+        asking.cancel()
+
+    judge = LLMJudge(ScriptedLLM(busy))
+    with RunProgress(forty, judge, clock=lambda: now[0]):
+        asyncio.run(until_waiting(judge))
+        now[0] = 61.0
+    told = capsys.readouterr().err
+    assert re.fullmatch(r"0 of 40 samples, waiting for the provider, \d\d s\n", told)

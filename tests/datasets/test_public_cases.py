@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
-from noisesense import Result
+from noisesense import LLMJudge, Result, gate_run, summarize
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.promptfoo import get_assert, llm
 from support.mill import MillJudge
+from support.mind import data_of
+from support.no_claims import TERSE, LiteralReader, Terse
+from support.scripted_llm import ScriptedLLM
 
 ADA = "Ada built the mill in 1902."
 FIRE = "The old mill burned in 1931."
@@ -71,6 +74,37 @@ DOCUMENTS: dict[str, tuple[str, Any, tuple[float, float]]] = {
 def test_files(case: str, tmp_path: Path) -> None:
     name, content, expected = DOCUMENTS[case]
     assert figures(tmp_path / name, content) == expected
+
+
+@pytest.mark.parametrize("terse", [TERSE[0], TERSE[1], TERSE[6]], ids=lambda terse: terse.answer)
+def test_01_an_answer_of_one_word_is_right_with_its_question(terse: Terse, tmp_path: Path) -> None:
+    """One claim, correct, from the relevant one of two chunks: no noise in either mode."""
+    known = {"question": terse.question, "answer": terse.answer, "ground_truth": terse.reference}
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps([{**known, "contexts": ["A chunk.", "Ginseng grows slowly."]}]))
+    judge = LLMJudge(ScriptedLLM(LiteralReader(terse, "A chunk.").answer), plan="full")
+    (result,) = score_rows(list(read_rows(path)), judge)
+    assert result.score is not None
+    assert (result.score.relevant, result.score.irrelevant) == QUIET
+    assert [claim.correct for claim in result.score.claims] == [True]
+    assert result.score.chunk_relevance == (True, False)
+
+
+def test_02_a_system_that_only_says_that_it_found_nothing_is_not_measured(tmp_path: Path) -> None:
+    """Its judge takes each refusal for a claim, which no chunk says: not 0, but nothing."""
+    refusals = [f"I could not find this in the documents ({number})." for number in range(4)]
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps([row(answer=refusal) for refusal in refusals]))
+
+    def answer(prompt: str) -> str:
+        return json.dumps({"claims": [data_of(prompt)["text"]]})
+
+    found = score_rows(list(read_rows(path)), LLMJudge(ScriptedLLM(answer)))
+    assert [(each.score.relevant, each.score.irrelevant) for each in found if each.score] == (
+        [(None, None)] * 4
+    )
+    summary = summarize(found)
+    assert (summary.nothing_claimed, gate_run(summary, 1.0).passed) == (4, False)
 
 
 def test_a_list_of_answers_says_that_any_is_right(tmp_path: Path) -> None:

@@ -58,33 +58,46 @@ def run_file(folder: Path) -> Any:
     return json.loads(run, parse_constant=pytest.fail) if isinstance(run, str) else run
 
 
-def test_deepeval_test_run_passes_only_what_is_known_to(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("deepeval")
+
+
+@pytest.fixture(scope="module")
+def done(folder: Path) -> subprocess.CompletedProcess[str]:
     """Clean and noisy answers, one whose verdict is open, and one without claims."""
-    (tmp_path / "test_rag.py").write_text(TESTS, encoding="utf-8")
+    (folder / "test_rag.py").write_text(TESTS, encoding="utf-8")
     # DeepEval's own plugin, and those it brings, are loaded here as they are for its users.
-    variables = {k: v for k, v in os.environ.items() if k != "PYTEST_DISABLE_PLUGIN_AUTOLOAD"}
-    done = subprocess.run(
-        # The module is what the console script `deepeval` runs.
-        [sys.executable, "-m", "deepeval.cli.main", "test", "run", "test_rag.py"],
-        cwd=tmp_path,
-        env={**variables, **environment(), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+    variables = {**os.environ, **environment(), "COLUMNS": "200"}
+    variables.pop("PYTEST_DISABLE_PLUGIN_AUTOLOAD", None)
+    # The module is what the console script `deepeval` runs.
+    command = [sys.executable, "-m", "deepeval.cli.main", "test", "run", "test_rag.py"]
+    return subprocess.run(
+        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300
     )
+
+
+def test_deepeval_test_run_passes_only_what_is_known_to(
+    done: subprocess.CompletedProcess[str],
+) -> None:
     # DeepEval has pytest print in colors.
     printed = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
     assert "4 failed, 4 passed" in printed, printed
     assert "Passed: 4 | Failed: 4" in printed
     assert FAILURE in printed
     assert done.returncode == 1
-    run = run_file(tmp_path)
+
+
+@pytest.mark.usefixtures("done")
+def test_what_deepeval_keeps_of_a_run(folder: Path) -> None:
+    run = run_file(folder)
     found: dict[str, set[Any]] = {}
-    for data in (data for case in run["testCases"] for data in case["metricsData"]):
-        status = re.search(r"un\w+(?=[:.]| )", data["reason"].partition(" is ")[2][:13])
-        name = status[0] if status else "a number"
-        found.setdefault(name, set()).add((data.get("score"), data.get("success")))
+    for case in run["testCases"]:
+        for data in case["metricsData"]:
+            _, _, told = data["reason"].partition(" is ")
+            word = re.split("[:. ]", told)[0]
+            status = word if word.startswith("un") else "a number"
+            found.setdefault(status, set()).add((data.get("score"), data.get("success")))
     assert found == {
         "a number": {(0.0, True), (0.5, False)},
         "undetermined": {(None, False)},

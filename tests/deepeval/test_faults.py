@@ -57,19 +57,26 @@ def test_a_fault_of_each_outcome(
         found = evaluated(make(server))
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
     struck = found.pop(STRUCK)
-    assert [[data.score for data in both] for both in found.values()] == [[TRUTH, TRUTH]]
-    # The truth is above the threshold of 0.2, and nothing that is left of it passes.
-    assert all(data.error is None and data.success is not True for data in struck)
+    (sound,) = found.values()
+    assert [data.score for data in sound] == [TRUTH, TRUTH]
+    seen = caplog.text
     for data in struck:
-        assert data.score in ((TRUTH,) if fault.outcome == "exact" else (TRUTH, None))
-        found_range = re.search(r"between ([\d.]+) and (\d[.\d]*\d|\d)", data.reason)
-        low, high = map(float, found_range.groups()) if found_range else (TRUTH, TRUTH)
-        assert low - 1e-4 <= TRUTH <= high + 1e-4
-        if fault.outcome == "unusable":
-            assert "is undetermined: the judge's model" in data.reason
-    seen = " ".join([*(str(data.reason) for data in struck), caplog.text])
+        check_what_is_left(fault, data)
+        seen += str(data.reason)
     assert KEY not in seen
     assert "Reply in JSON" not in seen
+
+
+def check_what_is_left(fault: Fault, data: Any) -> None:
+    """The truth is above the threshold of 0.2: nothing passes."""
+    assert data.error is None
+    assert data.success is not True
+    assert data.score in ((TRUTH,) if fault.outcome == "exact" else (TRUTH, None))
+    told = re.search(r"between ([\d.]+) and (\d[.\d]*\d|\d)", data.reason)
+    if told is not None:
+        assert float(told[1]) - 1e-4 <= TRUTH <= float(told[2]) + 1e-4
+    if fault.outcome == "unusable":
+        assert "is undetermined: the judge's model" in data.reason
 
 
 @each_model

@@ -151,54 +151,69 @@ def test_the_other_metric_and_an_answer_without_a_number_are_errors(run_async: b
 
 
 @both_ways
-def test_below_a_verdict_of_a_dag(run_async: bool) -> None:
-    def graph(kind: Any, answer: str, **judge: Any) -> tuple[DAGMetric, LLMTestCase]:
-        metric = kind(mode="irrelevant", judge=ByPrompt(**judge), async_mode=run_async)
-        root = BinaryJudgementNode(
-            criteria="Is it an answer?", evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT]
-        )
-        root.children += [VerdictNode(False, score=0), VerdictNode(True, child=metric)]
-        options: Any = {"model": Author(), "include_reason": False, "async_mode": run_async}
-        dag = DAGMetric(name="graph", dag=DeepAcyclicGraph([root]), threshold=0.8, **options)
-        return dag, case_with(answer)
-
-    def tested(kind: Any, answer: str, **judge: Any) -> None:
-        dag, case = graph(kind, answer, **judge)
-        assert_test(case, [dag], run_async=run_async)
-
-    with pytest.raises(InputError, match=r"NoiseRobustnessMetric\(mode='irrelevant'\)"):
-        tested(NoiseSensitivityMetric, "worse answer")
-    with pytest.raises(AssertionError, match=r"score: 0\.5"):
-        tested(NoiseRobustnessMetric, "worse answer")
-    with pytest.raises(NoiseSenseError, match=r'undetermined.*undetermined="high"'):
-        tested(NoiseRobustnessMetric, "better answer", silent=True)
-    tested(NoiseRobustnessMetric, "better answer")
-    dag, case = graph(NoiseRobustnessMetric, "worse answer")
-    assert dag.measure(case, _show_indicator=False) == 0.5
+def below_a_verdict(
+    kind: Any, answer: str, run_async: bool, **judge: Any
+) -> tuple[DAGMetric, LLMTestCase]:
+    """A graph that asks the metric if its first question is answered with yes."""
+    metric = kind(mode="irrelevant", judge=ByPrompt(**judge), async_mode=run_async)
+    root = BinaryJudgementNode(
+        criteria="Is it an answer?", evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT]
+    )
+    root.children += [VerdictNode(False, score=0), VerdictNode(True, child=metric)]
+    graph = DeepAcyclicGraph([root])
+    options: Any = {"model": Author(), "include_reason": False, "async_mode": run_async}
+    return DAGMetric(name="graph", dag=graph, threshold=0.8, **options), case_with(answer)
 
 
 @both_ways
-def test_robustness_is_a_metric_like_deepevals_own(run_async: bool) -> None:
-    judge = ByPrompt()
-    for threshold, success in ((0.5, True), (0.51, False), (0.0, True)):
-        metric = NoiseRobustnessMetric(threshold, judge=judge)
-        result, data = run_one(case_with("first answer"), metric, run_async=run_async)
-        assert (data.name, data.score) == ("Noise Robustness (relevant)", 0.5)
-        assert (data.success, result.success) == (success, success)
-        assert data.reason.startswith(
-            "Noise robustness, one minus noise sensitivity, is 0.5 (higher is better). "
-        )
-    # Irrelevant noise of 0 or 1/2: what the judge left open does not pass.
-    for threshold, success in ((0.5, True), (0.8, False)):
-        options: Any = {"mode": "irrelevant", "judge": ByPrompt(silent=True)}
-        metric = NoiseRobustnessMetric(threshold, **options)
-        result, data = run_one(case_with("better answer"), metric, run_async=run_async)
-        assert (data.score, data.success, result.success) == (None, success, success)
-        assert "lies between 0.5 and 1 (higher is better)" in data.reason
-        high = NoiseRobustnessMetric(threshold, undetermined="high", **options)
-        _, data = run_one(case_with("better answer"), high, run_async=run_async)
-        assert (data.score, data.success) == (0.5, success)
-    assert "Whether the score is at least the threshold 0.8 cannot be decided" in data.reason
+@pytest.mark.parametrize(
+    ("kind", "answer", "silent", "error", "says"),
+    [
+        (NoiseSensitivityMetric, "worse", False, InputError, r"RobustnessMetric\(mode='irrelev"),
+        (NoiseRobustnessMetric, "worse", False, AssertionError, r"score: 0\.5"),
+        (NoiseRobustnessMetric, "better", True, NoiseSenseError, 'undetermined="high"'),
+    ],
+)
+def test_below_a_verdict_of_a_dag(
+    kind: Any, answer: str, silent: bool, error: Any, says: str, run_async: bool
+) -> None:
+    dag, case = below_a_verdict(kind, f"{answer} answer", run_async, silent=silent)
+    with pytest.raises(error, match=says):
+        assert_test(case, [dag], run_async=run_async)
+
+
+@both_ways
+def test_less_noise_passes_below_a_verdict_of_a_dag(run_async: bool) -> None:
+    dag, case = below_a_verdict(NoiseRobustnessMetric, "better answer", run_async)
+    assert_test(case, [dag], run_async=run_async)
+
+
+@both_ways
+@pytest.mark.parametrize(("threshold", "success"), [(0.5, True), (0.51, False), (0.0, True)])
+def test_robustness_is_a_metric_like_deepevals_own(
+    threshold: float, success: bool, run_async: bool
+) -> None:
+    metric = NoiseRobustnessMetric(threshold, judge=ByPrompt())
+    result, data = run_one(case_with("first answer"), metric, run_async=run_async)
+    assert (data.name, data.score) == ("Noise Robustness (relevant)", 0.5)
+    assert (data.success, result.success) == (success, success)
+    assert "is 0.5 (higher is better). " in data.reason
+
+
+@both_ways
+@pytest.mark.parametrize(("threshold", "success"), [(0.5, True), (0.8, False)])
+def test_what_the_judge_left_open_does_not_pass(
+    threshold: float, success: bool, run_async: bool
+) -> None:
+    """Irrelevant noise of 0 or 1/2."""
+    options: Any = {"mode": "irrelevant", "judge": ByPrompt(silent=True)}
+    metric = NoiseRobustnessMetric(threshold, **options)
+    result, data = run_one(case_with("better answer"), metric, run_async=run_async)
+    assert (data.score, data.success, result.success) == (None, success, success)
+    assert "lies between 0.5 and 1 (higher is better)" in data.reason
+    high = NoiseRobustnessMetric(threshold, undetermined="high", **options)
+    _, data = run_one(case_with("better answer"), high, run_async=run_async)
+    assert (data.score, data.success) == (0.5, success)
 
 
 def test_the_robustness_is_counted() -> None:

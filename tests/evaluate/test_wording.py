@@ -71,8 +71,9 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     found = offenders([*retrievals("bad.md", 9, 12), *others()])
     (sentence,) = offender_sentences(found)
     assert sentence == (
-        "Look first at bad.md: 9 of them. With a probability of over 99% it is among the tenth of "
-        "the retrieved documents that mislead most often."
+        "Look first at bad.md: it entails 9 claims that the reference does not support. With a "
+        "probability of over 99% it is among the tenth of the retrieved documents that mislead "
+        "most often."
     )
     unsure = offenders([each for i in range(30) for each in retrievals(f"{i}", i < 6, 4)])
     (sentence,) = offender_sentences(unsure)

@@ -240,35 +240,10 @@ def promptfoo_runs(cache: Path, folder: Path) -> dict[str, Ended]:
     tests: list[Any] = []
     with ScriptedServer(_Refusing()) as server:
         for name, way in every.items():
-            rows = cases_of(way.rows())
-            samples = samples_of(rows)
-            for row in rows:
+            for row in cases_of(way.rows()):
                 key = f"{name}: {row.number}"
                 answers[key] = {"answer": row.response, "error": row.error}
-                given: dict[str, Any] = {"key": key, "query": row.question}
-                if row.reference:
-                    given["reference"] = row.reference
-                if row.contexts is not None:
-                    given["contextChunks"] = [{"text": text} for text in row.contexts]
-                judge = {"model": "m", "baseUrl": server.base_url, "maxRetries": 0, "maxReasks": 0}
-                try:
-                    verdicts = way.judging(samples[row.number])
-                    given["verdicts"] = verdicts.model_dump(mode="json", exclude={"chunks"})
-                except KeyError:
-                    pass  # no sample: nobody is asked
-                except ReplyError:
-                    pass  # the server's model refuses
-                except JudgeError:
-                    judge["baseUrl"] = _CLOSED
-                asserted = [
-                    {
-                        "type": "python",
-                        "value": "file://noise.py",
-                        "config": {"mode": mode, "maxNoise": LIMIT, "judge": judge},
-                    }
-                    for mode in MODES
-                ]
-                tests.append({"description": key, "vars": given, "assert": asserted})
+                tests.append(_promptfoo_test(key, row, way.judging, server.base_url))
         shim = "from noisesense_adapters.promptfoo import get_assert\n"
         (folder / "noise.py").write_text(shim, encoding="utf-8")
         (folder / "provider.cjs").write_text(_PROVIDER, encoding="utf-8")
@@ -278,9 +253,37 @@ def promptfoo_runs(cache: Path, folder: Path) -> dict[str, Ended]:
         found = evaluate(install("v0.123", cache), folder, env={"OPENAI_API_KEY": "none"})
     ended: dict[str, Ended] = {}
     for name, way in every.items():
-        results = [found.rows[f"{name}: {row.number}"] for row in cases_of(way.rows())]
-        graded = [result.get("gradingResult") or {} for result in results]
-        shown = [f"{each.get('reason')} {each.get('componentResults')}" for each in graded]
-        passed = bool(results) and all(result["success"] for result in results)
-        ended[name] = Ended(passed, "\n".join(shown))
+        keys = [f"{name}: {row.number}" for row in cases_of(way.rows())]
+        ended[name] = _promptfoo_ended([found.rows[key] for key in keys])
     return ended
+
+
+def _promptfoo_test(key: str, row: Row, judging: Judging, base_url: str) -> dict[str, Any]:
+    """With the verdicts of the judge; where it refuses or fails, a model is to be asked."""
+    given: dict[str, Any] = {"key": key, "query": row.question}
+    if row.reference:
+        given["reference"] = row.reference
+    if row.contexts is not None:
+        given["contextChunks"] = [{"text": text} for text in row.contexts]
+    judge = {"model": "m", "baseUrl": base_url, "maxRetries": 0, "maxReasks": 0}
+    for sample in samples_of([row]).values():
+        try:
+            given["verdicts"] = judging(sample).model_dump(mode="json", exclude={"chunks"})
+        except ReplyError:
+            pass  # the server's model refuses
+        except JudgeError:
+            judge["baseUrl"] = _CLOSED
+    asserted: list[Any] = []
+    for mode in MODES:
+        config = {"mode": mode, "maxNoise": LIMIT, "judge": judge}
+        asserted.append({"type": "python", "value": "file://noise.py", "config": config})
+    return {"description": key, "vars": given, "assert": asserted}
+
+
+def _promptfoo_ended(results: list[Any]) -> Ended:
+    shown: list[str] = []
+    for result in results:
+        graded = result.get("gradingResult") or {}
+        shown.append(f"{graded.get('reason')} {graded.get('componentResults')}")
+    passed = bool(results) and all(result["success"] for result in results)
+    return Ended(passed, "\n".join(shown))

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +29,7 @@ from support.no_claims import (
     REFUSALS,
     RESPONSE,
     TERSE,
+    TEXTS,
     ListMind,
     LiteralReader,
     Terse,
@@ -181,44 +183,10 @@ def test_repeated_claims_are_one_whatever_their_case_and_punctuation() -> None:
     assert found.relevant == 0.5
 
 
-@pytest.mark.parametrize(
-    ("text", "listed", "added"),
-    [
-        ("The ferry sails at noon. Children do not pay.", ["The ferry sails at noon."],
-         ["Children do not pay."]),
-        ("It sails at noon. It carries 40 bicycles.", ["It sails at noon and carries bicycles."],
-         ["It carries 40 bicycles."]),  # its number is in no claim
-        ("Carla and Ben sit on the board. Carla chairs it.", ["Carla sits on the board.",
-         "Ben sits on the board."], ["Carla chairs it."]),  # "chairs" is in no claim
-        ("The stone mill was built in 1742 in Arle.", ["The stone mill was built in 1742."],
-         ["The stone mill was built in 1742 in Arle."]),  # 4 of 5 words, without the name
-        ("The board has three members, Ada and Ben.", ["Members of the board: Ada, Ben."],
-         ["The board has three members, Ada and Ben."]),  # 4 of 5 words, without the number
-        ("The board has three members, Ada and Ben.", ["Ada is one of 3 members.", "So is Ben."],
-         []),  # 4 of 5 words
-        ("It never came with a charger, but it supports wireless charging.",
-         ["It supports wireless charging."],
-         ["It never came with a charger, but it supports wireless charging."]),  # 3 of 5 words
-        ("青石桥建于1653年。桥长42米。", ["青石桥建于1653年。"], ["桥长42米。"]),
-        ("| Town | People |\n|---|---|\n| Arlen | 12,000 |", ["Nobody lives in a town."],
-         ["Town: Arlen, People: 12,000"]),
-        ("| Plant | Light | Water |\n|---|---|---|\n| Fern | shade | daily |",
-         ["The fern needs shade."], ["Plant: Fern, Light: shade, Water: daily"]),  # "daily"
-        ("| Plant | Light | Water |\n|---|---|---|\n| Fern | shade | daily |",
-         ["The fern needs shade.", "Water the fern daily."], []),
-        ("Hello! It sails at noon. I hope this helps.", ["It sails at noon."], []),
-        ("您好！渡轮中午启航。希望对您有帮助。", ["渡轮中午启航。"], []),
-        ("Gute Frage! Die Fähre fährt um zwölf. Ich hoffe, das hilft.",
-         ["Die Fähre fährt um zwölf."], []),
-        ("You need:\n- four poles\n- a mallet", ["four poles", "a mallet"], []),
-        ("Yes", ["The ferry sails at noon."], []),
-        ("It sails at noon. I could not find the price.", ["It sails at noon."], []),
-    ],
-)  # fmt: skip
-def test_a_sentence_that_is_left_out_is_a_claim(
-    text: str, listed: list[str], added: list[str]
-) -> None:
-    assert ClaimSource(text, "When does it sail?").untouched(listed) == added
+@pytest.mark.parametrize("row", TEXTS["left out"], ids=lambda row: row["text"][:40])
+def test_a_sentence_that_is_left_out_is_a_claim(row: dict[str, Any]) -> None:
+    source = ClaimSource(row["text"], "When does it sail?")
+    assert source.untouched(row["listed"]) == row["added"]
 
 
 def test_rows_of_tables_beside_their_heads() -> None:
@@ -236,6 +204,10 @@ def test_what_stands_together_or_twice_or_is_the_question_is_put_right() -> None
     assert source.claims(["Is the museum open on Mondays?", "# Answer", *both, "Hello!"]) == both
     yes = ClaimSource("Yes, it is.", "Is the museum open on Mondays?")
     assert yes.claims(["The museum is open on Mondays."]) == ["The museum is open on Mondays."]
+    no = ClaimSource("No, it is not.", "Is the museum open on Mondays?")
+    closed = "The museum is not open on Mondays."
+    for other in ("The museum is open on Mondays.", "Museum: not open on Mondays"):
+        assert no.claims([closed, other]) == no.claims([other, closed]) == [closed]
 
 
 def test_signs_and_numbers_tell_claims_apart() -> None:
@@ -249,49 +221,12 @@ def test_signs_and_numbers_tell_claims_apart() -> None:
     assert [is_terse(text) for text in ("24.5", "3 May 1902", RESPONSE)] == [True, True, False]
 
 
-NOTHING = [
-    *REFUSALS,
-    "I don't know",
-    "I’m sorry, but I couldn’t find any information about the herb.",
-    "Based on the provided context, I cannot determine the answer.",
-    "There is not enough information to answer the question.",
-    "The answer is not in the context.",
-    "Not mentioned in the context.",
-    "The question cannot be answered from the documents.",
-    "N/A",
-    "我不知道。",
-    "根据提供的资料，无法确定。",
-    "Ich weiß es nicht.",
-    "Die Dokumente enthalten dazu keine Informationen.",
-    "Lo siento, no encontré información.",
-    "Los documentos no mencionan la fecha.",
-    "Le contexte ne mentionne pas la date.",
-]
-SOMETHING = [
-    "The cause of the disease is not known.",
-    "No evidence was found that the drug works.",
-    "The treaty does not mention slavery.",
-    "The museum is not open on Mondays.",
-    "Scientists do not know why whales sing.",
-    "Unfortunately, the museum is closed.",
-    "He could not find work in Paris.",
-    "Unknown soldiers are buried there.",
-    "They were unable to find the ship.",
-    "The documents were found in 1947.",
-    "科学家不知道鲸鱼为什么唱歌。",
-    "没有人住在那里。",
-    "Der Eintritt ist nicht frei.",
-    "Die Quellen der Donau liegen nicht in Österreich.",
-    "El museo no abre los lunes.",
-]
-
-
-@pytest.mark.parametrize("text", NOTHING)
+@pytest.mark.parametrize("text", [*REFUSALS, *TEXTS["claims nothing"]])
 def test_not_known_or_not_found_claims_nothing(text: str) -> None:
     assert claims_nothing(text)
 
 
-@pytest.mark.parametrize("text", SOMETHING)
+@pytest.mark.parametrize("text", TEXTS["claims something"])
 def test_a_negation_claims_something(text: str) -> None:
     assert not claims_nothing(text)
 

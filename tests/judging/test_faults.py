@@ -167,20 +167,6 @@ def test_unusable_lists_of_claims(claims: list[str]) -> None:
         judged(lambda reply, attempt: json.dumps({"claims": claims}), max_reasks=0)
 
 
-def test_an_unusable_list_of_the_references_claims_leaves_relevance_open() -> None:
-    llm = ScriptedLLM(
-        lambda prompt: "garbage" if data_of(prompt).get("text") == SAMPLE.reference
-        else MIND.answer(prompt)
-    )  # fmt: skip
-    judgement = asyncio.run(LLMJudge(llm).judge_detailed(SAMPLE))
-    found = score(judgement.verdicts)
-    assert judgement.unanswered == 1
-    assert judgement.verdicts.reference_claims == ()
-    assert found.chunk_relevance == (None, None, None)
-    # Correctness needs no relevance.
-    assert score(judgement.verdicts, definition="validmind").relevant == INCORRECT / 5
-
-
 def test_a_model_that_cannot_be_asked_fails_the_sample_at_once() -> None:
     llm = ScriptedLLM(
         lambda prompt: MIND.answer(prompt) if is_decomposition(prompt) else JudgeError("no route")

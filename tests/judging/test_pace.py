@@ -12,8 +12,6 @@ import pytest
 
 from noisesense import LLMJudge, score
 from noisesense.errors import BusyError
-from noisesense.judging import pace
-from noisesense.judging.pace import Pace
 from noisesense_adapters.models.failures import judge_error
 from support.faults import TRUTH, mind, pairs
 from support.scripted_llm import ScriptedLLM
@@ -81,26 +79,6 @@ def test_a_call_that_alone_is_refused_does_not_ask_for_ever() -> None:
     taken, refused = _judged(refuses_one, max_wait=0.3)
     assert score(taken.verdicts).relevant == TRUTH
     assert isinstance(refused, BusyError)
-
-
-def test_the_rate_is_what_was_taken_and_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """20 calls from second 0 to 2, then a pause of 2 s that the provider asks for: 20 / 4 = 5 a
-    second, of which 92% go on: 4.6. After 10 s: exp(0.03 + 0.04) = 1.0725 times as many."""
-    clock = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(pace, "time", SimpleNamespace(monotonic=lambda: clock.now))
-    held = Pace(600)
-    for _ in range(20):
-        held.taken(clock.now)
-    clock.now = 102.0
-    assert held.refused(101.9, 101.9, 2.0)
-    assert held.waiting == 2.0
-    clock.now = 104.0
-    assert asyncio.run(held.turn()) == 104.0
-    assert held._seconds_to_wait() == pace._POLL  # one asks; the others wait for it
-    held.taken(104.0)
-    assert held.waiting == 0.0
-    assert held._rate_at(104.0) == pytest.approx(4.6)
-    assert held._rate_at(114.0) == pytest.approx(4.6 * 1.0725, rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -87,15 +87,14 @@ def test_many_tasks_ask_once() -> None:
     async def run() -> list[Judgement]:
         return await asyncio.gather(*(ask(judge) for _ in range(50)))
 
-    judgements = asyncio.run(run())
+    first, *others = asyncio.run(run())
     assert len(judge.asked) == 1
-    assert all(judgement.verdicts == BESIDE for judgement in judgements)
-    # One paid; whoever shares has no usage of its own, so that usages add up.
-    payers = [judgement for judgement in judgements if not judgement.shared]
-    assert [judgement.usage for judgement in payers] == [Usage(calls=3, cost=0.5)]
-    total = sum((judgement.usage for judgement in judgements), Usage())
-    assert total == Usage(calls=3, cost=0.5)
-    assert {judgement.paid for judgement in judgements if judgement.shared} == {total}
+    cost = Usage(calls=3, cost=0.5)
+    assert (first.shared, first.usage) == (False, cost)
+    # Whoever shares has no usage of its own, so that usages add up.
+    shared = {(other.shared, other.usage, other.paid) for other in others}
+    assert shared == {(True, Usage(), cost)}
+    assert {other.verdicts for other in others} == {first.verdicts} == {BESIDE}
 
 
 def asked(judge: Judge, metrics: str, run: object | None = None) -> list[bool]:

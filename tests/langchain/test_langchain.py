@@ -18,7 +18,6 @@ from pydantic import Field
 from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Choice, Usage, WordLLM
 from noisesense_adapters.langchain import LangChainLLM, judge
-from noisesense_adapters.models import running
 from support.langchain_models import chat_openai, run
 from support.misbehavior import SERVER_ERROR, always
 from support.says import Answer, Says
@@ -52,11 +51,6 @@ class ToolModel(OwnModel):
 class BrokenModel(ToolModel):
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
         raise KeyError(f"key sk-canary, prompt {messages[0].content}")
-
-
-@pytest.fixture(autouse=True)
-def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_first", None)
 
 
 def _say(model: Any, times: int = 1) -> list[tuple[Answer, Usage]]:

@@ -87,29 +87,14 @@ class TestMLflow(AdapterTests):
 
         scorer = NoiseSensitivity(judge=judge, definition=definition)
         result, traces = evaluated(samples, scorer)
-        assessments = [trace.assessments for trace in traces]
-        costs = [
-            {_COSTS[key]: json.loads(value) for key, value in metadata.items() if key in _COSTS}
-            for row in assessments
-            for each in row
-            if (metadata := each.metadata)
-        ]
         assert result.result_df is not None, "MLflow lost the table of results"
-        averages = {
-            mode: float(value)
-            for mode in MODES
-            if (value := result.metrics.get(f"{scorer.name}/{mode}/mean")) is not None
-        }
-        assert not any(map(math.isnan, averages.values())), "a NaN reached MLflow's mean"
-        stored = [each.to_dictionary() for row in assessments for each in row]
+        stored = [each.to_dictionary() for trace in traces for each in trace.assessments]
         return HostRun(
-            [shown_row(row) for row in assessments],
+            [shown_row(trace.assessments) for trace in traces],
             stored=json.dumps(stored, default=str) + repr(scorer),
-            averages=averages,
-            usage=usage_in(costs),
-            names=[
-                "" if "429" in each.trace_id else f"trace {each.trace_id}: " for each in traces
-            ],
+            averages=averages_in(result.metrics, scorer.name),
+            usage=usage_in([costs_of(each) for t in traces for each in t.assessments]),
+            names=[name_of(trace) for trace in traces],
         )
 
     def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
@@ -119,3 +104,20 @@ class TestMLflow(AdapterTests):
         from mlflow.entities import Document
 
         return Document(page_content=text, metadata=dict(metadata))
+
+
+def costs_of(assessment: Any) -> dict[str, Any]:
+    metadata = assessment.metadata or {}
+    return {_COSTS[key]: json.loads(metadata[key]) for key in metadata if key in _COSTS}
+
+
+def averages_in(metrics: Mapping[str, float], name: str) -> dict[Mode, float]:
+    means = {mode: metrics.get(f"{name}/{mode}/mean") for mode in MODES}
+    averages = {mode: float(mean) for mode, mean in means.items() if mean is not None}
+    assert not any(map(math.isnan, averages.values())), "a NaN reached MLflow's mean"
+    return averages
+
+
+def name_of(trace: Any) -> str:
+    """In an error; but none that looks like a rate limit."""
+    return "" if "429" in trace.trace_id else f"trace {trace.trace_id}: "

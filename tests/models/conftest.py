@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import pytest
+from support.first_loop import no_loop_seen_yet
 
-from noisesense_adapters.models import running
-
-
-@pytest.fixture(autouse=True)
-def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_first", None)
+__all__ = ["no_loop_seen_yet"]

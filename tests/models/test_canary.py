@@ -47,35 +47,48 @@ def test_nothing_leaks(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    seen: list[str] = []
-    keys: set[str] = set()
-    errors = 0
+    seen = Seen()
     lasting = [fault for fault in FAULTS if fault.times is None]
     for i, fault in enumerate([*ECHOES, *lasting[::every]]):
-        with (
-            ScriptedServer(mind(), script=fault.script()) as server,
-            VerdictStore(tmp_path / f"{i}.sqlite") as store,
-        ):
+        seen.judge(make, fault, tmp_path / f"{i}.sqlite")
+    assert seen.keys == {KEY}
+    assert seen.errors >= len(ECHOES)
+    texts = [*seen.texts, *capfd.readouterr()]
+    texts += [record.getMessage() for record in caplog.records if record.name == "noisesense"]
+    texts += [path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()]
+    everything = "\n".join(texts)
+    for canary in (KEY, *INSTRUCTIONS):
+        assert canary not in everything
+
+
+class Seen:
+    """What a person sees of judgings, and the keys that the endpoints saw."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.keys: set[str] = set()
+        self.errors = 0
+
+    def judge(self, make: Make, fault: Fault, path: Path) -> None:
+        with ScriptedServer(mind(), script=fault.script()) as server, VerdictStore(path) as store:
             # A busy machine is not given up on: only where no reply ever comes is the wait short.
             llm = make(server, timeout=0.5 if fault.misbehavior.hang else 300)
             judge = LLMJudge(llm, store=store, max_wait=0.0)
             for result in judged(judge):
-                if isinstance(result, Judgement):
-                    found = score(result.verdicts)
-                    seen += [repr(result.usage), found.reason("relevant"), str(found.to_dict())]
-                else:
-                    errors += 1
-                    seen.append(_everything_of(result))
-                    assert TEXT not in seen[-1]
-            seen += [repr(llm), repr(judge), repr(store), str(getattr(llm, "name", ""))]
-            keys |= {request.key for request in server.log.requests}
-    assert keys == {KEY}
-    assert errors >= len(ECHOES)
-    seen += [r.getMessage() for r in caplog.records if r.name.startswith("noisesense")]
-    seen += [path.read_bytes().decode("latin-1") for path in tmp_path.iterdir()]
-    for text in [*seen, *capfd.readouterr()]:
-        assert KEY not in text
-        assert not any(words in text for words in INSTRUCTIONS)
+                self.add(result)
+            self.texts += [repr(llm), repr(judge), repr(store), str(getattr(llm, "name", ""))]
+            self.keys |= {request.key for request in server.log.requests}
+
+    def add(self, result: Judgement | BaseException) -> None:
+        if isinstance(result, Judgement):
+            found = score(result.verdicts)
+            shown = [repr(result.usage), found.reason("relevant"), str(found.to_dict())]
+            self.texts += shown
+        else:
+            self.errors += 1
+            told = _everything_of(result)
+            assert TEXT not in told
+            self.texts.append(told)
 
 
 def _everything_of(error: BaseException) -> str:

@@ -15,6 +15,7 @@ from openai import AsyncOpenAI
 from noisesense import LLMJudge, Verdicts, score
 from noisesense.errors import JudgeError, PromptTooLongError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from support import misbehavior as bad
@@ -64,16 +65,20 @@ def test_fault(fault: Fault, make: Make) -> None:
     if isinstance(struck, JudgeError):
         outcome = "unusable" if isinstance(struck, ReplyError) else "failed"
         assert fault.outcome in (outcome, "safe")
-        return
-    assert isinstance(struck, Judgement), struck
+    else:
+        assert isinstance(struck, Judgement), struck
+        _assert_what_was_judged(fault, struck)
+
+
+def _assert_what_was_judged(fault: Fault, struck: Judgement) -> None:
     assert fault.outcome not in ("unusable", "failed")
-    assert fault.outcome == "safe" or (struck.unanswered == 0) is (fault.outcome == "exact")
-    if fault.outcome == "exact":
-        assert _values(struck) == (TRUTH, TRUTH)
-    if fault.outcome == "undefined":
-        assert _values(struck) == (None, None)
+    if fault.outcome != "safe":
+        assert (struck.unanswered == 0) is (fault.outcome == "exact")
+    known = {"exact": (TRUTH, TRUTH), "undefined": (None, None)}
+    values = _values(struck)
+    assert values == known.get(fault.outcome, values)
     _assert_nothing_wrong(struck.verdicts, pairs()[1][1])
-    for mode in ("relevant", "irrelevant"):
+    for mode in MODES:
         low, high = score(struck.verdicts).bounds(mode) or (0.0, 1.0)
         assert low <= TRUTH <= high
 

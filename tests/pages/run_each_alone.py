@@ -14,18 +14,17 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
-import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parents[1] / name) for name in ("core", "adapters", "tests")]
 
+from support.local_index import environment_with, local_index  # noqa: E402
 from support.pages import PAGES, ROOT, check_page, has_snippets, model_environment  # noqa: E402
 
 LEFT_OUT = ("validmind", "local", "batch")
@@ -44,71 +43,51 @@ def installed_by(page: Path) -> tuple[str, ...]:
     return tuple(name for name in names if not name.startswith("-"))
 
 
-def local_index(folder: Path) -> Path:
-    """An index of packages with the wheel of this tree and nothing else."""
-    ours = folder / "noisesense"
-    ours.mkdir(parents=True)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", ours, ROOT]
-    if uv := _uv():
-        command = [uv, "build", "-q", "--wheel", "-o", ours, ROOT]
-    subprocess.run(command, check=True)
-    (wheel,) = ours.glob("*.whl")
-    (ours / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>', "utf-8")
-    return folder
+class Environments:
+    """One for each different install line."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        self.index = local_index(scratch / "index")
+        self.made: dict[tuple[str, ...], Path] = {}
+
+    def python_with(self, wanted: tuple[str, ...]) -> Path:
+        if wanted not in self.made:
+            folder = self.scratch / f"env{len(self.made)}"
+            self.made[wanted] = environment_with(wanted, folder, self.index)
+        return self.made[wanted]
 
 
-def _uv() -> str | None:
-    here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return shutil.which("uv", path=here)
-
-
-def environment_with(wanted: Sequence[str], folder: Path, index: Path) -> Path:
-    """A new environment with these packages, ours by its name from that index; its Python."""
-    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if uv := _uv():
-        subprocess.run([uv, "venv", "-q", "--python", sys.executable, folder], check=True)
-        # Whatever another index has under our name is never looked at.
-        command = [uv, "pip", "install", "-q", "--python", python, "--index", index.as_uri()]
-        subprocess.run([*command, *wanted], check=True)
-    else:
-        (wheel,) = (index / "noisesense").glob("*.whl")
-        files = [
-            f"{name} @ {wheel.as_uri()}" if name.startswith("noisesense") else name
-            for name in wanted
-        ]
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", *files], check=True)
-    return python
+def run_page(page: Path, environments: Environments, env: Mapping[str, str]) -> bool:
+    start = time.monotonic()
+    wanted = installed_by(page)
+    python = environments.python_with(wanted)
+    folder = Path(tempfile.mkdtemp(dir=environments.scratch))
+    alone = {**env, "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
+    alone.pop("PYTHONPATH", None)
+    name = page.relative_to(ROOT)
+    try:
+        check_page(page, folder, alone, str(python))
+    except AssertionError as error:
+        print(f"FAILED {name}: {error}")
+        return False
+    seconds = time.monotonic() - start
+    print(f"{name}, after {' '.join(wanted)}: {seconds:.0f} s", flush=True)
+    return True
 
 
 def main() -> int:
-    failed = 0
-    pages = [page for page in PAGES if page.parent.name not in LEFT_OUT and has_snippets(page)]
-    pages = [page for page in pages if not sys.argv[1:] or page.parent.name in sys.argv[1:]]
-    with TemporaryDirectory(prefix="pages-") as scratch, model_environment() as env:
-        made: dict[tuple[str, ...], Path] = {}
-        index = local_index(Path(scratch) / "index")
-        for number, page in enumerate(pages):
-            start = time.monotonic()
-            wanted = installed_by(page)
-            if wanted not in made:
-                made[wanted] = environment_with(wanted, Path(scratch) / f"env{len(made)}", index)
-            python = made[wanted]
-            folder = Path(scratch) / f"page{number}"
-            folder.mkdir()
-            alone = {key: value for key, value in env.items() if key != "PYTHONPATH"}
-            alone["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-            try:
-                check_page(page, folder, alone, str(python))
-            except AssertionError as error:
-                failed += 1
-                print(f"FAILED {page.relative_to(ROOT)}: {error}")
-            else:
-                named = " ".join(wanted)
-                seconds = time.monotonic() - start
-                print(f"{page.relative_to(ROOT)}, after {named}: {seconds:.0f} s", flush=True)
-    print(f"{len(pages) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    pages: list[Path] = []
+    for page in PAGES:
+        folder = page.parent.name
+        asked = sys.argv[1:] or [folder]
+        if folder not in LEFT_OUT and folder in asked and has_snippets(page):
+            pages.append(page)
+    with tempfile.TemporaryDirectory(prefix="pages-") as scratch, model_environment() as env:
+        environments = Environments(Path(scratch))
+        passed = sum(run_page(page, environments, env) for page in pages)
+    print(f"{passed} passed, {len(pages) - passed} failed")
+    return 0 if passed == len(pages) else 1
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -76,44 +75,52 @@ def commit(folder: Path) -> None:
 )
 def test_the_workflow(case: str, tmp_path: Path) -> None:
     before, now, scored, compared = CASES[case]
-    pinned = tmp_path / "pinned"
+    checkout = cloned(case, before, now, tmp_path)
+    score_step, compare_step = steps_run(checkout, now)
+    statuses = [score_step.returncode, compare_step.returncode]
+    assert statuses == [scored, compared], score_step.stderr + compare_step.stderr
+    is_near = case in ("at the limit", "stopped")
+    assert ("too near 0.4 to say" in score_step.stderr) == is_near
+    assert (checkout / "report.html").exists()
+    is_worse = case in ("worse", "worse and above")
+    assert ("B has fewer correct claims" in compare_step.stdout) == is_worse
+    # Nothing but a commit renews the baseline.
+    state = ["git", "status", "--porcelain", "baseline.jsonl"]
+    assert subprocess.run(state, cwd=checkout, check=True, capture_output=True).stdout == b""
+
+
+def cloned(case: str, before: int, now: int, folder: Path) -> Path:
+    """A checkout of a repository with a pinned baseline and the answers to be judged."""
+    pinned = folder / "pinned"
     pinned.mkdir()
     write(pinned / "baseline.jsonl", before, "before")
-    answers = pairs(now)
+    rows = [sample.model_dump(mode="json") for sample, _ in pairs(now)]
     if case == "stopped":
-        answers = islice(answers, 8)
-    rows = [sample.model_dump(mode="json") for sample, _ in answers]
+        del rows[8:]
     if case == "nothing retrieved":
         for row in rows[:50]:
             row["retrieved_contexts"] = []
     write_jsonl(pinned / "answers.jsonl", rows)
     commit(pinned)
-    checkout = tmp_path / "checkout"
+    checkout = folder / "checkout"
     subprocess.run(["git", "clone", "-q", pinned, checkout], check=True)
+    return checkout
+
+
+def steps_run(checkout: Path, now: int) -> list[subprocess.CompletedProcess[str]]:
+    """The workflow's steps that judge and compare, over a model that knows the truth."""
     workflow: dict[str, Any] = yaml.safe_load(TITLED["noise.yml"])
     (job,) = workflow["jobs"].values()
-    done: dict[str, subprocess.CompletedProcess[str]] = {}
+    done: list[subprocess.CompletedProcess[str]] = []
     with ScriptedServer(Mind(list(pairs(now)))) as server:
         env = {**environment(), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
         env |= {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.base_url}
+        how: dict[str, Any] = {"cwd": checkout, "env": env, "encoding": "utf-8"}
         for step in job["steps"]:
-            if (name := step.get("name")) in STEPS:
+            if step.get("name") in STEPS:
                 command = ["bash", "-e", "-c", step["run"]]
-                done[name] = subprocess.run(
-                    command, cwd=checkout, env=env, capture_output=True, encoding="utf-8"
-                )
-    statuses = [done[name].returncode for name in STEPS]
-    assert statuses == [scored, compared], [each.stderr for each in done.values()]
-    assert ("too near 0.4 to say" in done["Score"].stderr) == (case in ("at the limit", "stopped"))
-    assert (checkout / "report.html").exists()
-    told = done["Compare with the pinned baseline"]
-    assert ("B has fewer correct claims" in told.stdout) == (case in ("worse", "worse and above"))
-    # Nothing but a commit renews the baseline.
-    state = subprocess.run(
-        ["git", "status", "--porcelain", "baseline.jsonl"],
-        cwd=checkout, check=True, capture_output=True,
-    )  # fmt: skip
-    assert state.stdout == b""
+                done.append(subprocess.run(command, capture_output=True, **how))
+    return done
 
 
 @pytest.mark.parametrize("name", [*CASES][:4])

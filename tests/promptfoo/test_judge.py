@@ -146,6 +146,35 @@ def test_another_grader_cannot_be_asked_from_python(
     assert "config.judge" in reason
 
 
+BAD_GRADERS: dict[str, tuple[Any, str]] = {
+    "another kind": ("openai:embedding:small", "provider: expected openai:chat:MODEL"),
+    "no model": ("openai:chat", "provider: expected openai:chat:MODEL, got no name"),
+    "no address": (
+        {"id": "openai:chat:m", "config": {"apiBaseUrl": "ftp://x"}},
+        "provider.config.apiBaseUrl, or OPENAI_BASE_URL: expected an address",
+    ),
+    "the host before the address": (
+        {"id": "openai:chat:m", "config": {"apiHost": "[::1", "apiBaseUrl": "https://x"}},
+        "got 'https://[::1/v1'",
+    ),
+    "no such variable": (
+        {"id": "openai:chat:m", "config": {"apiKeyEnvar": "NOPE"}},
+        "provider.config.apiKeyEnvar: the environment variable it names is not set",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_GRADERS)
+def test_what_is_wrong_with_a_grader_is_named_where_it_stands(
+    monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", CANARY)
+    grader, said = BAD_GRADERS[case]
+    reason = assess(test={"options": {"provider": grader}})["reason"]
+    assert "test.options.provider" in reason
+    assert said in reason
+
+
 def test_garbage_is_undetermined_and_tells_its_cost(server: ScriptedServer) -> None:
     server.script = always(INVALID_JSON)
     result = assess(_judge(server))

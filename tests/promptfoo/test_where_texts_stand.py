@@ -137,11 +137,6 @@ def test_the_reason_says_where_the_chunks_stood() -> None:
         assert f"Chunks: the provider's {place}." in result["reason"]
 
 
-def test_a_list_in_a_csv_column_is_what_its_error_speaks_of() -> None:
-    reason = assess({"judge": "m"}, verdicts=None, contextChunks="a text")["reason"]
-    assert "in a CSV column write a JSON list" in reason
-
-
 def test_a_providers_text_may_hold_braces() -> None:
     output = {"answer": "a", "contextChunks": [{"text": "Jinja: {{ x | upper }}"}, {"text": "b"}]}
     assert assess(output=output)["metadata"]["status"] == "undetermined"  # no labels: scored

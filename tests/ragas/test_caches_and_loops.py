@@ -22,7 +22,6 @@ from ragas.run_config import RunConfig
 from noisesense import LLMJudge, score
 from noisesense.errors import ReplyError
 from noisesense.judging.protocol import Judgement
-from noisesense_adapters.models import running
 from noisesense_adapters.ragas.llm import bridge_over
 from support import misbehavior as bad
 from support.faults import CALLS, TRUTH, pairs
@@ -32,11 +31,6 @@ from support.server import ScriptedServer
 SAMPLE = pairs()[0][0]
 LOOPS = range(3)
 _numbers = itertools.count()  # LangChain shares the clients of equal timeouts
-
-
-@pytest.fixture(autouse=True)
-def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_first", None)
 
 
 class LlamaIndexModel:

@@ -19,7 +19,7 @@ from noisesense.scoring.definitions import MODES
 from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows, rubrics, summarize
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE
 from support.ragas_peer import ragas_row
-from support.ragas_runs import COLUMNS, CountingJudge, column, evaluated
+from support.ragas_runs import COLUMNS, CountingJudge, evaluated
 from support.tables import Shape, random_pairs
 
 RELEVANT = COLUMNS["relevant"]
@@ -65,17 +65,6 @@ def test_what_a_response_without_claims_is() -> None:
     assert all(type(value) is float and math.isnan(value) for value in error.scores[0].values())
 
 
-def test_undetermined_low_and_high() -> None:
-    samples, judge = judged(sure=SURE, open=OPEN, empty=EMPTY)
-    for choice, expected, as_what in (("low", 0.25, "no noise"), ("high", 0.75, "noise")):
-        metric = NoiseSensitivity(judge=judge, undetermined=choice)  # type: ignore[arg-type]
-        values: Any = column(evaluated(samples, [metric]), "relevant")
-        assert values[:2] == [0.25, expected]
-        assert math.isnan(values[2])
-        assert values[1].status == "undetermined"
-        assert f"what is undetermined counted as {as_what}" in values[1].reason
-
-
 class Failing(CountingJudge):
     """Two calls a judging; one sample fails."""
 
@@ -97,11 +86,10 @@ def test_one_log_line_for_the_open_rows_of_a_run(caplog: pytest.LogCaptureFixtur
     from langchain_core.callbacks import BaseCallbackHandler
 
     samples, judge = judged(a=SURE, b=OPEN, c=SURE, d=EMPTY, e=OPEN)
-    metrics = both(judge)
     # ragas leaves the tracer of each run in the list of callbacks that it is given.
     callbacks: list[Any] = [BaseCallbackHandler()]
     for _ in "12":
-        evaluated(samples, metrics, callbacks=callbacks)
+        evaluated(samples, both(judge), callbacks=callbacks)
     lines = logged(caplog)
     assert len(lines) == 2
     # The empty one is in no mean: (1/4 + 1/4 + 1/4 + 1/4) / 4 to (1/4 + 3/4 + 1/4 + 3/4) / 4.
@@ -111,22 +99,27 @@ def test_one_log_line_for_the_open_rows_of_a_run(caplog: pytest.LogCaptureFixtur
         assert "0.25 to 0.5 (" in line
         assert "2 of 5 samples have a value, 2 undetermined; 1 of 5 answers claims nothing" in line
         assert f"{IRRELEVANT}: 1 of 5 rows have no number." in line
-    caplog.clear()
-    evaluated([samples[0]], metrics)
-    # A run that raises says so itself, and a metric called by hand has its value.
-    wrong = [*samples, {**ragas_row(samples[0]), "response": " "}]
-    evaluated([samples[0], wrong[-1]], metrics)
-    (line,) = logged(caplog)
-    assert f"{IRRELEVANT}: 1 of 2 rows have no number. Mean noise" in line
-    assert line.count("1 of 2 samples have a value; 1 of 2 samples failed") == 2
-    caplog.clear()
-    evaluated(wrong[-1:], metrics)
-    (line,) = logged(caplog)
-    assert f"{RELEVANT}: 1 of 1 rows have no number. All of them failed." in line
-    caplog.clear()
+
+
+def test_the_log_line_names_failed_rows(caplog: pytest.LogCaptureFixture) -> None:
+    samples, judge = judged(a=SURE)
+    wrong: Any = {**ragas_row(samples[0]), "response": " "}
+    evaluated([samples[0], wrong], both(judge))
+    evaluated([wrong], both(judge))
+    some, all_failed = logged(caplog)
+    assert some.count("1 of 2 samples have a value; 1 of 2 samples failed") == 2
+    assert f"{RELEVANT}: 1 of 1 rows have no number. All of them failed." in all_failed
+
+
+def test_nothing_is_logged_where_nothing_is_open(caplog: pytest.LogCaptureFixture) -> None:
+    """A run that raises says so itself, and a metric called by hand has its value."""
+    samples, judge = judged(a=SURE, b=OPEN)
+    relevant, irrelevant = both(judge)
+    evaluated(samples[:1], [relevant, irrelevant])
+    wrong: Any = {**ragas_row(samples[0]), "response": " "}
     with pytest.raises(InputError):
-        evaluated(wrong, metrics, raise_exceptions=True)
-    value: Any = metrics[0].single_turn_score(SingleTurnSample(**ragas_row(samples[1])))
+        evaluated([*samples, wrong], [relevant], raise_exceptions=True)
+    value: Any = relevant.single_turn_score(SingleTurnSample(**ragas_row(samples[1])))
     assert value.status == "undetermined"
     gc.collect()
     assert logged(caplog) == []

@@ -44,11 +44,6 @@ def paid(values: Iterable[ScoredFloat]) -> Usage:
     return sum((value.judgement.usage for value in values), Usage())
 
 
-@pytest.fixture(autouse=True)
-def _no_loop_seen_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "_first", None)
-
-
 @pytest.mark.parametrize("kind", ["LangChain", "LangChain wrapped"])
 def test_ragas_own_counting_of_tokens_counts_the_judges_calls(kind: str) -> None:
     from ragas.cost import get_token_usage_for_openai as parser

@@ -17,7 +17,6 @@ from support.published import Deviation, deviations
 from support.ragas_mind import RagasMind
 from support.ragas_peer import collections_scores, legacy_scores, ragas_row
 from support.ragas_runs import CountingJudge, column, evaluated, same
-from support.sizes import few_or_many
 from support.tables import Shape, random_pairs
 
 Pairs = list[tuple[Sample, Verdicts]]
@@ -68,39 +67,55 @@ def test_our_metric_by_both_apis_gives_the_cores_figure(tables: Pairs, mode: Mod
 BARE = Shape(response_claims=(0, 5), reference_claims=(0, 2), chunks=(1, 5))
 
 
-@few_or_many(50, 120)
-@BOTH
-def test_references_without_claims(mode: Mode, count: int) -> None:
-    """ragas' own: NaN in evaluate(), and an error in ascore(). Ours is NaN in both, though the
-    core knows some of the figures: where every claim is correct, or comes from no chunk, none
-    counts whatever is relevant."""
-    pairs = list(random_pairs(count, seed=5000, shape=BARE))
-    bare = [pair for pair in pairs if pair[1].response_claims and not pair[1].reference_claims]
-    assert len(bare) > count / 5
-    assert {score(verdicts).value(mode) for _, verdicts in bare} == {0.0, None}
+@pytest.fixture(scope="module", params=[50, pytest.param(120, marks=pytest.mark.broad)])
+def partly_bare(request: pytest.FixtureRequest) -> Pairs:
+    return list(random_pairs(request.param, seed=5000, shape=BARE))
 
-    metric = NoiseSensitivity(mode, judge=CountingJudge(pairs))
-    ours = column(evaluated([sample for sample, _ in pairs], [metric]), mode)
-    rows = [ragas_row(sample) for sample, _ in pairs]
+
+def without_references(pairs: Pairs) -> list[int]:
+    """The places of responses with claims beside references without."""
+    return [
+        place
+        for place, (_, verdicts) in enumerate(pairs)
+        if verdicts.response_claims and not verdicts.reference_claims
+    ]
+
+
+@BOTH
+def test_references_without_claims_are_nan_as_ragas_own(partly_bare: Pairs, mode: Mode) -> None:
+    """ragas' own: NaN in evaluate(). Ours is NaN in both APIs, though the core knows some of the
+    figures: where every claim is correct, or comes from no chunk, none counts."""
+    metric = NoiseSensitivity(mode, judge=CountingJudge(partly_bare))
+    own = legacy_scores(partly_bare, mode)
+    ours = column(evaluated([sample for sample, _ in partly_bare], [metric]), mode)
+    assert all(map(same, ours, own))
+    rows = [ragas_row(sample) for sample, _ in partly_bare]
     by_ascore = [found.value for found in asyncio.run(metric.abatch_score(rows))]
-    own = legacy_scores(pairs, mode)
-    for figures in (own, ours, by_ascore):
-        assert all(same(*each) for each in zip(figures, own, strict=True))
-        assert all(math.isnan(figures[pairs.index(pair)]) for pair in bare)
-    known = [pair for pair in bare if score(pair[1]).value(mode) == 0.0]
-    for value in (by_ascore[pairs.index(pair)] for pair in known):
-        assert value.status == "undefined"
-        assert "found no claims in the reference" in value.reason
-    # They make claims: `summarize` does not say that they claim nothing.
-    run = summarize(evaluated([sample for sample, _ in known], [metric]))
-    assert (run.relevant.undefined, run.nothing_claimed) == (len(known), 0)
-    assert (
-        run.unmeasured == f"for {len(known)} of {len(known)} samples there is nothing to measure"
-    )
-    both = [pair for pair in pairs if pair[1].reference_claims]
+    assert all(map(same, by_ascore, own))
+    bare = without_references(partly_bare)
+    assert len(bare) > len(partly_bare) / 5
+    for place in bare:
+        assert math.isnan(own[place])
+        if score(partly_bare[place][1]).value(mode) == 0.0:
+            assert by_ascore[place].status == "undefined"
+            assert "found no claims in the reference" in by_ascore[place].reason
+
+
+@BOTH
+def test_references_without_claims_in_collections(partly_bare: Pairs, mode: Mode) -> None:
+    """An error of ragas' own in ascore()."""
+    bare = without_references(partly_bare)
+    both = [pair for pair in partly_bare if pair[1].reference_claims]
     assert _differing(both, collections_scores(both, mode), mode) == []
     with pytest.raises(ValueError, match="zero-size array"):
-        collections_scores(bare[:1], mode)
+        collections_scores([partly_bare[bare[0]]], mode)
+
+
+def test_a_response_beside_such_a_reference_claims_something(partly_bare: Pairs) -> None:
+    bare = [partly_bare[place] for place in without_references(partly_bare)]
+    metric = NoiseSensitivity(judge=CountingJudge(bare))
+    run = summarize(evaluated([sample for sample, _ in bare], [metric]))
+    assert (run.relevant.undefined, run.nothing_claimed) == (len(bare), 0)
 
 
 @BOTH

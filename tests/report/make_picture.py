@@ -24,7 +24,7 @@ def main() -> None:
             found.stale, Path(folder, "report.html"), title="A library", ablation=found.ablation
         )
         with opened(running, report) as seen:
-            seen.page.set_viewport_size({"width": 1100, "height": 535})
+            seen.page.set_viewport_size({"width": 1100, "height": 550})
             seen.page.screenshot(path=ROOT / ".github" / "report.png")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from noisesense import Result, Sample, Verdicts, offenders, score
+from noisesense_adapters.report.samples import COLUMNS
 from support.browser import Show
 from support.hostile_run import ATTACKS, hostile_run
 from support.readable_run import readable_run
@@ -68,7 +69,8 @@ def test_the_table_is_saved_as_csv_and_no_cell_is_a_formula(show: Show) -> None:
         with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
             head, *rows = csv.reader(file)
     assert head[:4] == ["id", "question", "relevant_low", "relevant_high"]
-    assert rows == [
+    assert head[6:8] == ["claims", "not_supported"]
+    assert [row[:8] for row in rows] == [
         ['\'=1+"1"', "", "1", "1", "0", "0", "1", "1"],
         ["plain", "", "", "", "", "", "", ""],
     ]
@@ -120,31 +122,40 @@ def test_a_sample_opens_to_its_claims(show: Show) -> None:
         assert not seen.complaints
 
 
-def test_the_table_sorts_filters_and_turns_pages(show: Show) -> None:
+def values_in(page: Any, column: int) -> list[float]:
+    cells = page.locator(f"#table tbody tr td:nth-child({column})").all_inner_texts()
+    return [float(text.split()[0]) for text in cells if text[0].isdigit()]
+
+
+def press(page: Any, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def test_the_table_sorts_and_turns_pages(show: Show) -> None:
     with show() as seen:
         page = seen.page
-
-        def values(i: int) -> list[float]:
-            cells = page.locator(f"#table tbody tr td:nth-child({i})").all_inner_texts()
-            return [float(text.split()[0]) for text in cells if text[0].isdigit()]
-
-        def status() -> str:
-            return page.locator("#status").inner_text()
-
-        assert status() == "1 to 25 of 66"
-        assert values(2) == sorted(values(2), reverse=True)
-        page.get_by_role("button", name="Irrelevant", exact=True).click()
+        assert page.locator("#status").inner_text() == "1 to 25 of 66"
+        relevant = values_in(page, 2)
+        assert relevant == sorted(relevant, reverse=True)
+        press(page, "Irrelevant")
         assert page.locator("[aria-sort]").inner_text().startswith("Irrelevant")
-        assert values(3) == sorted(values(3), reverse=True)
-        page.get_by_role("button", name="Sample", exact=True).click()
+        irrelevant = values_in(page, 3)
+        assert irrelevant == sorted(irrelevant, reverse=True)
+        press(page, "Sample")
         assert page.locator(".question").first.inner_text() == "bridge-0000"
-        page.get_by_role("button", name="Next").click()
-        page.get_by_role("button", name="Next").click()
-        assert status() == "51 to 66 of 66"
+        press(page, "Next")
+        press(page, "Next")
+        assert page.locator("#status").inner_text() == "51 to 66 of 66"
         assert page.get_by_role("button", name="Next").is_disabled()
+
+
+def test_the_table_filters(show: Show) -> None:
+    with show() as seen:
+        page = seen.page
         page.get_by_label("Show").select_option("hallucination")
-        wanted = [r for r in readable_run(60) if r.score and r.score.partition.hallucination]
-        assert status().endswith(f"of {len(wanted)}")
+        scores = [each.score for each in readable_run(60)]
+        wanted = sum(bool(score and score.partition.hallucination) for score in scores)
+        assert page.locator("#status").inner_text().endswith(f"of {wanted}")
         page.get_by_label("Find").fill("no such words anywhere")
         page.get_by_text("No sample matches.").wait_for()
 
@@ -228,7 +239,8 @@ def test_the_keyboard_reaches_a_samples_claims(show: Show) -> None:
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
         page.locator("#find").focus()
-        for _ in range(7):  # the filter, the CSV, four column heads, the first row
+        heads = page.locator("#table th[data-sort]").count()
+        for _ in range(3 + heads):  # the filter, the CSV, the column heads, the first row
             page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "opener"
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -257,3 +269,30 @@ def test_paper_has_all_samples_and_keeps_colors_that_say_something(show: Show) -
             adjust = "(each) => getComputedStyle(each).printColorAdjust"
             assert page.locator(place).first.evaluate(adjust) == "exact"
         page.evaluate("dispatchEvent(new Event('afterprint'))")
+
+
+def test_a_column_more_is_an_entry_in_one_list(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is shown, sorted by and saved."""
+
+    def chunks(result: Result) -> float | None:
+        return result.score and len(result.score.chunk_relevance)
+
+    monkeypatch.setitem(COLUMNS, "Chunks", chunks)
+    tables = {
+        "two": Verdicts.from_matrices([True], [[True, False]], [[True, False]]),
+        "one": Verdicts.from_matrices([True], [[True]], [[True]]),
+    }
+    with show([Result(name, score(table)) for name, table in tables.items()]) as seen:
+        page = seen.page
+        cells = page.locator("#table tbody tr td:last-child")
+        page.get_by_role("button", name="Chunks").click()
+        assert cells.all_inner_texts() == ["2", "1"]
+        page.get_by_role("button", name="Chunks").click()
+        assert cells.all_inner_texts() == ["1", "2"]
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
+            saved = [row["chunks"] for row in csv.DictReader(file)]
+        assert saved == ["1", "2"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from noisesense import InputError, Matrices, Mode, Verdicts, gate, score
+from noisesense import InputError, Matrices, Mode, Score, Verdicts, gate, score
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from support.plain_definitions import category_by_words, completions, counted_by_words, open_cells
 from support.tables import matrices
@@ -19,47 +20,96 @@ PARTLY_OPEN = matrices(response_claims=(0, 3), reference_claims=(0, 2), chunks=(
 )
 
 
-@settings(max_examples=100)
-@given(PARTLY_OPEN)
-def test_bounds_are_the_lowest_and_the_highest_completion(table: Matrices) -> None:
-    results = {
-        name: score(Verdicts.from_matrices(**table), definition=name) for name in DEFINITIONS
-    }
+# Two claims, each from a chunk of its own whose relevance is unknown.
+APART: Matrices = {
+    "reference_to_response": [False, False],
+    "chunks_to_response": [[True, False], [False, True]],
+    "chunks_to_reference": [],
+    "relevant": [None, None],
+}
+
+
+def test_every_definition_is_written_a_second_time() -> None:
+    names = {name for name, _ in counted_by_words(APART)}
+    assert names == set(DEFINITIONS), "add it to tests/support/plain_definitions.py"
+
+
+LIMITS = (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1)
+
+
+cases = given(PARTLY_OPEN, st.sampled_from(list(DEFINITIONS)), st.sampled_from(MODES))
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A mode's score, and what every completion counts of each claim."""
+
+    result: Score
+    counted: list[list[bool]]
+
+    @property
+    def values(self) -> list[float]:
+        return sorted(sum(each) / len(each) for each in self.counted)
+
+
+def completed(table: Matrices, name: Any, mode: Mode) -> Completed:
+    result = score(Verdicts.from_matrices(**table), definition=name)
     every = [counted_by_words(completion) for completion in completions(table)]
-    claims = len(table["reference_to_response"])
-    for name, result in results.items():
-        for mode in MODES:
-            counted = [found[name, mode] for found in every if (name, mode) in found]
-            if not counted:
-                assert result.value(mode) is result.bounds(mode) is None
-                assert result.status(mode) == result.gate(mode, 1) == "undefined"
-                continue
-            totals = [Fraction(sum(each), claims) for each in counted]
-            assert result.bounds(mode) == (float(min(totals)), float(max(totals)))
-            for i, claim in enumerate(result.claims):
-                answers = {each[i] for each in counted}
-                # Known iff all completions agree.
-                assert getattr(claim, mode) is (answers.pop() if len(answers) == 1 else None)
-            _check_value(table, name, mode, set(totals))
+    counted = [found[name, mode] for found in every if (name, mode) in found]
+    return Completed(result, counted)
 
 
-def _check_value(table: Matrices, definition: Any, mode: Mode, totals: set[Fraction]) -> None:
-    """A value iff every completion gives it; the two ends on request; gates by all completions."""
-    verdicts = Verdicts.from_matrices(**table)
-    ends = {"low": float(min(totals)), "high": float(max(totals))}
-    only = float(min(totals)) if len(totals) == 1 else None
-    for choice, expected in {"none": only, **ends}.items():
-        chosen: Any = choice
-        result = score(verdicts, definition=definition, undetermined=chosen)
-        assert result.value(mode) == expected
-        assert result.status(mode) == ("undetermined" if only is None else "determined")
-        robust = result.robustness(mode)
-        assert robust is None if expected is None else robust == pytest.approx(1 - expected)
-        for limit in (0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 0.75, 1):
-            passing = {float(total) <= limit for total in totals}
-            assert result.gate(mode, limit) == (
-                "undecided" if len(passing) == 2 else "pass" if passing == {True} else "fail"
-            )
+@settings(max_examples=100)
+@example(APART, "ragas", "relevant")
+@example(APART, "ragas", "irrelevant")
+@cases
+def test_bounds_and_gates_are_those_of_the_completions(
+    table: Matrices, name: Any, mode: Mode
+) -> None:
+    found = completed(table, name, mode)
+    result = found.result
+    if not found.counted:
+        assert result.value(mode) is result.bounds(mode) is None
+        assert result.status(mode) == result.gate(mode, 1) == "undefined"
+        return
+    low = found.values[0]
+    high = found.values[-1]
+    assert result.bounds(mode) == (low, high)
+    assert result.status(mode) == ("determined" if low == high else "undetermined")
+    for limit in LIMITS:
+        assert result.gate(mode, limit) == gate_by_ends(low, high, limit)
+    for i, claim in enumerate(result.claims):
+        assert getattr(claim, mode) is the_only({each[i] for each in found.counted})
+
+
+@settings(max_examples=50)
+@cases
+def test_a_value_is_what_all_completions_give_or_the_end_that_was_asked_for(
+    table: Matrices, name: Any, mode: Mode
+) -> None:
+    found = completed(table, name, mode)
+    if not found.counted:
+        return
+    low = found.values[0]
+    high = found.values[-1]
+    known = low if low == high else None
+    for choice, expected in (("none", known), ("low", low), ("high", high)):
+        verdicts = found.result.verdicts
+        chosen: Any = score(verdicts, definition=name, undetermined=choice)
+        assert chosen.value(mode) == expected
+        robust = chosen.robustness(mode)
+        assert robust == (None if expected is None else pytest.approx(1 - expected))
+
+
+def the_only(answers: set[Any]) -> Any:
+    """Known iff all completions agree."""
+    return answers.pop() if len(answers) == 1 else None
+
+
+def gate_by_ends(low: float, high: float, limit: float) -> str:
+    if high <= limit:
+        return "pass"
+    return "fail" if low > limit else "undecided"
 
 
 @settings(max_examples=100)

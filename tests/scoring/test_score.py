@@ -22,7 +22,7 @@ MIXED = Verdicts.from_matrices(
 )
 
 
-def test_values_counts_and_partition() -> None:
+def test_values_and_counts() -> None:
     result = score(MIXED)
     # Relevant: one claim counts and the open one may.
     assert result.relevant is result.value("relevant") is None
@@ -31,11 +31,18 @@ def test_values_counts_and_partition() -> None:
     # Irrelevant: the open claim is entailed by the relevant chunk, if it is wrong at all.
     assert result.irrelevant == 1 / 5
     assert result.counts("irrelevant") == (1, 5, 5)
+
+
+def test_the_partition() -> None:
+    result = score(MIXED)
     # Claims 1 and 2 come from a chunk whatever its relevance; the open one may.
     assert result.from_chunks == (2, 4, 5)
     assert result.partition == (1, 1, 1, 1, 1)
     assert result.partition.share("hallucination") == 1 / 5
-    data = result.to_dict()
+
+
+def test_a_score_as_plain_data() -> None:
+    data = score(MIXED).to_dict()
     assert (data["relevant"], data["irrelevant"], data["definition"]) == (None, 1 / 5, "ragas")
     assert data["bounds"] == {"relevant": (1 / 5, 2 / 5), "irrelevant": (1 / 5, 1 / 5)}
     assert (data["partition"]["correct"], data["chunk_relevance"]) == (1, (True, False))
@@ -116,16 +123,6 @@ def test_nothing_retrieved_is_measured_where_no_chunk_is_needed() -> None:
     result = score(verdicts, definition="promptfoo", empty="error")
     assert (result.relevant, result.irrelevant) == (1.0, None)
     assert result.gate("irrelevant", 1) == "undefined"
-
-
-def test_a_blank_chunk_among_others_and_a_table_without_texts_are_measured() -> None:
-    assert score(Verdicts(response_claims=(_WRONG,), chunks=("", "a"))).irrelevant == 0.0
-    assert score(Verdicts.from_matrices([False], [[False]], [[True]])).irrelevant == 0.0
-    for label in (True, False):
-        labeled = Verdicts(response_claims=(_WRONG,), chunks=({"text": "", "relevant": label},))
-        assert score(labeled).relevant == 0.0
-    open_chunk = Verdicts(response_claims=({**_WRONG, "undetermined": (0,)},), chunks=("",))
-    assert score(open_chunk).status("relevant") == "undetermined"
 
 
 def test_no_chunks_that_anybody_names_are_none() -> None:

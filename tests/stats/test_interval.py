@@ -13,20 +13,17 @@ from scipy import stats
 
 from noisesense import InputError
 from noisesense.scoring.outcomes import Range
-from noisesense.stats import interval as _interval
 from noisesense.stats.interval import (
     Interval,
     Resampling,
     bootstrap_interval,
-    covering,
     estimate,
     few_units_interval,
     interval_text,
     mean_interval,
     ratio,
-    units_of,
 )
-from noisesense.stats.resampling import Unit, resampled
+from noisesense.stats.resampling import Unit
 from support.simulated import POPULATIONS, Draw, Population
 
 HOW = Resampling(resamples=10_000, seed=1)
@@ -65,64 +62,6 @@ def test_means_and_shares_have_scipys_interval(population: Population) -> None:
         theirs, width = scipys([list(column) for column in zip(*units, strict=True)], count)
         # Both are random: an end's standard error is about 1.3% of the width at 10,000 resamples.
         assert (ours.low, ours.high) == pytest.approx(theirs, abs=0.06 * width)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("confidence", "skew"), [(0.9, 1), (0.95, -1)])
-def test_on_the_same_resamples_it_is_efrons_to_the_last_digit(
-    seed: int, confidence: float, skew: int
-) -> None:
-    """By the formulas of BCa with numpy and SciPy. Of 64 units of quarters sums are exact, and
-    many resamples tie with the figure: half of them count as below it."""
-    rng = np.random.default_rng(seed)
-    values = np.sort(
-        rng.choice([0.0, 0.25, 1.0], 64, p=[0.6, 0.3, 0.1])[::skew] * skew + (skew < 0)
-    )
-    how = Resampling(confidence, seed, 400)
-    units = Counter((float(value), 1.0) for value in values[::-1])
-    found = bootstrap_interval(units, ratio, how)
-    draws = np.array(resampled(units, ratio, resamples=400, random=random.Random(seed)))
-    below = np.mean(draws < values.mean()) + np.mean(draws == values.mean()) / 2
-    bias = stats.norm.ppf(below)
-    away = values.mean() - np.array([np.delete(values, i).mean() for i in range(64)])
-    acceleration = np.sum(away**3) / (6 * np.sum(away**2) ** 1.5)
-    t = stats.t.ppf((1 + confidence) / 2, 63)
-    tail = stats.norm.cdf(-t * np.sqrt(64 / 63))
-    shifted = bias + stats.norm.ppf([tail, 1 - tail])
-    levels = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
-    assert found[:2] == pytest.approx(np.quantile(draws, levels), rel=1e-6)
-    assert found[2:] == (confidence, "bca", 64)
-
-
-def test_small_figures_have_an_interval_as_large_ones_have() -> None:
-    large, small = (
-        bootstrap_interval(Counter((scale * i**2, 1.0) for i in range(60)), ratio, HOW)
-        for scale in (1.0, 1e-9)
-    )
-    assert small[:2] == pytest.approx((1e-9 * large.low, 1e-9 * large.high))
-
-
-def test_bias_where_resamples_tie_or_all_lie_on_one_side() -> None:
-    third = 1 / 3
-    # Of five one is below and two are the same but for rounding: (1 + 2 / 2) / 5.
-    tied = [0.0, third, third + 1e-13, 0.5, 0.75]
-    assert _interval._bias(tied, third) == pytest.approx(stats.norm.ppf(2 / 5))
-    assert _interval._bias(tied, third + 1e-13) == pytest.approx(stats.norm.ppf(2 / 5))
-    # Half a resample at least lies on either side.
-    assert _interval._bias([0.0] * 4, 1.0) == pytest.approx(stats.norm.ppf(1 - 0.5 / 4))
-    assert _interval._bias([1.0] * 4, 0.0) == pytest.approx(stats.norm.ppf(0.5 / 4))
-
-
-@pytest.mark.parametrize(("confidence", "others"), [(1 - 1e-9, 60), (1 - 1e-15, 1)])
-@pytest.mark.parametrize("high", [0.0, 1.0])
-def test_percentiles_beyond_the_last_are_the_last(
-    confidence: float, others: int, high: float
-) -> None:
-    """Of one unit beside others that are alike: so skewed, or so rare, that none is left."""
-    units: Counter[Unit] = Counter({(1 - high, 1.0): others, (high, 1.0): 1})
-    found = bootstrap_interval(units, ratio, Resampling(confidence))
-    drawn = resampled(units, ratio, resamples=2000, random=random.Random(0))
-    assert (found.low if high == 0 else found.high) == (min, max)[high == 1](drawn)
 
 
 @pytest.mark.parametrize(("large", "method"), [(1.0, "bca"), (12.0, "dirichlet")])
@@ -167,7 +106,9 @@ def test_a_confidence_out_of_range(confidence: float) -> None:
 
 
 def _beta(ones: float, zeros: float, p: float) -> float:
-    return float(stats.beta.ppf(p, ones, zeros)) if ones and zeros else float(not zeros)
+    if not ones or not zeros:
+        return float(not zeros)
+    return float(stats.beta.ppf(p, ones, zeros))
 
 
 @pytest.mark.parametrize(
@@ -200,25 +141,15 @@ def test_few_units_by_numpy() -> None:
 def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
     low: Counter[Unit] = Counter({(0.0, 1.0): 20, (0.5, 1.0): 5})
     high: Counter[Unit] = Counter({(0.25, 1.0): 20, (0.5, 1.0): 5})
-    first, second = (mean_interval([each], HOW) for each in (low, high))
-    both = mean_interval([low, high], HOW)
+    first = mean_interval([low], HOW)
+    second = mean_interval([high], HOW)
     whole = Interval(first.low, second.high, 0.95, "dirichlet", 25)
-    assert both == covering(second, first) == whole
-    assert covering(None, second) is covering(first, None) is None
-    assert mean_interval([Counter({(1.0, 1.0): 1})], HOW) is None
-
-
-def test_what_units_add() -> None:
-    values = [("a", 0.1, 1.0), ("a", 0.2, 1.0), ("b", 0.3 + 4e-13, 2.0), ("c", 0.25, 1.0)]
-    assert units_of(values) == Counter({(0.3, 2): 2, (0.25, 1): 1})
+    assert mean_interval([low, high], HOW) == whole
 
 
 def test_units_without_anything_have_no_interval() -> None:
     assert mean_interval([Counter({(0.0, 0.0): 3})], HOW) is None
-    two = bootstrap_interval(Counter({(0.0, 1.0): 1, (1.0, 1.0): 1}), ratio, HOW)
-    assert (two.units, two.method) == (2, "bca")
-    assert bootstrap_interval(Counter({(0.0, 0.0): 1, (1.0, 0.0): 1}), ratio, HOW) is None
-    assert bootstrap_interval(Counter({(1.0, 1.0): 1, (0.0, -1.0): 1}), ratio, HOW) is None
+    assert mean_interval([Counter({(1.0, 1.0): 1})], HOW) is None
     # Without the one unit that has a size there is no ratio: of the others, all alike, none.
     assert bootstrap_interval(Counter({(0.5, 1.0): 1, (0.0, 0.0): 3}), ratio, HOW) is None
 
@@ -229,11 +160,8 @@ def test_an_estimate_is_a_mean_with_its_interval_and_size() -> None:
     found = estimate(values)
     assert (found.low, found.high, found.size) == (pytest.approx(1.6 / 3), pytest.approx(0.6), 3)
     assert found.value is None
-    ends = [Counter[Unit]({(part, 2): 1, (1.0, 1): 1}) for part in (0.6, 0.8)]
-    assert found.interval == mean_interval(ends, Resampling(), (0.0, 1.0))
-    assert estimate([("a", Range(0.0, 0.0))]) == (0.0, 0.0, None, 1)
-    one = estimate([("a", Range(0.5, 0.5))])
-    assert one.value == 0.5
+    assert found.interval.units == 2
+    assert estimate([("a", Range(0.5, 0.5))]) == (0.5, 0.5, None, 1)
     assert estimate([]) is None
 
 

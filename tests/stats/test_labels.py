@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
-from dataclasses import replace
 
 import pytest
 from msgspec import structs
@@ -23,11 +21,8 @@ from noisesense import (
     trust,
     trust_results,
 )
-from noisesense.scoring.outcomes import Range
-from noisesense.stats.interval import Resampling, bootstrap_interval, mean_interval
-from noisesense.stats.labels_cells import Confusion, cell_agreement, kappa
-from noisesense.stats.resampling import Unit
-from noisesense_adapters.evaluate.wording import trust_sentence
+from noisesense.stats.labels_cells import Confusion, kappa
+from noisesense_adapters.evaluate.wording import trust_sentences
 from support.tables import Shape, random_pairs
 
 
@@ -38,12 +33,12 @@ def labeled(
     cluster: str | None = None,
 ) -> LabeledVerdicts:
     """One claim against so many chunks."""
-    people, judge = (
-        None if row is None else Verdicts.from_matrices([None], [row], response_claims=["a"])
-        for row in (labels, said)
-    )
-    assert people is not None
-    return LabeledVerdicts(people, judge, name, cluster)
+    judge = None if said is None else of_cells(said)
+    return LabeledVerdicts(of_cells(labels), judge, name, cluster)
+
+
+def of_cells(cells: list[bool | None]) -> Verdicts:
+    return Verdicts.from_matrices([None], [cells], response_claims=["a"])
 
 
 SAMPLES = [
@@ -67,10 +62,11 @@ def test_rates_by_hand() -> None:
     assert cells.false_yes.interval.low < 1 / 7 < cells.false_yes.interval.high
     assert cells.false_yes.interval.units == 3
     assert found.cells["reference"].counts.compared == 0
-    said = trust_sentence(found)
-    asked = "m, by 10 labeled verdicts: of the response claims that people do not find in a chunk"
-    assert said.startswith(f"{asked} it finds 14.3% (")
-    assert " there, and of those that they do find it misses 33.3% (" in said
+    compared, said = trust_sentences(found)
+    assert compared == "10 verdicts of m were compared with people's labels."
+    asked = "Of the response claims that people do not find in a chunk, the judge finds 14.3% ("
+    assert said.startswith(asked)
+    assert " there; of those that they do find, it misses 33.3% (" in said
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
@@ -100,17 +96,23 @@ def test_clusters_are_the_units() -> None:
 
 def test_random_tables_against_scikit_learn() -> None:
     rng = random.Random(4)
-    rows = [[rng.random() < 0.4 for _ in range(6)] for _ in range(40)]
-    said = [[cell != (rng.random() < 0.2) for cell in row] for row in rows]
-    found = trust("m", [labeled(str(i), a, b) for i, (a, b) in enumerate(zip(rows, said))])  # noqa: B905
-    flat = [[int(cell) for row in side for cell in row] for side in (rows, said)]
-    assert found.cells["response"].kappa.value == pytest.approx(cohen_kappa_score(*flat))
+    rows: list[LabeledVerdicts] = []
+    people: list[bool | None] = []
+    judge: list[bool | None] = []
+    for name in range(40):
+        labels: list[bool | None] = [rng.random() < 0.4 for _ in range(6)]
+        said: list[bool | None] = [cell != (rng.random() < 0.2) for cell in labels]
+        rows.append(labeled(str(name), labels, said))
+        people += labels
+        judge += said
+    found = trust("m", rows).cells["response"].kappa.value
+    assert found == pytest.approx(cohen_kappa_score(people, judge))
 
 
 def test_every_pair_of_verdicts_has_its_count() -> None:
-    answers: list[bool | None] = [True, False, None]
-    pairs = [(h, j) for h in answers for j in answers]
-    found = trust("m", [labeled("1", [h for h, _ in pairs], [j for _, j in pairs])])
+    people: list[bool | None] = [True, True, True, False, False, False, None, None, None]
+    judge: list[bool | None] = [True, False, None] * 3
+    found = trust("m", [labeled("1", people, judge)])
     assert found.cells["response"].counts == (1, 1, 1, 1, 2, 3)
     assert found.unmatched_claims == 0
 
@@ -137,16 +139,14 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     for mode, mean in found.means.items():
         assert mean == prediction_powered(judged, labels, mode=mode)
         assert {f"{mode}: {each}" for each in mean.warnings} <= {*found.warnings}
-    alike = trust_results(judged, judged[::3])
-    assert [each[:35] for each in alike.warnings] == [
-        "relevant: The judge agrees with eve",
-        "irrelevant: The judge agrees with e",
-    ]
     assert found.samples == 30
     assert found.cells["response"].kappa.value == 1.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    assert trust_sentence(found).startswith("people would find a mean (relevant mode) of ")
+    _, relevant, *_ = trust_sentences(found)
+    assert relevant.startswith("In the relevant mode people would find a mean of ")
+    low = found.means["relevant"].judge_mean.low
+    assert relevant.endswith(f", where the judge finds {low:.4f}.")
     assert list(found.to_dict())[1] == "means"
 
 
@@ -169,35 +169,18 @@ def test_thresholds_of_a_judge_with_probabilities() -> None:
     assert trust("m", SAMPLES, probabilities=[(True, 0.9)]).calibration is None
 
 
-def test_the_sentence_has_the_judges_mean_and_what_is_unknown() -> None:
-    judged, labels = _own()
-    found = trust_results(judged, labels, judge="m")
-    low, high = found.means["relevant"].judge_mean
-    assert low == high
-    assert (
-        f" where m finds {low:.4f}; people would find a mean (irrelevant mode) of "
-        in trust_sentence(found)
-    )
-    open_mean = Range(0.1, 0.25)
-    means = {mode: replace(each, judge_mean=open_mean) for mode, each in found.means.items()}
-    open_ones = replace(trust("m", [labeled("1", [True], [True])]), means=means)
-    assert " where m finds 0.1000 to 0.2500; " in trust_sentence(open_ones)
-    said = "it finds an unknown share there, and of those that they do find it misses 0.0%"
-    assert said in trust_sentence(open_ones)
-    assert (open_ones.usage, open_ones.unmatched_claims) == (Usage(), 0)
-
-
 def test_claims_of_one_side_are_counted_over_all_samples() -> None:
-    people, judge = (
-        Verdicts.from_matrices(
+    def of(response: str, reference: str) -> Verdicts:
+        return Verdicts.from_matrices(
             [True] * len(response),
             [[False]] * len(response),
-            [[False]] * 2,
+            [[False]] * len(reference),
             response_claims=list(response),
             reference_claims=list(reference),
         )
-        for response, reference in (("ab", "xy"), ("acd", "xz"))
-    )
+
+    people = of("ab", "xy")
+    judge = of("acd", "xz")
     rows = [LabeledVerdicts(people, judge, str(i)) for i in range(3)]
     assert trust("m", rows).unmatched_claims == 3 * (3 + 2)  # c, d, b; z, y
 
@@ -205,54 +188,37 @@ def test_claims_of_one_side_are_counted_over_all_samples() -> None:
 def test_chunks_that_only_one_side_lists() -> None:
     claims = [{"text": "a", "correct": None, "entailed_by": [0]}]
     bare = Verdicts.model_validate({"response_claims": claims})
-    listed = Verdicts.model_validate(
-        {"response_claims": claims, "chunks": [{"text": each} for each in "xyz"]}
-    )
+    listed = Verdicts.model_validate({"response_claims": claims, "chunks": ["x", "y", "z"]})
+    two = Verdicts.model_validate({"response_claims": claims, "chunks": ["x", "y"]})
     for people, judge in ((bare, listed), (listed, bare)):
         found = trust("m", [LabeledVerdicts(people, judge, "1")]).cells["response"].counts
         assert found == Confusion(both_yes=1, both_no=2)
-    two = listed.model_copy(update={"chunks": (listed.chunks or ())[:2]})
     with pytest.raises(InputError, match="sample '1': expected 2 chunks, as people saw, got 3"):
         trust("m", [LabeledVerdicts(two, listed, "1")])
 
 
-def test_intervals_of_rates_are_of_their_own_cells() -> None:
-    """Of (both yes, missed, false yes, both no, …) of each sample; none without such cells."""
-    units: Counter[Unit] = Counter(
-        {
-            (3.0, 1.0, 0.0, 2.0, 0.0, 0.0): 2,
-            (2.0, 0.0, 1.0, 1.0, 0.0, 0.0): 3,
-            (0.0, 0.0, 2.0, 5.0, 0.0, 0.0): 1,
-        }
-    )
-    found = cell_agreement(units, Resampling())
-    how = Resampling()
-    false_yes: Counter[Unit] = Counter({(0.0, 2.0): 2, (1.0, 2.0): 3, (2.0, 7.0): 1})
-    missed: Counter[Unit] = Counter({(1.0, 4.0): 2, (0.0, 2.0): 3})
-    assert found.counts == (12, 2, 5, 12, 0, 0)
-    assert found.false_yes == (5 / 17, mean_interval([false_yes], how))
-    assert found.false_no == (2 / 14, mean_interval([missed], how))
-    assert found.kappa.value == kappa(found.counts)
-    assert found.kappa.interval == bootstrap_interval(units, kappa, how)
-    alike = cell_agreement(Counter({(2.0, 0.0, 0.0, 0.0, 0.0, 0.0): 9}), how)
-    assert (alike.kappa, alike.false_yes) == ((None, None), (None, None))
-    nothing = cell_agreement(Counter(), how)
-    assert (nothing.counts, nothing.false_no) == ((0,) * 6, (None, None))
-
-
-def test_clusters_of_results_are_the_units_of_rates_and_warned_of_for_means() -> None:
+def test_clusters_of_results_are_the_units_of_rates() -> None:
     judged, labels = _own()
-    alone = trust_results(judged, labels)
-    grouped = [structs.replace(each, cluster=str(i // 10)) for i, each in enumerate(judged)]
-    found = trust_results(grouped, labels)
-    units = [each.cells["correct"].false_yes.interval for each in (alone, found)]
-    assert all(units)
-    assert units[1].units == 6
-    assert sum("share a cluster" in each for each in found.warnings) == 1
-    assert not any("share a cluster" in each for each in alone.warnings)
-    some = trust_results([grouped[0], *judged[1:]], labels)
-    assert any("share a cluster" in each for each in some.warnings)
-    theirs = [structs.replace(each, cluster=str(i // 10)) for i, each in enumerate(labels)]
-    assert trust_results(judged, theirs).cells["correct"].false_yes.interval.units == 3
-    few = trust_results(grouped, labels[:1])
-    assert not any("share a cluster" in each for each in few.warnings)  # there are no means
+    found = trust_results(in_clusters(judged), labels)
+    assert found.cells["correct"].false_yes.interval.units == 6
+    theirs = trust_results(judged, in_clusters(labels))
+    assert theirs.cells["correct"].false_yes.interval.units == 3
+
+
+def test_means_warn_of_clusters_once() -> None:
+    judged, labels = _own()
+    grouped = in_clusters(judged)
+    assert warned_of_clusters(grouped, labels) == 1
+    assert warned_of_clusters([grouped[0], *judged[1:]], labels) == 1
+    assert warned_of_clusters(judged, labels) == 0
+    assert warned_of_clusters(grouped, labels[:1]) == 0  # there are no means
+
+
+def in_clusters(results: list[Result]) -> list[Result]:
+    """Ten in each."""
+    return [structs.replace(each, cluster=str(i // 10)) for i, each in enumerate(results)]
+
+
+def warned_of_clusters(judged: list[Result], labels: list[Result]) -> int:
+    found = trust_results(judged, labels)
+    return sum("share a cluster" in warning for warning in found.warnings)

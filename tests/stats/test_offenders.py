@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
-from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from noisesense import Chunk, Result, Verdicts, offenders, score
+from noisesense import Result, Verdicts, offenders, score
 from noisesense.stats.offenders import Offence
 
 CHUNKS = [
@@ -84,15 +81,12 @@ def many(document: str, misled: int, retrieved: int) -> list[Result]:
 
 def test_the_surest_culprit_stands_first() -> None:
     """By the number of claims the rare one stood first, by the rate those that came once."""
-    runs = [("culprit", 7, 14), *((f"once{i}", 1, 1) for i in range(2)), ("rare", 12, 900)]
-    runs += [(f"good{i}", 0, 10) for i in range(30)]
-    found = offenders([each for run in runs for each in many(*run)])
-    assert [each.document for each in found.documents] == [
-        "culprit",
-        *(f"once{i}" for i in range(2)),
-        "rare",
-    ]
-    culprit, once, *_, rare = found.documents
+    results = [*many("culprit", 7, 14), *many("once", 1, 1), *many("rare", 12, 900)]
+    for i in range(30):
+        results += many(f"good{i}", 0, 10)
+    found = offenders(results)
+    assert [each.document for each in found.documents] == ["culprit", "once", "rare"]
+    culprit, once, rare = found.documents
     assert found.first is culprit
     # Drawn towards the others: by much where there is one case, hardly where there are 900.
     assert 0.4 < culprit.rate.low < 7 / 14
@@ -102,8 +96,10 @@ def test_the_surest_culprit_stands_first() -> None:
 
 
 def test_one_that_may_be_chance_is_not_to_be_looked_at_first() -> None:
-    runs = [(f"page{i}", int(i < 6), 4) for i in range(30)]
-    found = offenders([each for run in runs for each in many(*run)])
+    results: list[Result] = []
+    for i in range(30):
+        results += many(f"page{i}", int(i < 6), 4)
+    found = offenders(results)
     assert (len(found.documents), found.first) == (6, None)
     assert found.documents[0].rate.low < 1 / 4
 
@@ -123,92 +119,13 @@ def test_nobody() -> None:
         assert (found.documents, found.first, found.terse) == ((), None, False)
 
 
-def _truth_of_any(cells: list[bool | None]) -> bool | None:
-    return True if True in cells else None if None in cells else False
-
-
-def _random_run(rng: random.Random) -> list[Result]:
-    """A few samples whose documents come back, some without an id, some twice in one sample."""
-    found: list[Result] = []
-    ids = ["A", "B", "C", None, None]
-    for i in range(rng.randint(1, 9)):
-        width = rng.randint(1, 4)
-        height = rng.randint(0, 3)
-        depth = rng.randint(0, 2)
-
-        def table(rows: int, width: int = width) -> list[list[bool | None]]:
-            return [rng.choices([True, False, None], [4, 4, 1], k=width) for _ in range(rows)]
-
-        verdicts = Verdicts.from_matrices(
-            rng.choices([True, False, None], [3, 6, 1], k=height),
-            table(height),
-            table(depth),
-            rng.choices([True, False, None], k=width),
-        )
-        chunks = tuple(
-            Chunk(text=f"text {rng.randint(0, 2)}", id=rng.choice(ids), relevant=chunk.relevant)
-            for chunk in verdicts.chunks or ()
-        )
-        found.append(Result(f"q{i}", score(verdicts.model_copy(update={"chunks": chunks}))))
-    found.append(Result("failed", error="no"))
-    return found
-
-
-def _by_definition(results: list[Result]) -> dict[str, dict[str, Any]]:
-    """What is said of each document, from the tables alone."""
-    found: dict[str, dict[str, Any]] = {}
-    for result in results:
-        if result.score is None:
-            continue
-        verdicts = result.score.verdicts
-        relevance = result.score.chunk_relevance
-        chunks = verdicts.chunks or ()
-        cells = verdicts.to_matrices()["chunks_to_response"]
-        names = [each.id or each.text for each in chunks]
-        for name in set(names):
-            own = [j for j, each in enumerate(names) if each == name]
-            about = found.setdefault(
-                name,
-                {"text": chunks[own[0]].text, "claims": 0, "undetermined": 0, "alone": 0,
-                 "samples": 0, "open_samples": 0, "retrieved": 0, "offences": []},
-            )  # fmt: skip
-            about["retrieved"] += 1
-            misled = perhaps = False
-            for i, claim in enumerate(verdicts.response_claims):
-                entails = _truth_of_any([cells[i][j] for j in own])
-                if claim.correct is True or entails is False:
-                    continue
-                if claim.correct is None or entails is None:
-                    about["undetermined"] += 1
-                    perhaps = True
-                    continue
-                rest = [cells[i][j] for j in range(len(names)) if j not in own]
-                alone = {True: False, False: True, None: None}[_truth_of_any(rest)]
-                place = next(j for j in own if cells[i][j])
-                about["claims"] += 1
-                about["alone"] += alone is True
-                about["offences"].append(
-                    Offence(result.id, claim.text, i, relevance[place], alone)
-                )
-                misled = True
-            about["samples"] += misled
-            about["open_samples"] += perhaps and not misled
-    return found
-
-
-def test_random_runs_by_the_definition() -> None:
-    for seed in range(150):
-        results = _random_run(random.Random(seed))
-        expected = _by_definition(results)
-        found = offenders(results).documents
-        guilty = {n for n, e in expected.items() if e["claims"] or e["undetermined"]}
-        assert {each.document for each in found} == guilty
-        for each in found:
-            about = expected[each.document]
-            assert {name: getattr(each, name) for name in about} == about
-            assert each.interval.low <= each.rate.low <= each.rate.high <= each.interval.high
-        order = [(e.claims > 0, round(e.interval.low, 12), e.claims, e.alone) for e in found]
-        assert order == sorted(order, reverse=True)
-        for (first, one), (second, other) in pairwise(zip(order, found, strict=True)):
-            tie = (-one.undetermined, one.document) < (-other.undetermined, other.document)
-            assert first > second or tie
+def test_a_document_that_comes_twice_in_a_sample_counts_once() -> None:
+    """By its id, else by its text; what one of its chunks entails, it does."""
+    twice = [{"text": "one", "id": "A", "relevant": True}, {"text": "two", "id": "A"}]
+    found = offenders([result("q", ("x", False, [0]), ("y", False, [0, 1]), chunks=twice)])
+    (document,) = found.documents
+    assert (document.text, document.claims, document.alone) == ("one", 2, 2)
+    assert (document.samples, document.retrieved) == (1, 1)
+    unnamed = [{"text": "same"}, {"text": "same"}]
+    (document,) = offenders([result("q", ("x", False, [1]), chunks=unnamed)]).documents
+    assert (document.document, document.claims, document.retrieved) == ("same", 1, 1)

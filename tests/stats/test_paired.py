@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from noisesense.stats.interval import Resampling, effective_units
-from noisesense.stats.paired import decides_nothing, difference_interval, least_seen, mean_error
+from noisesense.stats.paired import decides_nothing, difference_interval
 from noisesense.stats.resampling import Unit
 
 HOW = Resampling(resamples=10_000, seed=1)
@@ -104,23 +103,6 @@ def test_few_units_by_their_signs() -> None:
     assert difference_interval(six, HOW).low == 0.125
 
 
-def test_an_error_leaves_out_each_cluster_in_turn() -> None:
-    values = [(0.5, 1.0), (0.4, 2.0), (-0.2, 4.0), (0.3, 1.0)]
-    whole = [sum(column) for column in zip(*values, strict=True)]
-    without = [(whole[0] - part) / (whole[1] - size) for part, size in values]
-    away = [each - whole[0] / whole[1] for each in without]
-    expected = math.sqrt(3 / 4 * sum(each**2 for each in away))
-    assert mean_error(Counter(values)) == pytest.approx(expected)
-
-
-def test_what_would_have_been_seen() -> None:
-    """Of 20 pairs, half 0.1 and half -0.1: s = 0.1 √(20 / 19)."""
-    units: Counter[Unit] = Counter({(0.1, 1.0): 10, (-0.1, 1.0): 10})
-    error = 0.1 * math.sqrt(20 / 19) / math.sqrt(20)
-    errors = stats.t.ppf(1 - (0.025 - 2**-20), 19) + stats.t.ppf(0.8, 19)
-    assert least_seen(units, HOW) == pytest.approx(errors * error, rel=1e-6)
-
-
 @pytest.mark.parametrize(("pairs", "away"), [(5, False), (6, True), (20, True)])
 def test_equal_differences_are_no_certainty(pairs: int, away: bool) -> None:
     """Without scatter Student's t has no width; zero is left out where signs alone reject it."""
@@ -130,43 +112,6 @@ def test_equal_differences_are_no_certainty(pairs: int, away: bool) -> None:
     none = difference_interval(Counter({(0.0, 1.0): pairs}), HOW)
     assert none.low < 0 < none.high
     assert difference_interval(Counter({(0.1, 1.0): 1}), HOW) is None
-
-
-def test_a_difference_of_unequal_clusters_by_hand() -> None:
-    units: Counter[Unit] = Counter({(0.5, 1.0): 3, (0.4, 2.0): 2, (-0.2, 4.0): 1})
-    found = difference_interval(units, HOW)
-    # Σ d = 2.1 over Σ size = 11; each unit's distance from its share of the mean.
-    mean = 2.1 / 11
-    # Without one of size k the mean rests on 11 - k samples.
-    squares = 3 * ((0.5 - mean) / 10) ** 2 + 2 * ((0.4 - 2 * mean) / 9) ** 2
-    squares += ((-0.2 - 4 * mean) / 7) ** 2
-    # As good as 11² / (3 + 8 + 16) clusters of one size, too few to be raised.
-    reach = float(stats.t.ppf(0.975, 121 / 27 - 1)) * math.sqrt(squares * 5 / 6)
-    expected = pytest.approx((mean - reach, mean + reach), rel=0.01)
-    assert (found.low, found.high) == expected
-    assert (found.method, found.units) == ("t", 6)
-
-
-def test_a_difference_reaches_no_further_than_one() -> None:
-    found = difference_interval(Counter({(1.0, 1.0): 1, (-1.0, 1.0): 1}), HOW)
-    assert (found.low, found.high) == (-1.0, 1.0)
-
-
-def test_clusters_of_one_mean_are_equal_whatever_their_size() -> None:
-    for other in ((0.4, 2.0), (0.2 + 4e-13, 1.0)):
-        found = difference_interval(Counter({(0.2, 1.0): 3, other: 3}), HOW)
-        assert found.method == "dirichlet"
-
-
-def test_signs_as_rare_as_the_level_say_nothing() -> None:
-    """Of 6 equal signs chance makes 1 in 64 all of one kind: that is not below 1/64."""
-    six: Counter[Unit] = Counter({(0.001, 1.0): 6})
-    at = difference_interval(six, replace(HOW, confidence=1 - 2 / 64))
-    beyond = difference_interval(six, replace(HOW, confidence=1 - 2.001 / 64))
-    assert at.low > 0
-    assert beyond.low > 0
-    below = difference_interval(six, replace(HOW, confidence=1 - 1.99 / 64))
-    assert below.low < 0
 
 
 @pytest.mark.parametrize(("rose", "worse"), [(4, False), (5, True), (6, True)])

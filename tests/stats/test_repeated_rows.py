@@ -55,6 +55,12 @@ def test_parts_add_up_where_rows_are_equal_across_them(at: int, turned: bool) ->
     assert both.summary() == summarize(ROWS)
 
 
+def test_a_tally_beside_itself_has_each_row_twice() -> None:
+    part = Tally()
+    part.add(ROWS[0])
+    assert (part + part).summary() == summarize([ROWS[0], ROWS[0]])
+
+
 def line(number: int) -> dict[str, object]:
     verdicts = {"response_claims": [{"text": "x", "correct": number > 0, "entailed_by": [0]}]}
     texts = {"user_input": f"q{number}", "response": "r", "reference": "s"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -55,31 +57,42 @@ def test_a_chunk_without_a_text_is_there_however_its_verdicts_fall(chunks: Any) 
 @pytest.mark.parametrize("definition", DEFINITIONS)
 def test_the_moved_mean_is_that_of_every_way_to_be_wrong(definition: DefinitionName) -> None:
     """By hand over all 2^8 patterns of errors, each with its probability."""
-    false_yes = Fraction(1, 10)
-    false_no = Fraction(1, 4)
-    cells = [("reference_to_response", i, None) for i in range(2)]
-    cells += [(n, i, j) for n in list(SMALL)[1:3] for i in range(len(SMALL[n])) for j in range(2)]
-    expected = dict.fromkeys(MODES, Fraction(0))
-    for pattern in product((False, True), repeat=len(cells)):
-        table = json.loads(json.dumps(SMALL))
-        chance = Fraction(1)
-        for (name, i, j), wrong in zip(cells, pattern, strict=True):
-            row, at = (table[name], i) if j is None else (table[name][i], j)
-            rate = false_no if row[at] else false_yes
-            chance *= rate if wrong else 1 - rate
-            row[at] = row[at] != wrong
-        for mode in MODES:
-            expected[mode] += chance * (by_words(table, definition, mode) or 0)
     found = sensitivity_band(
         [scored(**SMALL)],
-        false_yes=float(false_yes),
-        false_no=float(false_no),
+        false_yes=float(FALSE_YES),
+        false_no=float(FALSE_NO),
         definition=definition,
         simulations=4000,
     )
+    expected = dict.fromkeys(MODES, Fraction(0))
+    for table, chance in every_way_to_be_wrong():
+        for mode in MODES:
+            expected[mode] += chance * (by_words(table, definition, mode) or 0)
     for mode in MODES:
-        if (band := found.mode(mode)) is not None:
+        band = found.mode(mode)
+        if band is not None:
             assert band.moved.value == pytest.approx(float(expected[mode]), abs=0.03)
+
+
+FALSE_YES = Fraction(1, 10)
+FALSE_NO = Fraction(1, 4)
+
+
+def every_way_to_be_wrong() -> Iterator[tuple[Any, Fraction]]:
+    """The small table with these verdicts turned round or those, and the probability of each."""
+    for pattern in product((False, True), repeat=8):
+        table = copy.deepcopy(SMALL)
+        cells = [table["reference_to_response"], *table["chunks_to_response"]]
+        cells += table["chunks_to_reference"]
+        wrong = iter(pattern)
+        chance = Fraction(1)
+        for row in cells:
+            for i, cell in enumerate(row):
+                rate = FALSE_NO if cell else FALSE_YES
+                flip = next(wrong)
+                chance *= rate if flip else 1 - rate
+                row[i] = cell != flip
+        yield table, chance
 
 
 def test_without_errors_nothing_moves_and_open_cells_stay_open() -> None:

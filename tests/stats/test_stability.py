@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from collections import Counter
-from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 
 from noisesense import InputError, PairingError, Result, Sample, Verdicts, score, stability
-from noisesense.stats.interval import Resampling, bootstrap_interval
-from noisesense.stats.resampling import Unit
 from noisesense.stats.stability import ModeStability, SampleStability
 from support.simulated import result_of
 
@@ -163,55 +159,6 @@ def test_what_is_refused() -> None:
         stability([run([0]), run([0])], limit=2)
     with pytest.raises(PairingError):
         stability([run([0, 0]), [result_of("other", (0, 4))]])
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [[0, 2, 4, 1, 1, 3], [1, 2, 4, 3, 1, 4]],
-        [[0, 2, 4], [0, 2, 3]],  # draws of equal samples, in which nothing differs
-        [[1, 2, 2], [3, 2, 2]],  # means that scatter less than chance would make them
-        [[0, 4], [4, 1]],
-    ],
-)
-def test_the_interval_is_of_the_share_over_samples(rows: list[list[int]]) -> None:
-    def share(sums: Sequence[float]) -> float | None:
-        variances, means, squares, count = sums
-        if count < 2:
-            return None
-        judge = variances / count
-        center = means / count
-        between = (squares - count * center**2) / (count - 1)
-        whole = judge + max(0.0, max(0.0, between) - judge / 2)
-        return None if whole <= 1e-12 else judge / whole
-
-    mode = stability(map(run, rows)).relevant
-    units = Counter[Unit]()
-    for one, two in zip(*rows, strict=True):
-        mean = (one + two) / 8
-        difference = (one - two) / 4
-        units[difference**2 / 2, mean, mean**2, 1.0] += 1
-    expected = bootstrap_interval(units, share, Resampling())
-    found = mode.shares["judge"].interval
-    assert (found is None) is (expected is None)
-    if found and expected:
-        assert found[:2] == pytest.approx(expected[:2])
-
-
-@pytest.mark.parametrize(
-    ("rows", "order"),
-    [
-        ([[1, 0, 2, 2, 0, 2], [1, 1, 3, 4, 2, 3], [1, 0, 3, 2, 0, 2]], "34125"),
-        # 1/4, 1/2, 1/2 and 1/4, 0, 0 have one variance, but for the last digits.
-        ([[1, 1], [2, 0], [2, 0]], "01"),
-        ([[1, 1], [0, 2], [0, 2]], "01"),
-    ],
-)
-def test_what_scatters_most_is_first_and_then_it_is_by_id(
-    rows: list[list[int]], order: str
-) -> None:
-    mode = stability(map(run, rows)).relevant
-    assert "".join(each.id[1:] for each in mode.changed) == order
 
 
 def test_what_crosses_the_limit_is_first() -> None:

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
+from noisesense.scoring.definitions import MODES
 from noisesense.stats.summarize import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
@@ -32,30 +33,40 @@ def test_figures_derived_by_hand() -> None:
     assert found.distribution == ((0.0, 1), (0.5, 1), (1.0, 1))
 
 
+RESULTS = [
+    Result("a", score_of((1, 2)), usage=Usage(calls=4, cost=0.5)),
+    Result("b", score(EMPTY)),
+    Result("c", error="timed out", usage=Usage(calls=1)),
+]
+
+
 def test_empty_and_failed_samples() -> None:
-    found = summarize(
-        [
-            Result("a", score_of((1, 2)), usage=Usage(calls=4, cost=0.5)),
-            Result("b", score(EMPTY)),
-            Result("c", error="timed out", usage=Usage(calls=1)),
-        ]
-    )
+    found = summarize(RESULTS)
     assert (found.samples, found.scored, found.failed) == (3, 2, 1)
     assert (found.nothing_claimed, found.nothing_retrieved) == (1, 0)
     assert found.usage == Usage(calls=5, cost=0.5)
     assert (found.relevant.determined, found.relevant.undefined) == (1, 1)
     assert (found.relevant.mean, found.relevant.interval) == ((0.5, 0.5), None)
-    # RAGChecker's convention, if the samples were scored under it.
-    zero = relevant([score_of((1, 2)), score(EMPTY, empty="zero")])
-    assert (zero.determined, zero.mean, zero.micro) == (2, (0.25, 0.25), (0.5, 0.5))
-    data = json.loads(json.dumps(found.to_dict()))
+
+
+def test_a_summary_as_plain_data() -> None:
+    data = json.loads(json.dumps(summarize(RESULTS).to_dict()))
     assert data["relevant"]["median"] == {"value": 0.5, "low": 0.5, "high": 0.5}
     assert data["relevant"]["claims"] == {"noisy": 1, "determined": 2, "total": 2}
     assert (data["unanswered_share"], len(data["warnings"])) == (0, 3)
     assert data["unmeasured"] == "1 of 3 answers claims nothing, 1 failed"
+
+
+def test_nothing_to_measure_may_count_as_zero() -> None:
+    """RAGChecker's convention, if the samples were scored under it."""
+    zero = relevant([score_of((1, 2)), score(EMPTY, empty="zero")])
+    assert (zero.determined, zero.mean, zero.micro) == (2, (0.25, 0.25), (0.5, 0.5))
+
+
+def test_no_samples() -> None:
     nothing = summarize([])
     assert (nothing.samples, nothing.relevant, nothing.definition) == (0, None, None)
-    assert nothing.unanswered_share is None
+    assert (nothing.unanswered_share, nothing.warnings) == (None, ("There are no results.",))
 
 
 def test_of_open_claims_some_surely_come_from_a_chunk_and_some_surely_do_not() -> None:
@@ -109,25 +120,16 @@ def test_what_was_not_measured_in_words() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": []}
     lost = score(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
     silent = score(EMPTY)
-    failed = Result("f", error="no")
     # Nothing retrieved is why, whatever is claimed: nobody asked what it claims.
     unasked = score(Verdicts(response_claims=(), chunks=()))
     known = [score_of((1, 2))] * 30
-
-    def said(*rest: Result | Score) -> str:
-        return summarize([*known, *rest]).unmeasured
-
-    assert said() == ""
-    assert said(silent, silent) == "2 of 32 answers claim nothing"
-    assert said(silent) == "1 of 31 answers claims nothing"
-    assert said(lost, unasked) == "for 2 of 32 questions nothing was retrieved"
-    assert said(failed) == "1 of 31 samples failed"
+    assert summarize(known).unmeasured == ""
+    found = summarize([*known, silent, silent, lost, unasked, Result("f", error="no")])
     every = "2 of 35 answers claim nothing, for 2 nothing was retrieved, 1 failed"
-    assert said(silent, silent, lost, unasked, failed) == every
+    assert found.unmeasured == every
     # By convention they count as 0: they are named all the same, and are in the figures.
     zero = summarize([*known, score(EMPTY, empty="zero")])
     assert (zero.unmeasured, zero.relevant.undefined) == ("1 of 31 answers claims nothing", 0)
-    assert zero.warnings == ("1 of 31 answers claims nothing.",)
 
 
 def test_clusters_widen_the_interval() -> None:
@@ -151,41 +153,37 @@ def test_clusters_of_some_samples_of_one_and_of_none() -> None:
         assert summarize(none).clusters is None
 
 
-def test_warnings() -> None:
-    def said(*draws: tuple[int, int], clusters: int = 0) -> tuple[str, ...]:
-        named = [result_of(i, d, i % clusters if clusters else None) for i, d in enumerate(draws)]
-        return tuple(each for each in summarize(named).warnings if each.startswith("relevant"))
+@pytest.mark.parametrize(
+    ("samples", "clusters", "counted"),
+    [(30, 0, None), (29, 0, "29 samples"), (1, 0, "1 sample"), (40, 1, "1 cluster")],
+)
+def test_few_units_are_warned_of(samples: int, clusters: int, counted: str | None) -> None:
+    cluster = "one" if clusters else None
+    found = summarize(result_of(i, (1, 2), cluster) for i in range(samples))
+    said = [each for each in found.warnings if each.startswith("relevant")]
+    few = f"relevant: {counted} only; read the interval, not the mean."
+    assert said == ([few] if counted else [])
 
-    assert said(*[(1, 2)] * 30) == ()
-    few = "only; read the interval, not the mean."
-    assert said(*[(1, 2)] * 29) == (f"relevant: 29 samples {few}",)
-    assert said((1, 2)) == (f"relevant: 1 sample {few}",)
-    assert said(*[(1, 2)] * 40, clusters=1) == (f"relevant: 1 cluster {few}",)
-    assert summarize([]).warnings == ("There are no results.",)
+
+def test_what_failed_or_has_nothing_to_measure_is_warned_of() -> None:
     failed = Result("f", error="no")
     assert summarize([failed]).warnings == ("The only sample failed: there are no figures.",)
-    assert summarize([failed, *map(score_of, [(1, 2)] * 30)]).warnings == (
-        "1 of 31 samples failed: they are in no figure; if they are the hard ones, every figure "
-        "is too good.",
-    )
-    assert summarize([Result("e", score(EMPTY))]).warnings == (
-        "1 of 1 answers claims nothing: they are in no figure; if they are the hard ones, every "
-        "figure is too good.",
-        "relevant: no sample has anything to measure.",
-        "irrelevant: no sample has anything to measure.",
-    )
-    # Two claims that nobody judged, beside 38 answers on claims and for 4 suspects two chunks.
+    (one,) = summarize([failed, *[score_of((1, 2))] * 30]).warnings
+    assert one.startswith("1 of 31 samples failed: they are in no figure")
+    silent, *modes = summarize([Result("e", score(EMPTY))]).warnings
+    assert silent.startswith("1 of 1 answers claims nothing: they are in no figure")
+    assert modes == [f"{mode}: no sample has anything to measure." for mode in MODES]
+
+
+def test_verdicts_without_an_answer_are_warned_of() -> None:
+    """Two claims that nobody judged, beside 38 answers on claims and for 4 suspects two chunks."""
     half = score(Verdicts.from_matrices([False, None], [[True, False]] * 2, None, [True, False]))
     clean = score(Verdicts.from_matrices([True], [[True, False]], None, [True, False]))
-    assert summarize([*[half] * 2, *[clean] * 38]).warnings == (
-        "2 of the 50 verdicts that the scores need (4.0%) have no answer: where they decide a "
-        "score, it is a range.",
-    )
-    assert not any(each.startswith("relevant") for each in summarize([half] * 30).warnings)
-    rare = summarize([half, *[clean] * 1994]).warnings  # needed: 2 + 4, and one each
-    assert [("less than 0.1%" in each, "1 of the 2,000" in each) for each in rare] == [
-        (True, True)
-    ]
+    (warning,) = summarize([*[half] * 2, *[clean] * 38]).warnings
+    assert warning.startswith("2 of the 50 verdicts that the scores need (4.0%) have no answer")
+    # Needed: 2 + 4, and one each.
+    (rare,) = summarize([half, *[clean] * 1994]).warnings
+    assert rare.startswith("1 of the 2,000 verdicts that the scores need (less than 0.1%)")
 
 
 def test_a_definition_without_irrelevant_mode() -> None:
@@ -266,32 +264,48 @@ def test_a_sum_changes_neither_part_and_a_merge_only_the_left() -> None:
     both = left + right
     both.add(made(1)[0])
     assert (left, right) == (tally(made(20)), tally(made(10)))
-    left += right
+    left.merge(right)
     assert (left.summary().samples, right) == (30, tally(made(10)))
-    assert sum([right, right], Tally()) == right + right
-    both = tally(made(10))
-    both.merge(right)
-    assert (both, right) == (right + right, tally(made(10)))
     with pytest.raises(InputError, match="merge: expected a Tally, got 5"):
-        both.merge(5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        Tally("ragas")  # it starts with nothing
+        left.merge(5)  # type: ignore[arg-type]
 
 
 def test_two_definitions_do_not_add_up_and_nothing_is_counted() -> None:
     verdicts = Verdicts.from_matrices([False, None], [[True], [True]], [[True]])
-    ragas = Tally()
-    paper = Tally()
-    high = Tally()
-    ragas.add(score(verdicts))
-    paper.add(score(verdicts, definition="paper"))
-    high.add(score(verdicts, undetermined="high"))
-    before = pickle.dumps(ragas)
+    ragas = tally([Result("a", score(verdicts))])
+    other = Result("b", score(verdicts, definition="paper"))
     with pytest.raises(InputError, match="one definition, 'ragas', got 'paper'"):
-        add(ragas, paper)
-    assert (ragas + high).summary().relevant is not None  # the same ranges, whatever a host shows
+        add(ragas, tally([other]))
     with pytest.raises(TypeError):
         add(ragas, 5)
     with pytest.raises(InputError, match="result 'b': expected results of one definition"):
-        ragas.add(Result("b", score(verdicts, definition="paper")))
-    assert pickle.dumps(ragas) == before
+        ragas.add(other)
+    assert ragas == tally([Result("a", score(verdicts))])
+    # The same ranges, whatever a host shows.
+    high = tally([Result("c", score(verdicts, undetermined="high"))])
+    assert (ragas + high).summary().samples == 2
+
+
+def test_the_cells_that_scores_need_by_the_rule() -> None:
+    """Each claim's correctness; each chunk under each claim that may be wrong; and the relevance
+    of each chunk without a label: of each reference claim, or as such where there is none."""
+    shape = Shape((0, 5), (0, 3), (1, 4), undetermined=0.08, labeled=0.3)
+    for seed in range(300):
+        _, verdicts = random_pair(seed, shape)
+        found = summarize([score(verdicts)])
+        cells = needed_cells(verdicts)
+        assert (found.needed_cells, found.open_cells) == (len(cells), cells.count(None))
+
+
+def needed_cells(verdicts: Verdicts) -> list[bool | None]:
+    table = verdicts.to_matrices()
+    labels = table["relevant"] or []
+    cells: list[bool | None] = list(table["reference_to_response"])
+    suspects = [i for i, correct in enumerate(cells) if correct is not True]
+    if not suspects:
+        return cells
+    for i in suspects:
+        cells += table["chunks_to_response"][i]
+    for row in table["chunks_to_reference"] or [[None] * len(labels)]:
+        cells += [cell for cell, label in zip(row, labels, strict=True) if label is None]
+    return cells

@@ -27,27 +27,31 @@ def test_of_two_that_agree_as_well_the_more_balanced_one() -> None:
 
 
 def test_the_threshold_separates_what_it_says() -> None:
-    from sklearn.metrics import cohen_kappa_score  # not in every process
-
     rng = random.Random(3)
-    cells = [
-        (label, min(max(rng.gauss(0.6 if label else 0.4, 0.2), 0.0), 1.0))
-        for label in (rng.random() < 0.3 for _ in range(60))
-    ]
-    found = calibrate(cells)
-    labels = [label for label, _ in cells]
-
-    def rates(threshold: float) -> tuple[float, float, float]:
-        said = [p >= threshold for _, p in cells]
-        false_yes = sum(s and not t for s, t in zip(said, labels, strict=True))
-        false_no = sum(t and not s for s, t in zip(said, labels, strict=True))
-        no = labels.count(False)
-        yes = labels.count(True)
-        return false_yes / no, false_no / yes, float(cohen_kappa_score(labels, said))
-
+    labels = [rng.random() < 0.3 for _ in range(60)]
+    probabilities = [drawn_for(label, rng) for label in labels]
+    found = calibrate(zip(labels, probabilities, strict=True))
     expected = (found.false_yes, found.false_no, found.kappa)
-    assert rates(found.threshold) == pytest.approx(expected)
-    assert found.kappa == pytest.approx(max(rates(p)[2] for _, p in cells))
+    assert rates(labels, probabilities, found.threshold) == pytest.approx(expected)
+    best = max(rates(labels, probabilities, each)[2] for each in probabilities)
+    assert found.kappa == pytest.approx(best)
+
+
+def drawn_for(label: bool, rng: random.Random) -> float:
+    middle = 0.6 if label else 0.4
+    return min(max(rng.gauss(middle, 0.2), 0.0), 1.0)
+
+
+def rates(
+    labels: list[bool], probabilities: list[float], threshold: float
+) -> tuple[float, float, float]:
+    """False yes, false no and kappa."""
+    from sklearn.metrics import cohen_kappa_score, confusion_matrix  # not in every process
+
+    said = [probability >= threshold for probability in probabilities]
+    (no, false_yes), (false_no, yes) = confusion_matrix(labels, said).tolist()
+    kappa = float(cohen_kappa_score(labels, said))
+    return false_yes / (no + false_yes), false_no / (yes + false_no), kappa
 
 
 @pytest.mark.parametrize(

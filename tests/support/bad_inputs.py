@@ -14,6 +14,7 @@ The same table drives the core and every adapter:
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -81,22 +82,6 @@ def _line(sample: Any, verdicts: Any) -> bytes:
     return json.dumps({"sample": sample, "verdicts": verdicts}, ensure_ascii=False).encode()
 
 
-def _sample(name: str, *names: str, drop: str = "", **changes: Any) -> BadInput:
-    data = {key: value for key, value in {**GOOD_SAMPLE, **changes}.items() if key != drop}
-    return BadInput(f"sample: {name}", "sample", data, names)
-
-
-def _verdicts(name: str, *names: str, **changes: Any) -> BadInput:
-    return BadInput(f"verdicts: {name}", "verdicts", {**GOOD_VERDICTS, **changes}, names)
-
-
-def _claim(name: str, *names: str, drop: str = "", **changes: Any) -> BadInput:
-    """The second response claim is the bad one."""
-    good, other = GOOD_VERDICTS["response_claims"]
-    bad = {key: value for key, value in {**other, **changes}.items() if key != drop}
-    return _verdicts(name, *names, response_claims=[good, bad])
-
-
 def _recording(
     name: str,
     data: bytes | None,
@@ -107,82 +92,39 @@ def _recording(
     return BadInput(f"recording: {name}", "recording", data, names, error, ask)
 
 
-def _matrices(name: str, *names: str, **changes: Any) -> BadInput:
-    good: dict[str, Any] = {
-        "reference_to_response": [True, False],
-        "chunks_to_response": [[True, False], [False, True]],
-        "chunks_to_reference": [[True, False]],
-    }
-    return BadInput(f"matrices: {name}", "matrices", {**good, **changes}, names)
-
-
-def _score(name: str, *names: str, **data: Any) -> BadInput:
-    return BadInput(f"score: {name}", "score", data, names)
-
-
 _OTHER_SAMPLE = {**GOOD_SAMPLE, "response": "Lyon is the capital of France."}
-_TEXTS: list[str] = GOOD_SAMPLE["retrieved_contexts"]
+_GOOD_MATRICES: dict[str, Any] = {
+    "reference_to_response": [True, False],
+    "chunks_to_response": [[True, False], [False, True]],
+    "chunks_to_reference": [[True, False]],
+}
+
+
+def _changed(good: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    """With the row's other values, and without what it drops."""
+    changed = {**good, **row.get("with", {})}
+    changed.pop(row.get("drop"), None)
+    return changed
+
+
+def _read() -> Iterator[BadInput]:
+    """From the file beside this one; of "claim" the second response claim is the bad one."""
+    first, second = GOOD_VERDICTS["response_claims"]
+    kinds = json.loads((Path(__file__).parent / "data" / "bad_inputs.json").read_text("utf-8"))
+    good = {"sample": GOOD_SAMPLE, "verdicts": GOOD_VERDICTS, "matrices": _GOOD_MATRICES}
+    for kind, rows in kinds.items():
+        for row in rows:
+            if kind == "claim":
+                claims = [first, _changed(second, row)]
+                data = {**GOOD_VERDICTS, "response_claims": claims}
+            else:
+                data = _changed(good.get(kind, {}), row)
+            shown: Any = "verdicts" if kind == "claim" else kind
+            yield BadInput(f"{shown}: {row['name']}", shown, data, tuple(row["names"]))
+
 
 BAD_INPUTS: tuple[BadInput, ...] = (
-    _sample("response is missing", "'response'", "Sample", drop="response"),
-    _sample("response is empty", "response", "non-empty", response=""),
-    _sample("response is blank", "response", "non-empty", response=" \n"),
-    _sample("response is a number", "response", "a string", "42", response=42),
-    _sample("response is null", "response", "a string", "None", response=None),
-    _sample("reference is missing", "'reference'", "Sample", drop="reference"),
-    _sample("reference is empty", "reference", "non-empty", reference=""),
-    _sample("contexts are missing", "'retrieved_contexts'", "Sample", drop="retrieved_contexts"),
-    _sample("contexts are null", "retrieved_contexts", "a list", retrieved_contexts=None),
-    _sample("contexts are one string", "retrieved_contexts", "a list", retrieved_contexts="a b"),
-    _sample(
-        "a context is a number", "chunk 1", "a text or an object", "7", retrieved_contexts=["a", 7]
-    ),
-    _sample(
-        "a label is not a bool",
-        "chunk 0, relevant",
-        "true or false",
-        "'perhaps'",
-        retrieved_contexts=[{"text": "a", "relevant": "perhaps"}],
-    ),
-    _sample("an unknown field", "'contexts'", "known", contexts=["a"]),
-    _claim("correct is missing", "response claim 1", "'correct'", "write null", drop="correct"),
-    _claim("correct is a string", "response claim 1, correct", "'no'", correct="no"),
-    _claim("correct is 1", "response claim 1, correct", "true or false", "1", correct=1),
-    _claim(
-        "entailed_by is missing",
-        "response claim 1",
-        "'entailed_by'",
-        "write []",
-        drop="entailed_by",
-    ),
-    _claim("entailed_by is null", "response claim 1, entailed_by", "a list", entailed_by=None),
-    _claim("entailed_by is a number", "response claim 1, entailed_by", "a list", entailed_by=1),
-    _claim("the text is missing", "response claim 1", "'text'", drop="text"),
-    _claim("position out of range", "response claim 1", "chunk 2", "below 2", entailed_by=[2]),
-    _claim("undetermined out of range", "response claim 1", "chunk 9", undetermined=[9]),
-    _claim("position is negative", "response claim 1", "0 or more", "-1", entailed_by=[-1]),
-    _claim("position is a float", "response claim 1", "whole number", "1.0", entailed_by=[1.0]),
-    _claim("position is a bool", "response claim 1", "whole number", "True", entailed_by=[True]),
-    _claim("position is a string", "response claim 1", "whole number", "'1'", entailed_by=["1"]),
-    _claim("position is there twice", "response claim 1", "1 twice", entailed_by=[1, 0, 1]),
-    _claim("entailed and undetermined", "response claim 1", "chunk 1 twice", undetermined=[1, 0]),
-    _claim("an unknown field", "response claim 1", "'verdict'", verdict=True),
-    _verdicts(
-        "reference position out of range",
-        "reference claim 0",
-        "chunk 5",
-        reference_claims=[{"text": "a", "entailed_by": [5]}],
-    ),
-    _verdicts(
-        "a reference claim is a string",
-        "reference claim 0",
-        "expected an object",
-        "'a'",
-        reference_claims=["a"],
-    ),
-    _verdicts("claims are an object", "response_claims", "a list", response_claims={"0": "a"}),
-    _verdicts("claims are null", "response_claims", "a list", response_claims=None),
-    _verdicts("an unknown field", "'claims'", "Verdicts", claims=[]),
+    *_read(),
     BadInput(
         "verdicts: claims are missing",
         "verdicts",
@@ -191,16 +133,6 @@ BAD_INPUTS: tuple[BadInput, ...] = (
     ),
     BadInput("verdicts: a list", "verdicts", [GOOD_VERDICTS], ("Verdicts", "an object")),
     BadInput("verdicts: null", "verdicts", None, ("Verdicts", "an object", "None")),
-    _verdicts("fewer chunks than positions", "response claim 1", "below 1", chunks=[_TEXTS[0]]),
-    _verdicts("too many chunks", "chunks", "2 chunks", "3", chunks=[*_TEXTS, "more"]),
-    _verdicts("chunks in another order", "chunk 0", "another text", chunks=_TEXTS[::-1]),
-    _verdicts(
-        "a chunk's label is not a bool",
-        "chunk 1, relevant",
-        "true or false",
-        "0",
-        chunks=[_TEXTS[0], {"text": _TEXTS[1], "relevant": 0}],
-    ),
     _recording("missing file", None, "recording.jsonl", "readable file", "No such file"),
     _recording("cut off", good_line()[:-20], "line 1", "one JSON object a line", "column"),
     _recording("cut off later", good_line() + b'\n{"sam', "line 2", "one JSON object a line"),
@@ -231,33 +163,4 @@ BAD_INPUTS: tuple[BadInput, ...] = (
         "an empty recording",
         error=SampleNotRecordedError,
     ),
-    _matrices(
-        "ragged",
-        "chunks_to_response, row 1",
-        "2 cells",
-        "3",
-        chunks_to_response=[[True, False], [True, False, True]],
-    ),
-    _matrices("too few rows", "reference_to_response", "2", "1", reference_to_response=[True]),
-    _matrices("other columns", "chunks_to_reference, row 0", "2", chunks_to_reference=[[True]]),
-    _matrices("labels for other chunks", "chunks_to_response, row 0", "3", relevant=[None] * 3),
-    _matrices(
-        "a cell is 1", "cell 1", "true, false or None", "1", reference_to_response=[True, 1]
-    ),
-    _matrices(
-        "a cell is a string",
-        "chunks_to_response, row 0, cell 1",
-        "'Neutral'",
-        chunks_to_response=[[True, "Neutral"], [False, True]],
-    ),
-    _matrices("flat", "chunks_to_response, row 0", "a list", chunks_to_response=[True, False]),
-    _matrices("a table is a string", "chunks_to_response", "a list", chunks_to_response="ab"),
-    _matrices("no table", "chunks_to_response", "a list", "None", chunks_to_response=None),
-    _matrices("other texts", "response_claims", "2 texts", "1", response_claims=["one"]),
-    _matrices("a text is a number", "response claim 0", "a string", response_claims=[1, 2]),
-    _score("unknown definition", "definition", "'ragas'", "'ragsa'", definition="ragsa"),
-    _score("definition is a number", "definition", "'paper'", "3", definition=3),
-    _score("unknown mode", "mode", "'irrelevant'", "'both'", mode="both"),
-    _score("unknown empty", "empty", "'zero'", "'nan'", empty="nan"),
-    _score("empty is a list", "empty", "'zero'", "[]", empty=[]),
 )

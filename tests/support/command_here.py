@@ -26,6 +26,13 @@ def assert_error(done: Done, named: Iterable[str], status: int = 2) -> None:
     assert [part for part in named if part not in done.err] == []
 
 
+def assert_fits(done: Done, width: int) -> None:
+    """No line is wider; and something was printed."""
+    lines = [*done.out.splitlines(), *done.err.splitlines()]
+    assert lines
+    assert [line for line in lines if len(line) > width] == []
+
+
 def run_here(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Done:
     """Run ``noisesense`` with these arguments."""
     capsys.readouterr()

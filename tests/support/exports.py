@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from langchain_core.documents import Document
+from langchain_core.language_models import FakeListLLM
 from langchain_core.load import dumpd
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
 
 from datasets import Dataset, DatasetDict
 
@@ -151,7 +154,7 @@ PANDAS = {
         "--split-contexts SEP",
     ),
     "pandas, Excel": Export(
-        "d.xlsx", lambda path: path.write_bytes(b"PK\x03\x04"), error="save it as 'CSV UTF-8'"
+        "d.xlsx", lambda path: _frame().to_excel(path), error="save it as 'CSV UTF-8'"
     ),
     "pandas, other names": Export(
         "d.csv",
@@ -166,6 +169,7 @@ PANDAS = {
         "--map response=COLUMN --map reference=COLUMN --map retrieved_contexts=COLUMN",
     ),
 }
+# By Python's own modules, in shapes that people gave.
 PLAIN = {
     "the csv module": Export("d.csv", _by_csv_module),
     "the csv module, semicolons": Export("d.csv", lambda path: _by_csv_module(path, ";")),
@@ -201,7 +205,65 @@ HUGGING_FACE = {
         error="expected one split, got 'test'",
     ),
 }
-LANGCHAIN = {
+
+
+def _as_json(value: Any) -> Any:
+    """As people give documents to ``json.dumps``."""
+    return value.model_dump() if isinstance(value, Document) else str(value)
+
+
+def _retrieval_chain(row: dict[str, Any]) -> dict[str, Any]:
+    from langchain_classic.chains import create_retrieval_chain
+
+    documents = _documents(row["contexts"])
+    retriever = RunnableLambda(lambda question: documents)
+    chain = create_retrieval_chain(retriever, RunnableLambda(lambda inputs: row["answer"]))
+    return chain.invoke({"input": row["question"]})
+
+
+def _retrieval_qa(row: dict[str, Any]) -> dict[str, Any]:
+    from langchain_classic.chains import RetrievalQA
+
+    class Found(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return _documents(row["contexts"])
+
+    model = FakeListLLM(responses=[row["answer"]])
+    chain = RetrievalQA.from_llm(model, retriever=Found(), return_source_documents=True)
+    return chain.invoke({"query": row["question"]})
+
+
+def _llama_index(row: dict[str, Any]) -> dict[str, Any]:
+    from llama_index.core.base.response.schema import Response
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in row["contexts"]]
+    found = Response(row["answer"], source_nodes=nodes)
+    sources = [node.to_dict() for node in found.source_nodes]
+    return {"query": row["question"], "response": found.response, "source_nodes": sources}
+
+
+def _haystack(row: dict[str, Any]) -> dict[str, Any]:
+    from haystack import Document as Passage
+    from haystack.components.builders import AnswerBuilder
+
+    passages = [Passage(content=text, meta={"source": "mill.md"}) for text in row["contexts"]]
+    found = AnswerBuilder().run(row["question"], [row["answer"]], documents=passages)
+    return found["answers"][0].to_dict()
+
+
+def _answered(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Path], object]:
+    """What a framework answers, a line a question, each with its reference."""
+
+    def write(path: Path) -> None:
+        rows = [{**answer(row), "ground_truth": row["ground_truth"]} for row in ROWS]
+        lines = [json.dumps(row, default=_as_json) for row in rows]
+        path.write_text("\n".join(lines), encoding="utf-8")
+
+    return write
+
+
+FRAMEWORKS = {
     "LangChain, repr in CSV": Export("d.csv", _csv(_with(contexts=_documents))),
     "LangChain, dumpd": Export(
         "d.jsonl", _lines(_with(contexts=lambda texts: list(map(dumpd, _documents(texts)))))
@@ -209,33 +271,11 @@ LANGCHAIN = {
     "LangChain, pairs with scores": Export(
         "d.csv", _csv(_with(contexts=lambda texts: [(each, 0.5) for each in _documents(texts)]))
     ),
-    "LangChain, a retrieval chain": Export(
-        "d.jsonl",
-        _lines(
-            [
-                {
-                    "input": row["question"],
-                    "context": [each.model_dump() for each in _documents(row["contexts"])],
-                    "output": row["answer"],
-                    "expected_output": row["ground_truth"],
-                }
-                for row in ROWS
-            ]
-        ),
-    ),
-    "LangChain, RetrievalQA": Export(
-        "d.jsonl",
-        _lines(
-            [
-                {
-                    "query": row["question"],
-                    "result": row["answer"],
-                    "source_documents": [dumpd(each) for each in _documents(row["contexts"])],
-                    "ground_truth": row["ground_truth"],
-                }
-                for row in ROWS
-            ]
-        ),
+    "LangChain, a retrieval chain": Export("d.jsonl", _answered(_retrieval_chain)),
+    "LangChain, RetrievalQA": Export("d.jsonl", _answered(_retrieval_qa)),
+    "LlamaIndex, a response": Export("d.jsonl", _answered(_llama_index)),
+    "Haystack, an answer": Export(
+        "d.jsonl", _answered(_haystack), {"columns": {"response": "data"}}, "--map response=COLUMN"
     ),
 }
 
@@ -291,18 +331,6 @@ DEEPEVAL = {
     "DeepEval, CSV": Export("d.csv", _deepeval("csv")),
     "DeepEval, its test cases": Export("d.json", _deepeval("dump")),
 }
-
-
-def _node(text: str) -> dict[str, Any]:
-    return {"node": {"id_": "n", "text": text}, "score": 0.5}
-
-
-def _haystack(text: str) -> dict[str, Any]:
-    return {"id": "h", "content": text, "meta": {}}
-
-
-def _span(text: str) -> dict[str, Any]:
-    return {"document.content": text, "document.score": 0.5}
 
 
 def _mlflow_table(path: Path) -> None:
@@ -364,14 +392,17 @@ def _langsmith(save: Callable[[pd.DataFrame, Path], object]) -> Callable[[Path],
 
 
 HOSTS = {
-    "MLflow, a logged table": Export("d.json", _mlflow_table),
     "pydantic-evals, a report": Export("d.json", _pydantic_report),
     "LangSmith, CSV": Export("d.csv", _langsmith(lambda frame, path: frame.to_csv(path))),
     "LangSmith, JSON": Export(
         "d.json",
         _langsmith(lambda frame, path: frame.to_json(path, orient="records", default_handler=str)),
     ),
-    # As their documentation shows the files of those that are not installed here.
+}
+# As their documentation shows them: the first would make a database, which takes seconds, the
+# others come from a server.
+COPIED = {
+    "MLflow, a logged table": Export("d.json", _mlflow_table),
     "Langfuse, traces": Export(
         "d.csv",
         _csv(
@@ -384,39 +415,6 @@ HOSTS = {
                     "metadata": "{}",
                 }
                 for number, row in enumerate(_NESTED)
-            ]
-        ),
-    ),
-    "LlamaIndex, responses": Export(
-        "d.jsonl",
-        _lines(
-            [
-                {
-                    "query": row["question"],
-                    "response": row["answer"],
-                    "reference_answer": row["ground_truth"],
-                    "source_nodes": [
-                        {"node": {"id_": "n", "text": text}, "score": 0.5}
-                        for text in row["contexts"]
-                    ],
-                }
-                for row in ROWS
-            ]
-        ),
-    ),
-    "Haystack, a pipeline's results": Export(
-        "d.jsonl",
-        _lines(
-            [
-                {
-                    "question": row["question"],
-                    "answer": {"replies": [row["answer"]]},
-                    "ground_truth": row["ground_truth"],
-                    "documents": [
-                        {"id": "h", "content": text, "meta": {}} for text in row["contexts"]
-                    ],
-                }
-                for row in ROWS
             ]
         ),
     ),
@@ -440,6 +438,8 @@ HOSTS = {
     ),
 }
 
-EXPORTS: dict[str, Export] = {
-    **PANDAS, **PLAIN, **HUGGING_FACE, **LANGCHAIN, **RAGAS, **DEEPEVAL, **HOSTS
+BY_TOOLS: dict[str, Export] = {
+    **PANDAS, **HUGGING_FACE, **FRAMEWORKS, **RAGAS, **DEEPEVAL, **HOSTS
 }  # fmt: skip
+"""Written by the tools themselves, of the versions that are installed."""
+EXPORTS = {**BY_TOOLS, **PLAIN, **COPIED}

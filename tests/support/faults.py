@@ -16,12 +16,14 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import pytest
 
 from noisesense import Sample, Verdicts
 from support import misbehavior as bad
+from support import odd_replies as odd
 from support.formats import KNOWN, UNCLEAR
 from support.mind import Mind, items_of, reply_of
 from support.misbehavior import Misbehavior, Script
@@ -307,15 +309,135 @@ _AFTER: tuple[Fault, ...] = (
 FAULTS: tuple[Fault, ...] = (*_BEFORE, *REPLIES, *_AFTER)
 
 
+def _beside(key: str, value: object) -> Callable[[str], str]:
+    return lambda text: f"{text[:-1]}, {json.dumps(key)}: {json.dumps(value)}}}"
+
+
+def _numbers(form: str) -> Callable[[Items], Items]:
+    return _each(id=lambda number: form.format(number))
+
+
+def _digits(digits: str) -> Callable[[Items], Items]:
+    return _each(id=lambda number: digits[number - 1])
+
+
+def _words(yes: object, no: object) -> Callable[[Items], Items]:
+    return _each(entailed=lambda is_entailed: yes if is_entailed else no)
+
+
+def _swapped(old: str, new: str, text: str) -> str:
+    return text.replace(old, new)
+
+
+def _claims(change: Callable[[list[str]], object]) -> Callable[[str], str]:
+    def mutate(text: str) -> str:
+        reply = json.loads(text)
+        if "claims" in reply:
+            reply["claims"] = change(reply["claims"])
+        return json.dumps(reply)
+
+    return mutate
+
+
+def _filled(value: Any, final: str) -> Any:
+    """With the true reply and another one in place of their names, however deep they stand."""
+    written = json.dumps(value)
+    for name, text in (("FINAL", final), ("DRAFT", _flipped(final))):
+        written = written.replace(name, json.dumps(text)[1:-1])
+    return json.loads(written)
+
+
+def _text_of(completion: dict[str, Any]) -> str:
+    message = completion["choices"][0]["message"]
+    return message["content"] or message["tool_calls"][0]["function"]["arguments"]
+
+
+def _choice(choice: object) -> Callable[[dict[str, Any]], object]:
+    def reshape(completion: dict[str, Any]) -> object:
+        return {**completion, "choices": [_filled(choice, _text_of(completion))]}
+
+    return reshape
+
+
+def _message(fields: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
+    return _choice({"message": {"role": "assistant", **fields}, "finish_reason": "stop"})
+
+
+def _failed(completion: dict[str, Any]) -> object:
+    """With another reply of the same form, and an error beside the choices."""
+    message = {"role": "assistant", "content": "DRAFT"}
+    drafted = {"choices": [{"message": message, "finish_reason": "stop"}], "error": odd.ERROR}
+    return {**completion, **_filled(drafted, _text_of(completion))}
+
+
+def _bytes(change: Callable[[bytes], bytes]) -> Callable[[dict[str, Any]], object]:
+    return lambda completion: change(json.dumps(completion).encode())
+
+
+def _ended(reason: object) -> Misbehavior:
+    """Another reply of the same form, which does not say that it is whole."""
+    return Misbehavior(str(reason), finish_reason=reason, mutate=_flipped)
+
+
+def _further() -> list[Fault]:
+    """What `support.odd_replies` lists."""
+    found: list[Fault] = []
+
+    def add(kind: str, name: object, fault: Misbehavior, outcome: Outcome, most: int) -> None:
+        found.append(Fault(f"{kind}: {name}", fault, outcome, most))
+
+    for key, value in odd.BESIDE.items():
+        add("beside", key, bad.mutated(key, _beside(key, value)), "unusable", _SPOILED)
+    for form in odd.NUMBERS:
+        add("number", form, in_verdicts(form, _numbers(form)), "undefined", _NO_VERDICT)
+    for digits in odd.DIGITS:
+        add("digits", digits, in_verdicts(digits, _digits(digits)), "undefined", _NO_VERDICT)
+    for yes, no in odd.READ:
+        add("read", f"{yes!r}", in_verdicts(str(yes), _words(yes, no)), "exact", CALLS)
+    for yes, no in odd.UNREAD:
+        words = in_verdicts(str(yes), _words(yes, no))
+        add("unread", f"{yes!r}", words, "undefined", _NO_VERDICT)
+    for name, form in odd.PLAIN.items():
+        add("plain", name, bad.mutated(name, drafted(form)), "exact", CALLS)
+    for name, form in odd.TEXTS.items():
+        add("text", name, bad.mutated(name, drafted(form)), "unusable", _SPOILED)
+    for name, (old, new) in odd.SWAPS.items():
+        swapped = bad.mutated(name, partial(_swapped, old, new))
+        add("swap", name, swapped, "safe", _NO_VERDICT)
+    for name, change in odd.CLAIMS.items():
+        add("claims", name, bad.mutated(name, _claims(change)), "unusable", _SPOILED)
+    for reason in odd.ENDS:
+        add("ended", reason, _ended(reason), "unusable", _SPOILED)
+    for name, fields in odd.MESSAGES.items():
+        add("message", name, Misbehavior(name, reshape=_message(fields)), "safe", _NO_VERDICT)
+    for name, fields in odd.NO_MESSAGES.items():
+        add("no message", name, Misbehavior(name, reshape=_message(fields)), "unusable", _SPOILED)
+    for name, choice in odd.NO_CHOICES.items():
+        add("no choice", name, Misbehavior(name, reshape=_choice(choice)), "safe", _NO_VERDICT)
+    add("body", "an error beside it", Misbehavior("error", reshape=_failed), "safe", _NO_VERDICT)
+    for name, (change, headers) in odd.BODIES.items():
+        sent = Misbehavior(name, headers=headers, reshape=_bytes(change))
+        add("body", name, sent, "safe", _NO_VERDICT)
+    for status in odd.STATUSES:
+        page = bad.http_error(status, message=odd.HTML.decode())
+        add("status", status, page, "failed" if status >= 300 else "unusable", 8)
+    return found
+
+
+FURTHER: tuple[Fault, ...] = tuple(_further())
+
+
 def faults_through(clients: Mapping[str, T], every: Sequence[str]) -> list[ParameterSet]:
     """Each fault with each client, most of them among the broad tests only.
 
     In every run, what is wrong in the text of a reply goes through one of ``every``, by turns:
     all clients hand the text to the same reader. Another fault goes through one of all clients,
-    by turns.
+    by turns; of the further ones each fifth.
     """
 
     def usual(number: int, fault: Fault) -> str:
+        if fault in FURTHER and number % 5:
+            return ""
         turns = every if fault in REPLIES else list(clients)
         return turns[number % len(turns)]
 
@@ -326,6 +448,6 @@ def faults_through(clients: Mapping[str, T], every: Sequence[str]) -> list[Param
             id=f"{fault.id}-{name}",
             marks=[] if name == usual(number, fault) else [pytest.mark.broad],
         )
-        for number, fault in enumerate(FAULTS)
+        for number, fault in enumerate((*FAULTS, *FURTHER))
         for name, client in clients.items()
     ]

@@ -6,10 +6,16 @@ import datetime
 import fcntl
 import json
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -60,86 +66,31 @@ class Planned:
         return f"{self.host} {self.label}".strip()
 
 
-# Host, package, versions, extras, what else is installed, folder of tests.
-_HOSTS = (
-    ("ragas", "ragas", "0.4.0 0.4.1 latest", "ragas openai", "langchain-openai", "ragas"),
-    (
-        *("DeepEval", "deepeval", "4.1.4 latest", "deepeval openai langchain cli report"),
-        *("langchain-openai datasets", "deepeval"),
-    ),
-    ("MLflow", "mlflow", "3.17.0 latest", "mlflow ragas", "ragas", "mlflow"),
-    ("LangSmith", "langsmith", "0.10.0 latest", "langsmith", "langchain-core", "langsmith"),
-    ("Langfuse", "langfuse", "5.0.1 latest", "langfuse", "langchain-core", "langfuse"),
-    (
-        *("pydantic-evals", "pydantic-evals", "2.0.0 latest", "pydantic-evals"),
-        *("langchain-core", "pydantic_evals"),
-    ),
-    (
-        *("Phoenix", "arize-phoenix-evals", "3.0.0 latest", "phoenix", "langchain-core"),
-        "phoenix",
-    ),
-    ("Opik", "opik", "2.0.0 latest", "opik", "langchain-core", "opik"),
-    ("Inspect", "inspect-ai", "0.3.250 latest", "inspect-ai", "langchain-core", "inspect_ai"),
-)
-_BARE = tuple(
-    f"tests/{folder}"
-    for folder in ("core", "verdicts", "scoring", "judging", "stats", "testing", "ragchecker")
-)
-
-
-def _of_hosts() -> Iterator[Planned]:
-    for host, package, versions, extras, needs, tests in _HOSTS:
-        for version in versions.split():
+def _planned() -> Iterator[Planned]:
+    tables = tomllib.loads((ROOT / "tests" / "versions.toml").read_text("utf-8"))
+    for row in tables["hosts"]:
+        package = row.pop("package")
+        needs = row.pop("needs")
+        for version in row.pop("versions"):
             pin = package if version == "latest" else f"{package}=={version}"
-            yield Planned(
-                *(host, version, (f"tests/{tests}",), tuple(extras.split())),
-                needs=(pin, *needs.split()),
-                shown=(package,),
-            )
+            yield _session(row, version, needs=[pin, *needs], shown=[package])
+    for row in tables["sessions"]:
+        for version in row.pop("versions"):
+            yield _session(row, version)
 
 
-def _promptfoo(version: str) -> Planned:
-    # httpx: the scripted server's clients.
-    options: dict[str, Any] = {"needs": ("httpx",), "only": f"v{version}", "npm": True}
-    return Planned("Promptfoo", version, ("tests/promptfoo",), ("openai", "cli"), **options)
+def _session(row: dict[str, Any], version: str, **more: list[str]) -> Planned:
+    """With the version in place of ``{version}``, and tuples in place of lists."""
+    fields: dict[str, Any] = {"label": version}
+    for name, value in {**row, **more}.items():
+        if isinstance(value, str):
+            fields[name] = value.format(version=version)
+        else:
+            fields[name] = tuple(value) if isinstance(value, list) else value
+    return Planned(**fields)
 
 
-def _langchain(label: str, bound: str) -> Planned:
-    packages = ("langchain-core", "langchain", "langchain-openai")
-    tests = ("tests/langchain", "tests/models/test_faults.py")
-    needs = tuple(f"{package}{bound}" for package in packages)
-    return Planned("LangChain", label, tests, ("langchain", "openai"), needs, packages[::2])
-
-
-def _python(version: str) -> Planned:
-    tests = ("tests/core", "tests/verdicts", "tests/scoring")
-    return Planned("Python", version, tests, ("cli",), python=version, wheel=True)
-
-
-_VALIDMIND = "tests/validmind/own_environment"
-_LOCAL = "tests/local/own_environment"
-# PyTorch in one version: each is up to a gigabyte. The workflow is that of the page on gates, in a
-# repository that is not this one.
-_CHECKED = {"needs": ("torch==2.13.0",), "shown": ("transformers", "torch"), "pip": True}
-_WORKFLOW = {"extras": ("cli", "report", "openai"), "needs": ("pyyaml",), "only": "test_the"}
-_FLOORS = ("tests/cli/test_demo.py", "tests/report/test_write.py", "tests/cli/test_dry_run.py")
-PLANNED: tuple[Planned, ...] = (
-    *_of_hosts(),
-    *map(_promptfoo, ("0.118", "0.121", "0.123")),
-    Planned(
-        *("ValidMind", "latest", (_VALIDMIND,)),
-        extras=("validmind", "langchain"),
-        shown=("validmind",),
-        wheel=True,
-    ),
-    _langchain("0.3", "<0.4"),
-    _langchain("latest", ""),
-    *map(_python, ("3.10", "3.11", "3.12", "3.13", "3.14")),
-    Planned("Local", "judge", (_LOCAL,), extras=("local",), **_CHECKED),
-    Planned("Workflow", "", ("tests/pages/test_flaky_gate.py",), wheel=True, **_WORKFLOW),
-    Planned("Floors", "", _FLOORS, extras=("all",), shown=("openai", "pyarrow"), lowest=True),
-    Planned("No framework", "", _BARE, extras=("cli",), needs=("scipy", "scikit-learn")),
-)
+PLANNED = tuple(_planned())
 
 
 @dataclass

@@ -26,7 +26,7 @@ class Misbehavior:
         body: the HTTP body in place of a chat completion.
         refusal: text of ``message.refusal``; the content is null.
         finish_reason: of the choice.
-        reshape: changes the whole completion.
+        reshape: changes the whole completion; into bytes, if they are to be sent as they are.
         mutate: changes the text the mind gave; the rest of the completion stays sound.
     """
 
@@ -37,8 +37,8 @@ class Misbehavior:
     cut: str = ""
     body: str | None = None
     refusal: str | None = None
-    finish_reason: str = "stop"
-    reshape: Callable[[dict[str, Any]], object] | None = None
+    finish_reason: object = "stop"
+    reshape: Callable[[Any], object] | None = None
     mutate: Mutate | None = None
 
 

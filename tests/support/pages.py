@@ -69,6 +69,7 @@ def model_environment() -> Iterator[dict[str, str]]:
         yield {
             **environment(),
             "PATH": commands,
+            "COLUMNS": "80",  # as a reader's terminal shows it
             "OPENAI_API_KEY": "no-key-is-needed-on-loopback",
             "OPENAI_BASE_URL": server.base_url,
             "OPENAI_API_BASE": server.base_url,

@@ -5,6 +5,7 @@ Written without looking at the core's way: nested lists, quantifiers, exact frac
 
 from __future__ import annotations
 
+from copy import deepcopy
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -27,26 +28,29 @@ def relevant_chunks(table: Matrices) -> list[bool]:
 def counted_by_words(table: Matrices) -> Counted:
     """For each definition and mode: is each response claim counted?"""
     relevant = relevant_chunks(table)
+    claims = zip(table["reference_to_response"], table["chunks_to_response"], strict=True)
     found: Counted = {}
-    for correct, row in zip(
-        table["reference_to_response"], table["chunks_to_response"], strict=True
-    ):
+    for correct, row in claims:
         sources = [relevant[j] for j, entails in enumerate(row) if entails]
-        answers = {
-            ("ragas", "relevant"): not correct and any(sources),
-            ("ragas", "irrelevant"): not correct and sources != [] and not any(sources),
-            ("paper", "relevant"): not correct and True in sources,
-            ("paper", "irrelevant"): not correct and False in sources,
-            ("promptfoo", "relevant"): not correct,
-            ("promptfoo", "irrelevant"): not correct and sources[:1] == [False],
-            ("validmind", "relevant"): not correct,
-        }
-        for key, answer in answers.items():
-            found.setdefault(key, []).append(answer)
+        for key, counts in _counts(sources).items():
+            found.setdefault(key, []).append(counts and not correct)
     if not relevant:  # nothing retrieved: only who asks for no chunk has something to measure
         whatever = {("promptfoo", "relevant"), ("validmind", "relevant")}
         return {key: answers for key, answers in found.items() if key in whatever}
     return found
+
+
+def _counts(sources: list[bool]) -> dict[tuple[str, str], bool]:
+    """Is an incorrect claim counted? By whether each chunk that entails it is relevant."""
+    return {
+        ("ragas", "relevant"): True in sources,
+        ("ragas", "irrelevant"): False in sources and True not in sources,
+        ("paper", "relevant"): True in sources,
+        ("paper", "irrelevant"): False in sources,
+        ("promptfoo", "relevant"): True,
+        ("promptfoo", "irrelevant"): sources[:1] == [False],
+        ("validmind", "relevant"): True,
+    }
 
 
 def category_by_words(table: Matrices, i: int) -> str:
@@ -88,12 +92,7 @@ def completions(table: Matrices) -> list[Matrices]:
     places = open_cells(table)
     found: list[Matrices] = []
     for values in product((True, False), repeat=len(places)):
-        filled: Any = {
-            "reference_to_response": list(table["reference_to_response"]),
-            "chunks_to_response": [list(row) for row in table["chunks_to_response"]],
-            "chunks_to_reference": [list(row) for row in table["chunks_to_reference"] or []],
-            "relevant": list(table["relevant"] or []),
-        }
+        filled: Any = deepcopy(table)
         for (name, *where), value in zip(places, values, strict=True):
             target = filled[name]
             for index in where[:-1]:

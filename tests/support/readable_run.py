@@ -44,63 +44,87 @@ def _text(claims: Sequence[str]) -> str:
     return " ".join(f"{claim}." for claim in claims)
 
 
-def readable_run(count: int, *, seed: int = 7, open_cells: float = 0.01) -> Iterator[Result]:
-    """The documented reference examples, then ``count`` samples about bridges; some failed."""
-    for example in reference_examples():
-        yield Result(example.id, score(example.verdicts), sample=example.sample)
-    rng = random.Random(seed)
+class _World:
+    """Bridges, what is true of each, and what documents say of them."""
 
-    def some(bridge: str, told: str) -> str:
-        return told.format(bridge, rng.choice(_TOLD[told]))
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.truth = {bridge: self._anything(bridge) for bridge in _BRIDGES}
+        self.documents: list[_Document] = []
+        for bridge in _BRIDGES:
+            for source, wrong in _SOURCES:
+                path = f"{source}/{bridge.lower().replace(' ', '-')}.md"
+                self.documents.append(_Document(bridge, path, self._stated(bridge, wrong)))
 
-    truth = {bridge: {told: some(bridge, told) for told in _TOLD} for bridge in _BRIDGES}
-    documents: list[_Document] = []
-    for bridge in _BRIDGES:
-        for source, wrong in _SOURCES:
-            claims = {
-                told: some(bridge, told) if rng.random() < wrong else truth[bridge][told]
-                for told in rng.sample(list(_TOLD), 4)
-            }
-            path = f"{source}/{bridge.lower().replace(' ', '-')}.md"
-            documents.append(_Document(bridge, path, claims))
+    def _some(self, bridge: str, told: str) -> str:
+        return told.format(bridge, self.rng.choice(_TOLD[told]))
 
-    def claimed(bridge: str, told: str) -> str:
+    def _anything(self, bridge: str) -> dict[str, str]:
+        return {told: self._some(bridge, told) for told in _TOLD}
+
+    def _stated(self, bridge: str, wrong: float) -> dict[str, str]:
+        """Four claims of a document that is wrong so often."""
+        claims: dict[str, str] = {}
+        for told in self.rng.sample(list(_TOLD), 4):
+            is_wrong = self.rng.random() < wrong
+            claims[told] = self._some(bridge, told) if is_wrong else self.truth[bridge][told]
+        return claims
+
+    def claimed(self, bridge: str, told: str) -> str:
         """Mostly the truth, else a document's word, or something made up."""
-        if rng.random() < 0.45:
-            return truth[bridge][told]
-        if rng.random() < 0.15:
-            return some(bridge, told)
-        stated = [d.claims[told] for d in documents if d.bridge == bridge and told in d.claims]
-        return rng.choice(stated or [truth[bridge][told]])
+        if self.rng.random() < 0.45:
+            return self.truth[bridge][told]
+        if self.rng.random() < 0.15:
+            return self._some(bridge, told)
+        stated = [each.claims[told] for each in self.about(bridge) if told in each.claims]
+        return self.rng.choice(stated or [self.truth[bridge][told]])
 
-    def cell(value: bool) -> bool | None:
-        return None if rng.random() < open_cells else value
+    def about(self, bridge: str) -> list[_Document]:
+        return [each for each in self.documents if each.bridge == bridge]
 
-    for i in range(count):
-        bridge = rng.choice(_BRIDGES)
-        own = [d for d in documents if d.bridge == bridge]
-        others = [d for d in documents if d.bridge != bridge]
-        found = rng.sample(own, rng.randint(2, 3)) + rng.sample(others, rng.randint(2, 5))
-        rng.shuffle(found)
-        topics = rng.sample(list(_TOLD), rng.randint(2, 5))
-        response = [claimed(bridge, told) for told in topics]
-        reference = [truth[bridge][told] for told in topics]
+    def retrieved(self, bridge: str) -> list[_Document]:
+        own = self.about(bridge)
+        others = [each for each in self.documents if each.bridge != bridge]
+        found = self.rng.sample(own, self.rng.randint(2, 3))
+        found += self.rng.sample(others, self.rng.randint(2, 5))
+        self.rng.shuffle(found)
+        return found
+
+    def result(self, name: str, open_cells: float) -> Result:
+        bridge = self.rng.choice(_BRIDGES)
+        found = self.retrieved(bridge)
+        topics = self.rng.sample(list(_TOLD), self.rng.randint(2, 5))
+        response = [self.claimed(bridge, told) for told in topics]
+        reference = [self.truth[bridge][told] for told in topics]
         sample = Sample(
             user_input=f"What is known about {bridge} Bridge?",
             response=_text(response),
             reference=_text(reference),
             retrieved_contexts=[Chunk(text=_text([*d.claims.values()]), id=d.id) for d in found],
         )
-        if rng.random() < 0.012:
+        if self.rng.random() < 0.012:
             error = "JudgeError: the model could not be asked: connection reset by peer"
-            yield Result(f"bridge-{i:04d}", error=error, sample=sample)
-            continue
+            return Result(name, error=error, sample=sample)
+
+        def cell(value: bool) -> bool | None:
+            return None if self.rng.random() < open_cells else value
+
+        said = [[*d.claims.values()] for d in found]
         verdicts = Verdicts.from_matrices(
             [cell(claim in reference) for claim in response],
-            [[cell(claim in d.claims.values()) for d in found] for claim in response],
-            [[claim in d.claims.values() for d in found] for claim in reference],
+            [[cell(claim in claims) for claims in said] for claim in response],
+            [[claim in claims for claims in said] for claim in reference],
             response_claims=response,
             reference_claims=reference,
         )
         scored = score(verdicts.with_sample(sample))
-        yield Result(f"bridge-{i:04d}", scored, sample=sample, judge="example judge")
+        return Result(name, scored, sample=sample, judge="example judge")
+
+
+def readable_run(count: int, *, seed: int = 7, open_cells: float = 0.01) -> Iterator[Result]:
+    """The documented reference examples, then ``count`` samples about bridges; some failed."""
+    for example in reference_examples():
+        yield Result(example.id, score(example.verdicts), sample=example.sample)
+    world = _World(random.Random(seed))
+    for i in range(count):
+        yield world.result(f"bridge-{i:04d}", open_cells)

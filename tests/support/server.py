@@ -193,7 +193,7 @@ class ScriptedServer:
 
     def _answer(
         self, asked: dict[str, Any], request: Request, fault: Misbehavior
-    ) -> tuple[int, str]:
+    ) -> tuple[int, str | bytes]:
         if self.api_key is not None and request.key != self.api_key:
             return 401, error_body("Incorrect API key provided", "invalid_api_key")
         if asked.get("stream"):
@@ -212,8 +212,10 @@ class ScriptedServer:
         if fault.mutate is not None:
             text = fault.mutate(text)
         request.completion = text
-        reply = completion(asked, request.index, request.prompt, text, fault)
-        return 200, json.dumps(fault.reshape(reply) if fault.reshape else reply)
+        reply: object = completion(asked, request.index, request.prompt, text, fault)
+        if fault.reshape is not None:
+            reply = fault.reshape(reply)
+        return 200, reply if isinstance(reply, bytes) else json.dumps(reply)
 
 
 async def _went_away(reader: asyncio.StreamReader, seconds: float) -> bool:
@@ -227,17 +229,21 @@ async def _went_away(reader: asyncio.StreamReader, seconds: float) -> bool:
 async def _reply(
     writer: asyncio.StreamWriter,
     status: int,
-    body: str,
+    body: str | bytes,
     headers: Any = None,
     *,
     only: int | None = None,
 ) -> None:
-    payload = body.encode()
+    payload = body if isinstance(body, bytes) else body.encode()
+    known = {each.value: each.phrase for each in HTTPStatus}
+    fields = {
+        "content-type": "application/json",
+        "content-length": len(payload),
+        **(headers or {}),
+    }
     lines = [
-        f"HTTP/1.1 {status} {HTTPStatus(status).phrase if status != MARK else 'None'}",
-        "content-type: application/json",
-        f"content-length: {len(payload)}",
-        *(f"{name}: {value}" for name, value in (headers or {}).items()),
+        f"HTTP/1.1 {status} {known.get(status, 'None')}",
+        *(f"{name}: {value}" for name, value in fields.items()),
     ]
     writer.write("\r\n".join([*lines, "", ""]).encode())
     writer.write(payload[:only])

@@ -357,18 +357,23 @@ def wrong_with(
         words: what a person sees beside it; None if nothing was looked at.
     """
     expected = case.expected(mode)
-    found = list[str]()
-    if number is not ...:
-        shown = None if number is None or math.isnan(number) else number
-        if shown is not None and abs(shown - expected.truth) > 1e-12:
-            found.append(f"shows {shown}, and the truth is {expected.truth}")
-        elif (shown is None) is not (expected.value is None):
-            found.append(f"shows {shown}, and the completions give {expected.value}")
+    found = _wrong_number(expected, number)
     if passed is not None and passed is not expected.passes:
         found.append(f"passed: {passed}, and the completions lie within {expected.bounds}")
     if words is not None and expected.value is None and not _said(case, words):
         found.append(f"does not say that it is undetermined: {words!r}")
     return "".join(f"{case.id}, {mode}: {what}\n" for what in found)
+
+
+def _wrong_number(expected: Expected, number: Any) -> list[str]:
+    if number is ...:
+        return []
+    shown = None if number is None or math.isnan(number) else number
+    if shown is not None and abs(shown - expected.truth) > 1e-12:
+        return [f"shows {shown}, and the truth is {expected.truth}"]
+    if (shown is None) is not (expected.value is None):
+        return [f"shows {shown}, and the completions give {expected.value}"]
+    return []
 
 
 def _said(case: Case, words: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,10 +16,9 @@ from noisesense import (
     Sample,
     score,
 )
-from noisesense.scoring.definitions import MODES
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense_adapters.langchain import LangChainLLM
 from support.langchain_models import chat_openai, run
-from support.plain_definitions import open_cells
 from support.scripted_llm import ScriptedLLM
 from support.server import ScriptedServer
 from support.withholding import (
@@ -26,6 +26,7 @@ from support.withholding import (
     LIMIT,
     WAYS,
     Case,
+    Way,
     few_or_all,
     mind,
     reply,
@@ -38,21 +39,22 @@ Judged = Judgement | ReplyError
 
 def test_the_table_has_cases_of_every_kind() -> None:
     """Else a host could pass by saying "undetermined" to everything, or to nothing."""
-    assert len(WAYS) >= 12
-    expected = [case.expected(mode) for case in CASES for mode in MODES]
-    failing = [each for each in expected if each.truth > LIMIT]
-    assert sum(each.value is None for each in failing) > 20
-    assert sum(each.value is None and each.truth == 0 for each in expected) > 20
-    assert sum(each.value is not None for each in failing) > 5
-    assert any(each.value is None and each.passes for each in expected)
-    assert not any(each.passes for each in failing)
-    # Verdicts are missing, and the value is what it is all the same: 0 and above.
-    known = [case for case in CASES if case.usable and open_cells(case.said())]
-    assert {0.0, 0.5, 1 / 3, 0.2} <= {
-        case.expected(mode).value for case in known for mode in MODES
-    }
-    unknown = {c.way for c in CASES for mode in MODES if c.expected(mode).value is None}
-    assert unknown == {*WAYS}
+    kinds: Counter[tuple[bool, bool, bool]] = Counter()
+    for case in CASES:
+        for mode in MODES:
+            expected = case.expected(mode)
+            kinds[expected.truth > LIMIT, expected.value is None, expected.passes] += 1
+    # (above the limit, open, passes)
+    assert kinds[True, True, False] > 20
+    assert kinds[True, False, False] > 5
+    assert kinds[False, True, True] > 0
+    assert kinds[True, True, True] == kinds[True, False, True] == 0
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
+def test_each_way_leaves_a_value_open(way: Way) -> None:
+    own = [case for case in CASES if case.way is way]
+    assert any(case.expected(mode).value is None for case in own for mode in MODES)
 
 
 async def judged(judge: LLMJudge, cases: Sequence[Case] = CASES) -> list[Judged]:
@@ -72,18 +74,21 @@ def check(found: list[Judged], cases: Sequence[Case] = CASES) -> None:
         for mode in MODES:
             if isinstance(each, ReplyError):
                 wrong += wrong_with(case, mode, words=str(each))
-                continue
-            result = score(each.verdicts)
-            expected = case.expected(mode)
-            passed = result.gate(mode, LIMIT) == "pass"
-            words = result.reason(mode)
-            number = result.value(mode)
-            wrong += wrong_with(case, mode, number=number, passed=passed, words=words)
-            assert result.bounds(mode) == expected.bounds, case.id
-            if expected.value is None:
-                assert result.status(mode) == "undetermined"
-                assert each.unanswered > 0
+            else:
+                wrong += wrong_with_judgement(case, mode, each)
     assert wrong == ""
+
+
+def wrong_with_judgement(case: Case, mode: Mode, judgement: Judgement) -> str:
+    result = score(judgement.verdicts)
+    expected = case.expected(mode)
+    assert result.bounds(mode) == expected.bounds, case.id
+    if expected.value is None:
+        assert result.status(mode) == "undetermined"
+        assert judgement.unanswered > 0
+    passed = result.gate(mode, LIMIT) == "pass"
+    words = result.reason(mode)
+    return wrong_with(case, mode, number=result.value(mode), passed=passed, words=words)
 
 
 def answer(prompt: str) -> str | Exception:

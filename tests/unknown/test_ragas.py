@@ -15,7 +15,7 @@ from noisesense.scoring.definitions import MODES
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.ragas_llms import asked, evaluated_by
 from support.ragas_peer import ragas_row
-from support.ragas_runs import COLUMNS
+from support.ragas_runs import COLUMNS, same
 from support.server import ScriptedServer
 from support.withholding import Case, few_or_all, mind, script, wrong_with
 
@@ -36,48 +36,54 @@ def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) ->
 def test_evaluate(cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture) -> None:
     with ScriptedServer(mind(), script=script) as server, caplog.at_level(logging.INFO):
         metrics = [NoiseSensitivity(mode) for mode in MODES]
-        result = evaluated_by("async client", server, [case.sample for case in cases], metrics)
-    wrong = ""
-    for case, row in zip(cases, result.scores, strict=True):
-        for mode in MODES:
-            number = row[COLUMNS[mode]]
-            assert isinstance(number, ScoredFloat) is case.usable
-            told = number.reason if case.usable else None
-            wrong += wrong_with_value(case, mode, number, told)
-    assert wrong == ""
-    table = result.to_pandas()
+        samples = [case.sample for case in cases]
+        result = evaluated_by("async client", server, samples, metrics)
     for mode in MODES:
-        none = [math.isnan(row[COLUMNS[mode]]) for row in result.scores]  # each was looked at
-        assert table[COLUMNS[mode]].isna().tolist() == none
+        check_column(result, mode, cases)
         # What a person sees: how many rows have no number, and what the mean can be.
-        (line,) = {message for message in caplog.messages if "rows have no number" in message}
-        assert f"{COLUMNS[mode]}: {sum(none)} of {len(cases)} rows" in line
+        (line,) = {message for message in caplog.messages if f"{COLUMNS[mode]}: " in message}
+        without_number = result.to_pandas()[COLUMNS[mode]].isna().sum()
+        assert f"{without_number} of {len(cases)} rows have no number" in line
     # ragas logs one line for each row that failed. asyncio may log what an earlier test left.
     unusable = len(MODES) * sum(not case.usable for case in cases)
     logged = [each.getMessage() for each in caplog.records if each.name == "ragas.executor"]
     assert sum("no usable" in message for message in logged) == unusable
 
 
+def check_column(result: Any, mode: Mode, cases: tuple[Case, ...]) -> None:
+    name = COLUMNS[mode]
+    figures = [row[name] for row in result.scores]
+    wrong = ""
+    for case, number in zip(cases, figures, strict=True):
+        wrong += wrong_in_evaluate(case, mode, number)
+    assert wrong == ""
+    assert result.to_pandas()[name].isna().tolist() == [*map(math.isnan, figures)]
+
+
+def wrong_in_evaluate(case: Case, mode: Mode, number: float) -> str:
+    assert isinstance(number, ScoredFloat) is case.usable
+    told = number.reason if isinstance(number, ScoredFloat) else None
+    return wrong_with_value(case, mode, number, told)
+
+
 @few_or_all
 def test_the_collections_api(cases: tuple[Case, ...]) -> None:
+    cells = [(case, mode) for case in cases for mode in MODES]
+
     async def work(model: Any) -> list[Any]:
-        metrics = [NoiseSensitivity(mode, llm=model) for mode in MODES]
-        return await asyncio.gather(
-            *(metric.ascore(**ragas_row(case.sample)) for case in cases for metric in metrics),
-            return_exceptions=True,
-        )
+        metrics = {mode: NoiseSensitivity(mode, llm=model) for mode in MODES}
+        asking = [metrics[mode].ascore(**ragas_row(case.sample)) for case, mode in cells]
+        return await asyncio.gather(*asking, return_exceptions=True)
 
     with ScriptedServer(mind(), script=script) as server:
         found = asked("LangChain", server, work)
     wrong = ""
-    cells = [(case, mode) for case in cases for mode in MODES]
     for (case, mode), result in zip(cells, found, strict=True):
-        if isinstance(result, ReplyError):
-            assert not case.usable
+        assert isinstance(result, MetricResult if case.usable else ReplyError), result
+        if case.usable:
+            wrong += wrong_with_value(case, mode, result.value, str(result.reason))
+            kept = result.traces["output"]["value"]
+            assert same(kept, result.value)
+        else:
             wrong += wrong_with(case, mode, words=str(result))
-            continue
-        assert isinstance(result, MetricResult), result
-        wrong += wrong_with_value(case, mode, result.value, str(result.reason))
-        value = result.traces["output"]["value"]
-        assert math.isnan(result.value) if value is None else result.value == value
     assert wrong == ""

@@ -107,38 +107,45 @@ async def _import(
     on_error: Callable[[InputError], object] = lambda _: None,
 ) -> Imported:
     answers = list(answers)
-    _check_once(answers, where)
+    _check_one_for_each(answers, where)
     requests = open_requests(store)
-    failures = Counter[str]()
+    taken = set[str]()
+    failures: dict[str, str] = {}  # by request
     counts = Counter[str]()
     for answer in answers:
         if isinstance(answer, InputError):
             on_error(answer)
             continue
         request = requests.get(answer.key)
-        if request is None:
+        if answer.failure and (request or answer.key in taken):
+            failures[answer.key] = answer.failure
+        elif request is None:
             is_known = await store.get(answer.key) is not None
             counts["known" if is_known else "foreign"] += 1
-        elif answer.failure:
-            failures[answer.failure] += 1
         else:
             # One by one, so that an import can be resumed.
             reply, usage = _read(request, answer.reply)
             await store.put(answer.key, reply, request.model, request.version, usage)
             del requests[answer.key]
-            counts["taken"] += 1
-    if set(counts) == {"foreign"} and not failures:
+            taken.add(answer.key)
+    if set(counts) == {"foreign"} and not failures and not taken:
         raise InputError(
             "answers to requests of this store",
             f"{counts['foreign']:,} answers to others",
             where=where,
             hint="is it the file of another round, or the store of another dataset?",
         )
-    return Imported(open=dict(sorted(failures.items())), left=len(requests), **counts)
+    # In any order: a request that failed in one file may be answered in another.
+    reasons = Counter(failures[key] for key in failures.keys() - taken)
+    still_open = dict(sorted(reasons.items()))
+    return Imported(len(taken), open=still_open, left=len(requests), **counts)
 
 
-def _check_once(answers: Iterable[_Answer | InputError], where: str) -> None:
-    """Raise `InputError` if a request has two answers: nothing says which one is meant."""
+def _check_one_for_each(answers: Iterable[_Answer | InputError], where: str) -> None:
+    """Raise `InputError` if a request has two answers: nothing says which one is meant.
+
+    Failures are no answers: a request may have failed in one file and be answered in another.
+    """
     seen = set[str]()
     for answer in answers:
         if isinstance(answer, InputError) or answer.failure:
@@ -186,6 +193,7 @@ def _answers(path: Path) -> Iterator[_Answer | InputError]:
 
 
 def _answer(data: Any) -> _Answer:
+    """What a line says. Raises `InputError` if it is no answer, or its own error if it is one."""
     if isinstance(data, InputError):
         raise data
     line = as_object(data)

@@ -141,20 +141,15 @@ def export_batch(
         options: of `noisesense.LLMJudge`: ``plan``, ``votes``, ``check``, …
 
     Raises:
-        InputError: in the dataset or an argument; ``out`` is another file; or there are open
-            requests of another dataset or judge. Nothing was written.
+        InputError: in the dataset or an argument; ``out``, or a further file that is needed, is
+            another file; or there are open requests of another dataset or judge. No file was
+            written.
         StoreError: the store cannot be read or written.
     """
     check_whole(most_requests, 1, "most_requests")
     check_whole(most_bytes, 1, "most_bytes")
     target = as_path(out)
-    if target.exists() and not _holds_requests(target):
-        raise InputError(
-            "a new file, or requests of an earlier round",
-            "another file",
-            where=str(target),
-            hint="nothing was overwritten; choose another name",
-        )
+    _check_overwritable(target)
     params = {} if temperature is None else {"temperature": temperature}
     llm = OpenAILLM(model.removeprefix("openai:"), base_url=base_url, params=params)
 
@@ -172,13 +167,13 @@ def export_batch(
         if others and not force:
             raise _still_open(others, opened)
 
-        with _files(target, most_requests, most_bytes) as (add, files):
+        with _request_files(target, most_requests, most_bytes) as (add, files):
             writer = _Writer(judge, opened, llm, exchange, add, on_done, on_error)
             counts = run_blocking(writer.write(samples(), others))
             return Round(
                 files=tuple(map(str, files)),
-                requests=len(writer.keys),
-                asked_before=len(writer.keys & before.keys()),
+                requests=len(writer.seen),
+                asked_before=len(writer.seen & before.keys()),
                 **counts,
             )
 
@@ -202,7 +197,8 @@ class _Writer:
     add: Callable[[str], None]
     on_done: Callable[[], object]
     on_error: Callable[[NoiseSenseError], object]
-    keys: set[str] = field(default_factory=set[str])
+    seen: set[str] = field(default_factory=set[str])
+    """The keys of the requests so far."""
 
     async def write(
         self, samples: Iterable[Sample | NoiseSenseError], others: Iterable[StoredRequest]
@@ -213,7 +209,7 @@ class _Writer:
         counts = Counter[str]()
         for sample in samples:
             counts["samples"] += 1
-            outcome = await self._outcome(sample)
+            outcome = await self._write_requests(sample)
             if isinstance(outcome, NoiseSenseError):
                 counts["failed"] += 1
                 self.on_error(outcome)
@@ -222,12 +218,13 @@ class _Writer:
             self.on_done()
         return counts
 
-    async def _outcome(
+    async def _write_requests(
         self, sample: Sample | NoiseSenseError
     ) -> Judgement | NoiseSenseError | None:
+        """Write those that are new. The sample's judgement or error; None while answers lack."""
         if isinstance(sample, NoiseSenseError):
             return sample
-        outcome, requests = await _ask(self.judge, self.store, sample, self.keys, self.exchange)
+        outcome, requests = await _ask(self.judge, self.store, sample, self.seen, self.exchange)
         for key, prompt, schema in requests:
             body = self.llm.request(prompt, schema)
             line = {"custom_id": key, "method": "POST", "url": URL, "body": body}
@@ -248,10 +245,13 @@ def _still_open(requests: list[StoredRequest], store: VerdictStore) -> InputErro
 
 
 @contextmanager
-def _files(
+def _request_files(
     target: Path, most_lines: int, most_bytes: int
 ) -> Generator[tuple[Callable[[str], None], list[Path]]]:
-    """A function that adds a line, and the files that it opens; all are written, or none."""
+    """A function that adds a line, and the files that it opens; all are written, or none.
+
+    Further files of a longer earlier round are removed in the end, without a line all of them.
+    """
     files: list[Path] = []
     lines = size = 0
     with ExitStack() as opened:
@@ -261,8 +261,10 @@ def _files(
             nonlocal lines, size
             length = len(line.encode()) + 1
             if not files or lines == most_lines or size + length > most_bytes:
-                files.append(_numbered(target, len(files) + 1))
-                adds.append(opened.enter_context(whole_file(files[-1], alone=True)))
+                path = _numbered(target, len(files) + 1)
+                _check_overwritable(path)
+                files.append(path)
+                adds.append(opened.enter_context(whole_file(path, alone=True)))
                 lines = size = 0
             adds[-1](line)
             lines += 1
@@ -270,7 +272,7 @@ def _files(
 
         yield add, files
     number = len(files) + 1
-    while _holds_requests(obsolete := _numbered(target, number)):  # of a longer earlier round
+    while _holds_requests(obsolete := _numbered(target, number)):
         obsolete.unlink()
         number += 1
 
@@ -278,6 +280,17 @@ def _files(
 def _numbered(target: Path, number: int) -> Path:
     name = f"{target.stem}-{number}{target.suffix}"
     return target if number == 1 else target.with_name(name)
+
+
+def _check_overwritable(path: Path) -> None:
+    """Raise `InputError` for a file of something else than requests."""
+    if path.exists() and not _holds_requests(path):
+        raise InputError(
+            "a new file, or requests of an earlier round",
+            "another file",
+            where=str(path),
+            hint="nothing was overwritten; choose another name",
+        )
 
 
 def is_request(line: Any) -> bool:

@@ -7,7 +7,7 @@ import sys
 from typing import NoReturn
 
 from noisesense.errors import NoiseSenseError, PairingError
-from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, visible
+from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, show
 from noisesense_adapters.extras import needs_extra
 
 __all__ = ["main"]
@@ -42,7 +42,7 @@ def _run() -> int:
     except BrokenPipeError:
         raise
     except (NoiseSenseError, OSError) as error:
-        print(f"error: {visible(str(error))}", file=sys.stderr)
+        show(f"error: {error}", sys.stderr)
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
         return 130

@@ -118,7 +118,7 @@ class Run(Command):
     def run(self) -> int:
         judged = self.judged
         reading = options.Reading()
-        system = _function(self.answer)
+        system = _imported_system(self.answer)
         options.check_pictures(judged.report, judged.png)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
         how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}
@@ -138,12 +138,15 @@ def _told(done: int, of: int) -> None:
         tell(f"{done:,} of {of:,} answers")
 
 
-def _function(name: str) -> Answer:
+def _imported_system(name: str) -> Answer:
+    """The user's system, by its MODULE:FUNCTION. Raises `InputError`."""
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found = resolve_name(name)
+        system = resolve_name(name)
     except (ImportError, AttributeError, ValueError) as error:
-        found = error
-    if not callable(found):
-        raise InputError("MODULE:FUNCTION that can be imported", str(found), where="--answer")
-    return cast("Answer", found)
+        got = str(error)
+    else:
+        if callable(system):
+            return cast("Answer", system)
+        got = str(system)
+    raise InputError("MODULE:FUNCTION that can be imported", got, where="--answer")

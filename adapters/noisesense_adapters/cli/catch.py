@@ -48,7 +48,7 @@ class Catch(Command):
         _say_run(found.summary)
         say("", f"2. Name: {counted(worst.claims, 'claim')} from {worst.document}, such as")
         say(f'   "{worst.offences[0].claim}"')
-        say("", "3. Cause: the assistant answers again without that document", "")
+        say("", "3. Cause: the assistant answers again without that document")
         say(f"   {cause_sentence(found.ablation)}")
         say("", "4. Mend: that document is gone, and all questions are answered anew")
         _say_run(found.mended_summary)
@@ -62,7 +62,7 @@ class Catch(Command):
 
 
 def _say_run(summary: Summary) -> None:
-    say("", f"   {headline(summary).message}.")
+    say(f"   {headline(summary).message}.")
     for each in modes_of(summary):
         gate = gate_run(summary, _LIMIT, mode=each.mode).outcome
         mean = shown(each.mean, ".3f")

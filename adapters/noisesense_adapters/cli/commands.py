@@ -26,8 +26,9 @@ class _Field(NamedTuple):
     settings: Mapping[str, Any]
 
     def parameter(self, name: str, hint: Any) -> click.Parameter:
+        """What click takes for the field of this name; its type hint says how many of what."""
         several = get_origin(hint) is tuple
-        inner = next(iter(get_args(hint)), hint)
+        inner = next(iter(get_args(hint)), hint)  # T of ``T | None`` and of ``tuple[T, ...]``
         of_type = click.Path(path_type=Path) if inner is Path else inner
         settings: dict[str, Any] = {"type": of_type, "metavar": self.metavar, **self.settings}
         if self.kind is click.Argument:

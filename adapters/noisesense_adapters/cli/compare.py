@@ -143,7 +143,11 @@ def _undefined(comparison: Comparison, most: float) -> int:
 
 
 def _worse(comparison: Comparison, figure: Figure, b: str) -> int:
-    """``--fail-if-worse`` by one figure: the exit status, and on stderr why it is not 0."""
+    """``--fail-if-worse`` by one figure: the exit status.
+
+    On stderr why it is not 0, or a warning where it is and the pairs do not show that B is not
+    worse by more than the margin.
+    """
     found: FigureComparison | None = getattr(comparison, figure)
     where = _NAMES[figure]
     if found is None:
@@ -162,14 +166,14 @@ def _worse(comparison: Comparison, figure: Figure, b: str) -> int:
     if found.left_open:
         depends = "depends on verdicts that the judge left open"
         return _told(UNDECIDED, f"{whether} {depends}")
-    if found.margin and _beyond(found):
+    if found.margin and _may_be_worse(found):
         interval = f"interval {shown(found.interval)}"
         said = f"too few pairs to say {whether} ({interval})"
         return _told(0, said if found.seen is None else f"{said}; {_seen(found)}")
     return 0
 
 
-def _beyond(found: FigureComparison) -> bool:
+def _may_be_worse(found: FigureComparison) -> bool:
     """Does the interval reach beyond the margin, to the side on which B is worse?"""
     if found.interval is None:
         return False
@@ -225,9 +229,10 @@ def _show_kinds(comparison: Comparison) -> None:
 
 
 def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
+    """The samples that changed most, and of each the claims that did."""
     changes = comparison.changes[:top]
     if changes:
-        counts = f"({len(changes)} of {len(comparison.changes):,})"
+        counts = f"({len(changes):,} of {len(comparison.changes):,})"
         output.say("", f"samples that changed, largest change first {counts}:")
     for change in changes:
         output.say(f"  {heads[change.id]}: {_values(comparison, change)}")

@@ -57,20 +57,29 @@ class Demo(Command):
 
 
 def _show(report: Report) -> None:
-    compared = [place for place in report.places if place.state == "compared"]
-    names = [DOCUMENTED, *(place.name for place in compared)]
     rows: list[list[str]] = []
     for definition, group in groupby(report.rows, lambda row: row.definition):
         rows.append([f"definition {definition}"])
-        rows += ([row.example, row.mode, *(_cell(row, name) for name in names)] for row in group)
-    show_table(["example", "mode", *(f">{name}" for name in names)], rows)
+        for row in group:
+            figures = [_documented(row), shown(row.expected), _computed(row)]
+            rows.append([row.example, row.mode, *figures])
+    show_table(["example", "mode", ">documented", ">by hand", "computed"], rows)
+    compared = [place for place in report.places if place.state == "compared"]
     versions = ", ".join(f"{place.name} {place.detail}" for place in compared)
-    say("", f"Lower is better. {versions}.", *report.notes, report.verdict)
+    say("", f"Computed by {versions}. Lower is better.", *report.notes, report.verdict)
 
 
-def _cell(row: Row, name: str) -> str:
-    if name not in row.figures:
+def _documented(row: Row) -> str:
+    figure = row.figures.get(DOCUMENTED)
+    if figure is None:
         return "-"
-    figure = row.figures[name]
-    text = f"{figure:.4g}" if name == DOCUMENTED else shown(figure)
-    return text if row.agrees(name) else f"!{text}"
+    return f"{figure:.4g}" if row.agrees(DOCUMENTED) else f"!{figure:.4g}"
+
+
+def _computed(row: Row) -> str:
+    """Where another value comes out than by hand, and which."""
+    differing: list[str] = []
+    for name, figure in row.figures.items():
+        if name != DOCUMENTED and not row.agrees(name):
+            differing.append(f"!{name} {shown(figure)}")
+    return ", ".join(differing) or "the same"

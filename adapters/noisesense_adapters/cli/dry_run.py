@@ -93,14 +93,15 @@ class StandIn:
         return schema.model_validate(reply), Usage()
 
     def _reply(self, prompt: str, schema: type[BaseModel]) -> dict[str, Any]:
+        """The claims of the prompt's text, or the answer to each statement in the prompt."""
         if issubclass(schema, Claims):
             # Each text is a JSON string on a line of its own; the last is not the example's.
             text = prompt.rpartition(_TEXT)[2].partition("\n")[0]
             return {"claims": sentences(json.loads(text))}
         if issubclass(schema, Answer):
             return {"answer": self.answer}
-        statements = schema.model_json_schema()["properties"]
-        return dict.fromkeys(statements, self.answer)
+        numbers = schema.model_json_schema()["properties"]  # of the statements
+        return dict.fromkeys(numbers, self.answer)
 
 
 @dataclass(frozen=True)

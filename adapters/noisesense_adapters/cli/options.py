@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisesense import InputError, Result, Tally
 from noisesense.errors import describe
-from noisesense.scoring.definitions import DefinitionName
+from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.scoring.results import check_scored_alike
 from noisesense.scoring.scoring import Empty
 from noisesense_adapters.cli.commands import COUNT, Options, argument, option
@@ -86,7 +86,7 @@ class Definition(Options):
 
     definition: str | None = option(
         "Which claims count as noise; by default as in the file, else ragas.",
-        "ragas|paper|promptfoo|validmind",
+        "|".join(DEFINITIONS),
     )
 
     def of_file(self, path: Path | None) -> ScoredAs:

@@ -16,9 +16,9 @@ from noisesense import Interval, Result
 from noisesense.scoring.definitions import MODES, Category, Mode
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
-from noisesense_adapters.cli.terminal import visible
+from noisesense_adapters.cli.terminal import columns, show, visible
 
-_WIDE = 100_000  # so wide that nothing is cut or wrapped: a pipe has no width
+_WIDE = 100_000  # so wide that nothing is cut or wrapped
 _HEAD = 60
 _KEY = re.compile("[0-9a-f]{64}")
 _KINDS = {"relevant": "relevant noise", "irrelevant": "irrelevant noise"}
@@ -44,7 +44,7 @@ def show_json(data: Any) -> None:
 def say(*lines: str) -> None:
     """Lines on stdout."""
     for line in lines:
-        print(visible(line))
+        show(line, sys.stdout)
 
 
 def section(head: str, lines: Sequence[str]) -> None:
@@ -55,7 +55,7 @@ def section(head: str, lines: Sequence[str]) -> None:
 def tell(*lines: str) -> None:
     """Lines on stderr."""
     for line in lines:
-        print(visible(line), file=sys.stderr)
+        show(line, sys.stderr)
 
 
 def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -63,10 +63,10 @@ def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for title in titles:
         side: JustifyMethod = "right" if title.startswith(">") else "left"
-        table.add_column(Text(title.lstrip(">")), justify=side, no_wrap=True)
+        table.add_column(Text(title.lstrip(">")), justify=side, overflow="fold")
     for row in rows:
         table.add_row(*(Text(visible(shown(cell))) for cell in row))
-    console = Console(width=_WIDE, color_system=None)
+    console = Console(width=columns(sys.stdout) or _WIDE, color_system=None)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from rich.text import Text
 from noisesense import Result, Usage
 from noisesense.errors import NoiseSenseError
 from noisesense_adapters.cli.output import one_line
-from noisesense_adapters.cli.terminal import visible
+from noisesense_adapters.cli.terminal import folded
 from noisesense_adapters.datasets.files import count_rows
 
 _SHOWN_FAILURES = 20
@@ -81,9 +82,9 @@ class RunProgress:
         self._tell()
 
     def fail(self, error: NoiseSenseError | str) -> None:
-        """Count a failure, and name it if it is one of the first of its kind."""
+        """Count a failure, and say it if it is the first of its kind and few kinds were said."""
         self.failed += 1
-        # Lines, rows and texts differ, what is wrong does not.
+        # The kind is the message of `InputError` without what was given and where.
         kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
         if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
             self._kinds.add(kind)
@@ -124,7 +125,7 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """A line of its own, above the bar."""
-        self._console.print(Text(visible(one_line(line))), soft_wrap=True)
+        self._console.print(Text(folded(one_line(line), sys.stderr)), soft_wrap=True)
 
 
 def _chunks(result: Result) -> int:

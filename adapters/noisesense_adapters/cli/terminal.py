@@ -1,4 +1,5 @@
-"""What goes to a terminal or a pipe: nothing that a terminal obeys, nothing it cannot encode."""
+"""What goes to a terminal or a pipe: nothing that a terminal obeys, nothing it cannot encode, and
+no line that is wider than the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ import re
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from shutil import get_terminal_size
+from textwrap import TextWrapper
+from typing import NoReturn, TextIO
 
 PIPE_CLOSED = 128 + 13
 """The exit status of a Unix tool whose reader is gone: 128 and the number of SIGPIPE."""
@@ -20,6 +23,36 @@ _OBEYED = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 def visible(text: str) -> str:
     """The text in one line, with characters that a terminal would obey written as escapes."""
     return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+_MEASURE = 100
+"""Longer lines of prose are hard to read."""
+
+
+def columns(stream: TextIO) -> int | None:
+    """How wide a line may be: as the terminal, or as ``COLUMNS`` says. None: in a pipe."""
+    if "COLUMNS" in os.environ or stream.isatty():
+        return min(get_terminal_size().columns, _MEASURE)
+    return None
+
+
+def folded(line: str, stream: TextIO) -> str:
+    """The line as it is shown: folded between its words, where it is too wide."""
+    text = visible(line)
+    width = columns(stream)
+    if width is None or len(text) <= width:
+        return text
+    indent = text[: len(text) - len(text.lstrip())]
+    # A word longer than the line is a path, which stays whole.
+    wrapper = TextWrapper(
+        width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return wrapper.fill(text)
+
+
+def show(line: str, stream: TextIO) -> None:
+    """Print a line, folded."""
+    print(folded(line, stream), file=stream)
 
 
 def prepare_streams() -> None:

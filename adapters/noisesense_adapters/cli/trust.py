@@ -10,15 +10,16 @@ from noisesense import Calibration, Result, trust_results
 from noisesense import Trust as Found
 from noisesense import trust as measure
 from noisesense.errors import InputError
-from noisesense.stats.labels_cells import CellAgreement, CellKind
+from noisesense.stats.labels_cells import CellAgreement, CellKind, Rate
+from noisesense.stats.powered_mean import PPIMean
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
-from noisesense_adapters.cli.output import percent, say, show_json, show_table, shown, tell
+from noisesense_adapters.cli.output import say, show_json, show_modes, shown, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import LABEL, is_label_sheet, read_labels, write_labels
-from noisesense_adapters.evaluate.wording import trust_sentence
+from noisesense_adapters.evaluate.wording import trust_sentences
 
 _CELLS: dict[CellKind, str] = {
     "correct": "claim in reference",
@@ -107,7 +108,7 @@ class Trust(Command):
         if not self.as_json:
             _show(found)
             return
-        judges = [each.to_dict() | {"sentence": trust_sentence(each)} for each in found]
+        judges = [each.to_dict() | {"sentences": [*trust_sentences(each)]} for each in found]
         results = None if self.results is None else str(self.results)
         show_json({"labels": str(self.on), "results": results, "judges": judges})
 
@@ -140,41 +141,8 @@ class Trust(Command):
 
 def _show(found: list[Found]) -> None:
     for each in found:
-        _show_means(each)
-    titles = ["judge", "verdict", ">labels", ">no answer", ">false yes", "interval"]
-    rows: list[list[object]] = []
-    for each in found:
-        for kind, cells in each.cells.items():
-            if cells.counts.compared or cells.counts.judge_open:
-                rows.append([each.judge, _CELLS[kind], *_cells(cells)])
-    show_table([*titles, ">false no", "interval", ">kappa", "interval"], rows)
-    for each in found:
         _show_judge(each)
-    say("", trust_sentence(found[0]))
-
-
-def _show_means(found: Found) -> None:
-    for mode, mean in found.means.items():
-        say(
-            f"{mode} mean of all samples: {shown(mean.judge_mean)} by the judge, corrected "
-            f"by {counted(mean.labeled, 'label')} {shown(mean.mean)} "
-            f"(interval {shown(mean.interval)})"
-        )
-    if found.means:
-        say("")
-
-
-def _cells(cells: CellAgreement) -> list[object]:
-    return [
-        cells.counts.compared,
-        cells.counts.judge_open,
-        percent(cells.false_yes.value),
-        percent(cells.false_yes.interval),
-        percent(cells.false_no.value),
-        percent(cells.false_no.interval),
-        shown(cells.kappa.value, ".3f"),
-        cells.kappa.interval,
-    ]
+    say(*trust_sentences(found[0]))
 
 
 def _show_judge(found: Found) -> None:
@@ -185,10 +153,43 @@ def _show_judge(found: Found) -> None:
         parts.append(spent(found.usage))
     if found.unmatched_claims:
         parts.append(f"{counted(found.unmatched_claims, 'claim')} on one side only")
-    say("", f"{found.judge}: {', '.join(parts)}")
+    say(f"{found.judge}: {', '.join(parts)}", "")
+    if found.means:
+        show_modes({mode: _mean(mean) for mode, mean in found.means.items()})
+        say("")
+    counts: dict[str, dict[str, object]] = {}
+    for kind, cells in found.cells.items():
+        if cells.counts.compared or cells.counts.judge_open:
+            counts[_CELLS[kind]] = _agreement(cells)
+    show_modes(counts)
+    say("")
     if found.calibration is not None:
-        say(_threshold(found.judge, found.calibration))
+        say(_threshold(found.judge, found.calibration), "")
     tell(*(f"note: {warning}" for warning in found.warnings))
+
+
+def _mean(mean: PPIMean) -> dict[str, object]:
+    return {
+        "mean by the judge": mean.judge_mean,
+        "corrected by labels": mean.mean,
+        "  interval": mean.interval,
+        "labels": mean.labeled,
+    }
+
+
+def _agreement(cells: CellAgreement) -> dict[str, object]:
+    return {
+        "labels": cells.counts.compared,
+        "no answer": cells.counts.judge_open,
+        "false yes": _rate(cells.false_yes, ".1%"),
+        "false no": _rate(cells.false_no, ".1%"),
+        "kappa": _rate(cells.kappa, ".3f"),
+    }
+
+
+def _rate(rate: Rate, form: str) -> str:
+    value = shown(rate.value, form)
+    return value if rate.interval is None else f"{value} ({shown(rate.interval, form)})"
 
 
 def _threshold(judge: str, best: Calibration) -> str:

@@ -179,10 +179,11 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def csv_rows(path: Path) -> Iterator[Raw]:
-    """The rows of CSV with a header; a broken row is an error in its place.
+    """The rows of CSV with a header; a broken row is an error in its place, a blank one is none.
 
     Raises:
-        InputError: the header cannot be read, or a line is above `LARGEST`.
+        InputError: the header cannot be read or names a column twice, or a line is above
+            `LARGEST`.
     """
     csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
     lines = _texts(path)

@@ -103,7 +103,9 @@ def read_rows(
             read = replace(read, separator=split_contexts)
             rows = _with_separator(rows, read, path)
     if columns:
-        _check_first(map(partial(_row, read=read, columns=columns, verdicts=verdicts), first))
+        _check_not_all_bad(
+            map(partial(_row, read=read, columns=columns, verdicts=verdicts), first)
+        )
     is_light = verdicts and not texts and not columns
     if is_light and _are_lines(path, read):
         return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
@@ -195,8 +197,8 @@ def _checked(
     return checked
 
 
-def _check_first(rows: Iterable[Row | BadRow]) -> None:
-    """Raise the first error if all rows have one: the user's columns are wrong."""
+def _check_not_all_bad(rows: Iterable[Row | BadRow]) -> None:
+    """Raise the first row's error if all rows are bad: the user's columns are wrong."""
     error: InputError | None = None
     for row in rows:
         if isinstance(row, Row):

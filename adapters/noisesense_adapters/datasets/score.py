@@ -270,17 +270,20 @@ def holds_something(path: Path) -> bool:
 
 @contextmanager
 def _only_writer(target: Path) -> Generator[None, None, None]:
-    """Hold the lock. The system releases it when a process dies; a leftover file does no harm."""
+    """Hold the lock ``TARGET.lock``, so that one run at a time writes the target.
+
+    The system releases it when a process dies; a leftover file does no harm.
+    """
     with needs_extra("cli", "filelock"):
         from filelock import FileLock, Timeout
 
-    path = Path(f"{target}.lock")
-    if path.exists() and (not path.is_file() or path.stat().st_size):
+    lock_file = Path(f"{target}.lock")
+    if lock_file.exists() and (not lock_file.is_file() or lock_file.stat().st_size):
         hint = "it was not touched; choose another file for the results, or move it"
         got = "a file that holds something else"
         expected = "no file, or one of an earlier run"
-        raise errors.InputError(expected, got, where=str(path), hint=hint)
-    lock: Any = FileLock(path)
+        raise errors.InputError(expected, got, where=str(lock_file), hint=hint)
+    lock: Any = FileLock(lock_file)
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -289,13 +292,13 @@ def _only_writer(target: Path) -> Generator[None, None, None]:
         raise errors.InputError(expected, "another run", where=str(target), hint=hint) from None
     except OSError as error:
         got = error.strerror or type(error).__name__
-        raise errors.InputError("a file that can be written", got, where=str(path)) from error
+        raise errors.InputError("a file that can be written", got, where=str(lock_file)) from error
     try:
         yield
     finally:
-        # Before the release, so that no other run holds this file. Windows refuses.
+        # Removed before the release: later another run may hold it. Windows removes no open file.
         with suppress(OSError):
-            path.unlink(missing_ok=True)
+            lock_file.unlink(missing_ok=True)
         lock.release()
 
 

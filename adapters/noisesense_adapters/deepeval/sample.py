@@ -24,12 +24,13 @@ def place_of(test_case: LLMTestCase) -> str:
 
 
 def read_case(test_case: LLMTestCase, metric: str) -> Given:
-    """The test case in the core's words, and the verdicts that it brings.
+    """The test case as a `Sample`, and the verdicts that it brings.
 
     Raises `MissingTestCaseParamsError`, `InputError`.
     """
-    texts = {name: getattr(test_case, name) for name in _NEEDED}
-    absent = [name for name, value in texts.items() if value is None or not str(value).strip()]
+    needed = {name: getattr(test_case, name) for name in _NEEDED}
+    # An empty list is not absent: nothing was retrieved.
+    absent = [name for name, value in needed.items() if value is None or not str(value).strip()]
     if absent:
         names = f"{' and '.join(map(repr, absent))} cannot be None or empty"
         where = f"for the '{metric}' metric in {place_of(test_case)}"
@@ -49,7 +50,7 @@ def read_case(test_case: LLMTestCase, metric: str) -> Given:
             "retrieved_contexts": chunks,
         }
     )
-    given = metadata.get("verdicts")
-    if given is None:
+    verdicts = metadata.get("verdicts")
+    if verdicts is None:
         return Given(sample)
-    return Given(sample, read_verdicts(given, sample, "metadata['verdicts']"))
+    return Given(sample, read_verdicts(verdicts, sample, "metadata['verdicts']"))

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from numbers import Real
 from types import GeneratorType
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -285,7 +286,8 @@ def _of_pair(items: list[Any]) -> Any:
     """A chunk and its score, or HotpotQA's title and sentences. Raises `InputError`."""
     if len(items) == 2:
         first, second = items
-        if isinstance(second, (int, float)) and not isinstance(first, list):
+        # Real: LangChain's FAISS gives scores as numpy's float32, which is no float.
+        if isinstance(second, Real) and not isinstance(first, list):
             return _chunk(first)
         sentences = texts_of(second)
         if isinstance(first, str) and sentences:

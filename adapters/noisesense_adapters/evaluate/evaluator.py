@@ -123,7 +123,8 @@ class Evaluated(NamedTuple):
     Attributes:
         score: both modes.
         judge: the name of the judge; ``"given verdicts"``, or ``"none"`` where none was needed.
-        asked: what the judge said and cost; None if verdicts were given.
+        asked: what the judge said and cost, empty where none was needed; None if verdicts were
+            given.
     """
 
     score: Score
@@ -132,7 +133,7 @@ class Evaluated(NamedTuple):
 
     @property
     def judgement(self) -> Judgement:
-        """What the judge said and cost; of given verdicts, these at no cost."""
+        """What the judge said and cost; where verdicts were given, those, at no cost."""
         if self.asked is not None:
             return self.asked
         from noisesense.judging.protocol import Judgement

@@ -14,21 +14,21 @@ from noisesense.judging.protocol import StructuredLLM
 
 
 def given_judge(
-    judge: Any, *, judge_options: Mapping[str, Any] | None = None, **others: object
+    judge: Any, *, judge_options: Mapping[str, Any] | None = None, **of_model: object
 ) -> Judge | None:
-    """The user's judge, if there is one: an object, or the path of a recording.
+    """The user's judge, if there is one; else None, and the host makes one over a model.
 
     Args:
-        judge: the argument.
+        judge: an object, the path of a recording, or None.
         judge_options: options of the `LLMJudge` that is made if there is no judge.
-        others: other arguments that are only for a model.
+        of_model: other arguments that are only for a model; None where one was not given.
 
     Raises:
         InputError: not a judge, another argument beside a judge, or an unknown option.
     """
     if judge_options and judge is None:
         _check_options(judge_options)
-    for name, value in {**others, "judge_options": judge_options}.items():
+    for name, value in {**of_model, "judge_options": judge_options}.items():
         if judge is not None and value is not None:
             hint = f"a judge does not use {name}"
             raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)

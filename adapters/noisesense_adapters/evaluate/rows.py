@@ -250,7 +250,8 @@ def rescored(name: str, kept: Mapping[str, Any]) -> Result:
 def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> Summary:
     """The figures of a host's run, from the metadata that the host stored.
 
-    A row without a score under the definition counts as failed.
+    A row without a score under the definition counts as failed; of several scores under it the
+    last counts, such as those of two judges.
 
     Args:
         rows: of each row the metadata of its scores.
@@ -264,12 +265,15 @@ def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> 
     echoes = 0
     for number, row in enumerate(rows):
         result = Result(str(number), error="it has no score")
+        is_echo = False
         for metadata in row:
             kept = as_object(metadata).get("scored")
             if kept is not None and kept["definition"] == name:
                 result = rescored(str(number), kept)
-                echoes += kept["echoes"]
+                is_echo = kept["echoes"]
         results.append(result)
+        echoes += is_echo
+    # Without their texts the results do not know.
     return replace(summarize(results), echoes=echoes)
 
 

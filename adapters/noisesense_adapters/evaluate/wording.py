@@ -9,6 +9,7 @@ from noisesense import Offenders, Range, Summary, Trust
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
 from noisesense.stats.labels_cells import CellKind, Rate
+from noisesense.stats.offenders import SURE
 from noisesense.stats.summarize import counted
 
 
@@ -81,24 +82,25 @@ def document_name(document: str, width: int = 60) -> str:
 
 def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Iterator[str]:
     """Where to look first, and what may be wrong with that."""
-    most = guiltiest(caused)
-    if most is not None:
+    guilty = guiltiest(caused)
+    if guilty is not None:
         yield (
-            f"By the ablation most claims go with {document_name(most.document)}: "
-            f"{extent(most.gone, '.0f')} of {extent(most.again, '.0f')} that were said again with "
-            "the same chunks were not said without it."
+            f"By the ablation most claims go with {document_name(guilty.document)}: "
+            f"{extent(guilty.gone, '.0f')} of {extent(guilty.again, '.0f')} that were said again "
+            "with the same chunks were not said without it."
         )
     first = found.first
     if first is not None:
         yield (
-            f"Look first at {document_name(first.document)}: {first.claims:,} of them. With a "
+            f"Look first at {document_name(first.document)}: it entails "
+            f"{counted(first.claims, 'claim')} that the reference does not support. With a "
             f"probability of {_at_most_99(first.top_tenth)} it is among the tenth of the "
             "retrieved documents that mislead most often."
         )
     elif sum(each.claims > 0 for each in found.documents) > 1:
         yield (
-            "No document stands out: of none is it likely enough (90%) that it is among the tenth "
-            "of the retrieved documents that mislead most often."
+            f"No document stands out: of none is it likely enough ({SURE:.0%}) that it is among "
+            "the tenth of the retrieved documents that mislead most often."
         )
     if found.terse:
         yield (
@@ -113,24 +115,23 @@ def _at_most_99(share: float) -> str:
     return "over 99%" if share > 0.99 else f"{share:.0%}"
 
 
-def trust_sentence(found: Trust) -> str:
-    """The means, if there are any, and the errors in each kind of cell, in words."""
-    means = [
-        f"people would find a mean ({mode} mode) of {interval_text(mean.interval)} in these "
-        f"results where {found.judge} finds {extent(mean.judge_mean, '.4f')}"
-        for mode, mean in found.means.items()
-    ]
-    errors: list[str] = []
+def trust_sentences(found: Trust) -> Iterator[str]:
+    """Whose verdicts were compared, the means, and the errors in each kind of cell."""
+    compared = counted(found.compared, "verdict")
+    were = "was" if found.compared == 1 else "were"
+    yield f"{compared} of {found.judge} {were} compared with people's labels."
+    for mode, mean in found.means.items():
+        yield (
+            f"In the {mode} mode people would find a mean of {interval_text(mean.interval)} in "
+            f"these results, where the judge finds {extent(mean.judge_mean, '.4f')}."
+        )
     for kind, each in found.cells.items():
         if each.counts.compared:
-            errors.append(
-                f"of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]} it finds "
-                f"{_rate(each.false_yes)} there, and of those that they do find it misses "
-                f"{_rate(each.false_no)}"
+            yield (
+                f"Of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]}, the judge finds "
+                f"{_rate(each.false_yes)} there; of those that they do find, it misses "
+                f"{_rate(each.false_no)}."
             )
-    labels = counted(found.compared, "labeled verdict")
-    said = f"{found.judge}, by {labels}: {'; '.join(errors)}."
-    return "; ".join([*means, said])
 
 
 _CLAIMS: dict[CellKind, str] = {

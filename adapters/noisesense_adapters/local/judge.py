@@ -126,7 +126,7 @@ class LocalJudge(PlannedJudge):
             return None if None in probabilities else reply
 
         prompt = json.dumps([text, list(claims)], ensure_ascii=False)
-        await self._calls.ask(run, ModelCall([prompt], Probabilities, read))
+        await self._calls.ask(run, ModelCall(lambda _: prompt, 1, Probabilities, read))
         return [Finding(None if p is None else p >= self.threshold, p) for p in probabilities]
 
 

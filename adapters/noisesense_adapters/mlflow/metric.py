@@ -137,6 +137,7 @@ with needs_extra("mlflow"):
 
 _NAME = "noise_sensitivity"
 _SCORED = "noisesense.scored"
+_RUN = "mlflow.assessment.sourceRunId"
 _FIELDS = ("mode", "definition", "empty", "undetermined")
 _COSTS = {
     "cost": "mlflow.assessment.judgeCost",
@@ -238,7 +239,8 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
 
     MLflow's own mean is over the rows that have a number: the easy ones, where a judge left
     verdicts open. Here every row counts: an undetermined one by its bounds, and failed and
-    undefined ones are counted apart. Rows of which MLflow kept no trace count as failed.
+    undefined ones are counted apart. Rows of which MLflow kept no trace count as failed. Other
+    runs over the same traces are not counted.
 
     Args:
         run_id: ``mlflow.genai.evaluate(…).run_id``.
@@ -252,6 +254,8 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         for assessment in trace.info.assessments or ():
             metadata: Mapping[str, str] = assessment.metadata or {}
+            if metadata.get(_RUN, run_id) != run_id:
+                continue  # a trace keeps what every run said of it
             if assessment.name == name and assessment.error is not None:
                 results.append(Result(trace.info.trace_id, error=assessment.error.error_message))
             elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
@@ -77,6 +78,8 @@ def ending_of(reply: object) -> Ending:
     status = _field(choice, "status")  # of OpenAI's Responses
     if isinstance(status, str):
         stop = _field(_field(choice, "incomplete_details"), "reason") or status
+    if _field(reply, "error"):  # the provider failed on the way, as OpenRouter says it
+        stop = "error"
     return Ending(stop, _field(_field(choice, "message"), "refusal"))
 
 
@@ -146,19 +149,18 @@ class Bridge:
 
     async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """The model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
-        if schema is not None and self.takes_forms:
-            try:
-                return await self._called(prompt, schema, self.choose is not None)
-            except RequestRefusedError:
-                pass
         if schema is None:
             return await self._called(prompt, None)
+        if self.takes_forms:
+            replies_in_text = self.choose is not None
+            with suppress(RequestRefusedError):
+                return await self._called(prompt, schema, has_other_form=replies_in_text)
         reply = await self._called(replies.spelled_out(prompt, schema), None)
-        self.takes_forms = False
+        self.takes_forms = False  # only now: it was the form that was refused
         return reply
 
     async def _called(
-        self, prompt: str, schema: type[BaseModel] | None, has_other_form: bool = False
+        self, prompt: str, schema: type[BaseModel] | None, *, has_other_form: bool = False
     ) -> Reply:
         model = self.name or "the model"
         asking = self.ask(prompt, schema)

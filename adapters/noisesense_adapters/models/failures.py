@@ -294,9 +294,14 @@ def _reply_error(error: Exception) -> ReplyError | None:
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:
-    """The exception and its causes, without those that only wrap their cause."""
+    """The exception and what it was raised from, without those that only wrap their cause.
+
+    Args:
+        error: the exception.
+        contexts: also what was being handled when it was raised, if it names no cause.
+    """
     link: BaseException | None = error
-    for _ in range(10):
+    for _ in range(10):  # a chain may be a ring
         if link is None:
             return
         if type(link).__name__ not in _WRAPPERS or link.__cause__ is None:

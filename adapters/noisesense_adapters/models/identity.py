@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from enum import Enum
 from inspect import get_annotations
 from typing import Any, cast
@@ -94,13 +93,18 @@ def _shown(text: str) -> str:
 
 def check_address(address: str, where: str) -> None:
     """Raise `InputError` unless it is ``http[s]://host[:port]/…``. Credentials are not shown."""
-    with suppress(ValueError):  # invalid brackets, a port that is not a number
+    if not _is_http(address):
+        expected = "an address that begins with http:// or https:// and a host"
+        got = "another" if "@" in address else describe(address)
+        raise InputError(expected, got, where=where, hint="such as http://localhost:8000/v1")
+
+
+def _is_http(address: str) -> bool:
+    try:
         parts = urlsplit(address)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return
-    expected = "an address that begins with http:// or https:// and a host"
-    got = "another" if "@" in address else describe(address)
-    raise InputError(expected, got, where=where, hint="such as http://localhost:8000/v1")
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # invalid brackets, a port that is not a number
+        return False
 
 
 def is_local(address: str) -> bool:

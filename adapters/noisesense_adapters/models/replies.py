@@ -61,7 +61,8 @@ LONGEST = 2_000_000
 """Characters of a reply that are read. A longer one is no reply to any prompt of ours."""
 
 # What models write around an answer: data, each with where it comes from. A format that is not
-# here is no answer, and the model is asked again.
+# here is no answer, and the model is asked again. `tests/support/formats.py` has an example of
+# each, and of tags that are refused on purpose.
 _THOUGHTS = (
     ("<think>", "</think>"),  # DeepSeek R1, Qwen3, GLM 4.5, MiniMax M2, Kimi K2: vLLM's parsers
     ("[THINK]", "[/THINK]"),  # Magistral: mistral-common
@@ -206,15 +207,18 @@ def answer_in(text: str) -> str:
 
 
 def _without_thought(text: str, start: str, end: str) -> str:
-    """What follows the model's thoughts between the two. Raises `UnreadableError`."""
+    """The text behind the model's thoughts, which stand between two tokens; all of it without any.
+
+    Raises `UnreadableError`.
+    """
     if text.startswith(start):
-        thought, closed, answer = text.partition(end)
-        if not closed or start in thought[1:]:  # one within another: which one has ended?
+        thought, closed, answer = text.removeprefix(start).partition(end)
+        if not closed or start in thought:  # one within another: which one has ended?
             raise UnreadableError("it breaks off within the model's thoughts")
         return answer
     if text.startswith(("{", "`")):  # a claim may quote such a token
         return text
-    return text.rpartition(end)[2]  # the prompt's template has opened it
+    return text.rpartition(end)[2]  # the start may stand in the prompt: its template put it there
 
 
 def _unwrapped(text: str, start: str, end: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -20,6 +20,22 @@ from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 
 _OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
+
+
+class _Places(NamedTuple):
+    """Where the settings stand, as errors name it."""
+
+    model: str
+    address: str
+    key: str
+
+
+_CONFIG = _Places("config.judge", "config.judge.baseUrl", "config.judge.apiKeyEnv")
+_GRADER = _Places(
+    "test.options.provider",
+    "test.options.provider.config.apiBaseUrl",
+    "test.options.provider.config.apiKeyEnvar",
+)
 
 
 class _Settings(Model):
@@ -55,12 +71,12 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
         InputError: something is missing or wrong.
         JudgeError: no key.
     """
-    settings, key = _chosen(config, context)
+    settings, key, places = _chosen(config, context)
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
-    key = key or _named_key(settings.api_key_env) or os.environ.get("OPENAI_API_KEY")
+    key = key or _named_key(settings.api_key_env, places.key) or os.environ.get("OPENAI_API_KEY")
     if address:
-        check_address(address, "config.judge.baseUrl, or OPENAI_BASE_URL")
-    model = _name(settings.model, address)
+        check_address(address, f"{places.address}, or OPENAI_BASE_URL")
+    model = _name(settings.model, address, places.model)
     if not key:
         raise JudgeError(
             "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
@@ -80,12 +96,12 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
         )
 
 
-def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any]:
-    """How to ask, and the key where the grader holds it."""
+def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any, _Places]:
+    """How to ask, the key where the grader holds it, and where that was chosen."""
     judge: Any = config.get("judge")
     grader = as_object(as_object(context.get("test")).get("options")).get("provider")
     if judge is None and grader is not None:
-        return _of_grader(grader, "test.options.provider")
+        return *_of_grader(grader), _GRADER
     if judge is None and not {"OPENAI_API_KEY", "OPENAI_BASE_URL"} & {*os.environ}:
         hint = (
             "give verdicts, a recording or judge; or export OPENAI_API_KEY (a shell's variables"
@@ -100,27 +116,27 @@ def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings,
         given: Any = {} if judge is None else {"model": judge} if isinstance(judge, str) else judge
         if given != as_object(given):
             raise InputError("an object or a model's name", type(judge).__name__)
-        return _Settings.model_validate(given), None
+        return _Settings.model_validate(given), None, _CONFIG
 
 
-def _of_grader(value: Any, where: str) -> tuple[_Settings, Any]:
-    """A provider as Promptfoo writes it: ``openai:chat:MODEL`` or ``{id, config}``."""
-    grader = as_object(value)
-    grader = as_object(grader.get("text")) or grader
-    name = value if isinstance(value, str) else grader.get("id") or grader.get("text")
+def _of_grader(value: Any) -> tuple[_Settings, Any]:
+    """A provider as Promptfoo writes it: ``openai:chat:MODEL``, ``{id, config}``, or either as
+    the ``text`` of an object with a provider for each kind of model. With the key it holds."""
+    kinds = as_object(value)
+    grader = as_object(kinds.get("text")) or kinds
+    name = value if isinstance(value, str) else grader.get("id") or kinds.get("text")
     if not isinstance(name, str) or not name.startswith("openai:"):
         hint = "name a model at any OpenAI-compatible endpoint in config.judge"
-        raise InputError("openai:chat:MODEL", "another provider", where=where, hint=hint)
+        raise InputError("openai:chat:MODEL", "another provider", where=_GRADER.model, hint=hint)
     given = as_object(grader.get("config"))
-    address = given.get("apiBaseUrl")
-    host = given.get("apiHost")
-    address = address or (f"https://{host}/v1" if host else None)
-    with error_context(f"{where}.config"):
+    host = given.get("apiHost")  # Promptfoo looks at it first
+    address = f"https://{host}/v1" if host else given.get("apiBaseUrl")
+    with error_context(f"{_GRADER.model}.config"):
         settings = {"model": name, "baseUrl": address, "apiKeyEnv": given.get("apiKeyEnvar")}
         return _Settings.model_validate(settings), given.get("apiKey")
 
 
-def _name(model: str, address: str) -> str:
+def _name(model: str, address: str, where: str) -> str:
     """Without the provider that Promptfoo names it by.
 
     At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
@@ -128,22 +144,23 @@ def _name(model: str, address: str) -> str:
     """
     name = model.strip()
     if name.startswith("openai:"):
-        name = name.removeprefix("openai:").removeprefix("chat:")
+        name = name.removeprefix("openai:")
+        name = "" if name == "chat" else name.removeprefix("chat:")
     others = ("embedding:", "completion:", "responses:", "realtime:")
     elsewhere = ":" in name and not address and not name.startswith("ft:")
     if not name or elsewhere or name.startswith(others):
         got = "a model of another provider or kind" if name else "no name"
         hint = "give the OpenAI-compatible endpoint of another as config.judge.baseUrl"
-        raise InputError("openai:chat:MODEL", got, where="config.judge", hint=hint)
+        raise InputError("openai:chat:MODEL", got, where=where, hint=hint)
     return name
 
 
-def _named_key(name: Any) -> str | None:
+def _named_key(name: Any, where: str) -> str | None:
     """The key in the variable of that name. The name is not shown: a key may stand there."""
     key = os.environ.get(name) if isinstance(name, str) else None
     if name is not None and not key:
         raise JudgeError(
-            "config.judge.apiKeyEnv: the environment variable it names is not set. Hint: export it"
+            f"{where}: the environment variable it names is not set. Hint: export it"
             " in the shell or put it in .env; env: in promptfooconfig.yaml does not reach a Python"
             " assertion"
         )

@@ -175,6 +175,7 @@ class Inputs:
         return record
 
     def _needed(self, field: str, what: str) -> tuple[str, Any]:
+        """As `first`; raises `InputError`, which calls the field ``what``, if there is none."""
         first = self.first(field)
         if first is None:
             *names, last = map(repr, NAMES[field])

@@ -170,7 +170,10 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
             raise InputError("a judge alone", "model too", where="judge")
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
-        """Both modes of one case.
+        """Of each mode asked for: its score if it has a value, its status, and its assertion.
+
+        The result's line is kept in the case's attributes, where `NoiseSensitivitySummary` finds
+        it.
 
         Raises:
             NoiseSenseError: the case cannot be evaluated; the report shows it as its failure.
@@ -184,7 +187,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in rows.figures(result):
             name = rows.name(mode)
-            # Of every case: the averages row then shows which share of them its mean is over.
+            # Also without a value: the averages row then shows which share of the cases has one.
             results[f"{name}_status"] = EvaluationReason(metadata["status"], reason)
             if value is not None:
                 results[name] = EvaluationReason(value, reason)

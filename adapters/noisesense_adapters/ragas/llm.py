@@ -14,10 +14,12 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from pydantic import BaseModel
+from ragas.callbacks import RagasTracer
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import (
     BaseRagasLLM,
@@ -122,12 +124,12 @@ class RagasLLM(Bridge):
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         value = StringPromptValue(text=prompt)
-        call = partial(self._llm.generate, value, callbacks=row_group.get())
+        call = partial(self._llm.generate, value, callbacks=_listeners())
         if isinstance(self._llm, LangchainLLMWrapper):
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
             result = await call()
-        return _first(self._llm, result)
+        return _first_reply(self._llm, result)
 
 
 def _without_cache(llm: Any) -> Any:
@@ -212,12 +214,25 @@ class InstructorLLM(RagasLLM):
                 pool._connections = [each for each in pool._connections if not each.is_idle()]
 
 
+def _listeners() -> Any:
+    """The row's callbacks without ragas' tracer: it hears of chains alone, and LangChain would
+    tell it of each call's start and end in a thread."""
+    callbacks = row_group.get()
+    if not isinstance(callbacks, BaseCallbackManager):
+        return callbacks
+    heard = cast("Any", callbacks).copy()
+    for handler in callbacks.handlers:
+        if type(handler) is RagasTracer:
+            heard.remove_handler(handler)
+    return heard
+
+
 def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:
     """As ``llm.generate``, which is for event loops alone: with its retries and its check."""
-    group = row_group.get()
+    callbacks = _listeners()
 
     def generate() -> Any:  # not generate_text, which sets a temperature of its own
-        return llm.langchain_llm.generate_prompt([prompt], callbacks=group)
+        return llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
 
     result: LLMResult = add_retry(generate, llm.run_config)()
     if not llm.is_finished(result):
@@ -225,8 +240,12 @@ def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:
     return result
 
 
-def _first(llm: Any, result: LLMResult) -> Reply:
-    """The reply, with its usage from its message or else as the provider reported it."""
+def _first_reply(llm: Any, result: LLMResult) -> Reply:
+    """The first reply in a result, with its usage as its message or else the result has it.
+
+    Raises:
+        ReplyError: there is none.
+    """
     if not result.generations or not result.generations[0]:
         raise ReplyError("the model gave no reply", Usage(calls=1))
     generation = result.generations[0][0]
@@ -236,8 +255,8 @@ def _first(llm: Any, result: LLMResult) -> Reply:
     usage = usage_of(told or output.get("token_usage") or output.get("usage"))
     stop, refusal = message_ending(message)
     stop = stop or ending_of(generation.generation_info).stop
-    if getattr(llm, "is_finished_parser", None) is not None:  # the user's own rule has passed it
-        stop = None
+    if getattr(llm, "is_finished_parser", None) is not None:
+        stop = None  # the user's own rule says what is finished, and ragas has asked it
     return Reply(str(generation.text), usage, stop, refusal)
 
 

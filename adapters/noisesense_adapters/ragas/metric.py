@@ -175,9 +175,10 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             count_row(value, f"{self.name}(mode={self.mode})", row_group.get())
 
     async def _scored(self, row: Mapping[str, Any]) -> ScoredFloat:
-        """Translate, call, translate back."""
+        """Read the row, have it judged and scored, and give ragas the number."""
         # ragas gives all metrics of a row one object, new in each run: those share a judging.
-        run = row_group.get() if row_trace(row_group.get()) else None
+        group = row_group.get()
+        run = group if row_trace(group) else None  # outside ``evaluate()`` nothing is shared
         settings = Settings(self.definition, self.empty, self.undetermined)
         metric = ("ragas", self.name, self.mode)
         with error_context(row_place(row, run)):

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +41,10 @@ from noisesense_adapters.evaluate.wording import (
     guiltiest,
     headline,
     offender_sentences,
-    trust_sentence,
+    trust_sentences,
 )
 from noisesense_adapters.report import plots
-from noisesense_adapters.report.samples import Samples
+from noisesense_adapters.report.samples import COLUMNS, Samples
 
 _DOCUMENTS = 25
 
@@ -69,6 +70,7 @@ _ALWAYS: dict[str, Any] = {
     # The page may fetch nothing, and only its own style and script are allowed.
     "policy": f"default-src 'none'; style-src {_allowed(plots.STYLE)}; "
     f"script-src {_allowed(_SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'",
+    "columns": COLUMNS,
     "extent": extent,
     "interval_text": interval_text,
     "kind_name": plots.kind_name,
@@ -131,7 +133,7 @@ def write_report(
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
         baseline=baseline,
-        trust=map(trust_sentence, trust),
+        trust=list(chain.from_iterable(map(trust_sentences, trust))),
         **_of_ablation(ablation),
         summary=summary,
         modes=[figures for mode in MODES if (figures := summary.mode(mode))],
@@ -183,7 +185,10 @@ def _collect(
 
 
 def _worst(found: Offenders, caused: Sequence[Caused]) -> Offender | None:
-    """The document that the first screen names: by the ablation if there is one, else by rank."""
+    """The document that the first screen names, of those that mislead for certain.
+
+    The one that most claims go with by the ablation, else the first by rank.
+    """
     certain = [each for each in found.documents if each.claims]
     guilty = guiltiest(caused)
     if guilty is not None:

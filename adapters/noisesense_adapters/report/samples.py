@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -114,6 +114,22 @@ class Samples:
         return [number, relevant, chunk.relevant is not None]
 
 
+Cell = float | str | tuple[int, int] | None
+"""A figure, a text, or how many of how many; None shows nothing."""
+
+
+def _not_supported(result: Result) -> Cell:
+    if result.score is None:
+        return None
+    kinds = result.score.partition
+    incorrect = kinds.relevant + kinds.irrelevant + kinds.hallucination
+    return incorrect, sum(kinds)
+
+
+COLUMNS: dict[str, Callable[[Result], Cell]] = {"Not supported": _not_supported}
+"""The table's columns behind the two modes, by heading. The page sorts and saves them, too."""
+
+
 def _row(result: Result) -> dict[str, Any]:
     """For each mode the ends of its range, or null; a failed sample has no kinds."""
     score = result.score
@@ -121,6 +137,7 @@ def _row(result: Result) -> dict[str, Any]:
         "id": result.id,
         "question": result.sample.user_input if result.sample else None,
         "kinds": score.partition if score else None,
+        "cells": [cell_of(result) for cell_of in COLUMNS.values()],
     }
     for mode in MODES:
         bounds = score.bounds(mode) if score else None

@@ -7,8 +7,8 @@ from importlib import import_module
 from statistics import mean, stdev
 from typing import Any
 
-from noisesense import ModeSummary, Range, Result, Summary, Undetermined
-from noisesense.scoring.definitions import MODES
+from noisesense import ModeSummary, Range, Result, Score, Summary, Undetermined
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import extent
 
 # Modules without types. ValidMind installs the other two.
@@ -24,7 +24,8 @@ MANY = 0.1
 GAP = 0.1
 """The mean is far from the median from this distance."""
 SPREAD = 0.25
-"""Scores are inconsistent from this standard deviation; the largest possible one is 0.5."""
+"""Scores are inconsistent from this standard deviation; the largest is 0.5 of many samples, and
+0.71 of two."""
 
 
 def _lows(mode: ModeSummary) -> list[float]:
@@ -160,7 +161,7 @@ def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
     ``evaluation_results`` has the dataset's index. NaN is no score: ``…_status`` says whether it
     is undetermined (with bounds) or undefined. A failed sample has an ``error``.
     """
-    rows = [_raw(result) for result in results]
+    rows = [_raw_row(result) for result in results]
     table = pandas.DataFrame(rows, index=dataset._df.index)
     numbers = [name for name in rows[0] if name.endswith(("relevant", "_low", "_high"))]
     return vm.RawData(
@@ -170,18 +171,25 @@ def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
     )
 
 
-def _raw(result: Result) -> dict[str, Any]:
-    names = ("user_input", "retrieved_contexts", "response", "reference")
-    row: dict[str, Any] = {name: getattr(result.sample, name, None) for name in names}
-    if result.sample is not None:
-        row["retrieved_contexts"] = [chunk.text for chunk in result.sample.retrieved_contexts]
-    score = result.score
+def _raw_row(result: Result) -> dict[str, Any]:
+    """A result's row of `raw_data`. Without texts or a score their columns are None."""
+    sample = result.sample
+    row: dict[str, Any] = {
+        "user_input": sample and sample.user_input,
+        "retrieved_contexts": sample and [chunk.text for chunk in sample.retrieved_contexts],
+        "response": sample and sample.response,
+        "reference": sample and sample.reference,
+    }
     for mode in MODES:
-        name = f"noise_sensitivity_{mode}"
-        low, high = (None if score is None else score.bounds(mode)) or (None, None)
-        row[name] = None if score is None else score.value(mode)
-        row[f"{name}_status"] = None if score is None else score.status(mode)
-        row[f"{name}_low"] = low
-        row[f"{name}_high"] = high
-        row[f"{name}_reason"] = None if score is None else score.reason(mode)
+        row |= _mode_columns(result.score, mode)
     return row | {"error": result.error}
+
+
+def _mode_columns(score: Score | None, mode: Mode) -> dict[str, Any]:
+    name = f"noise_sensitivity_{mode}"
+    columns = (name, f"{name}_status", f"{name}_low", f"{name}_high", f"{name}_reason")
+    if score is None:
+        return dict.fromkeys(columns)
+    low, high = score.bounds(mode) or (None, None)
+    cells = (score.value(mode), score.status(mode), low, high, score.reason(mode))
+    return dict(zip(columns, cells, strict=True))

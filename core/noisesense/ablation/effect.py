@@ -269,19 +269,26 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
 
 
 def _not_asked(cases: Iterable[Case], answered: set[str]) -> Counter[str]:
-    """What no answer is about, by reason."""
+    """What the figures leave out, by reason: answers that claim nothing, and samples that a plan
+    could not ask about."""
     reasons: Counter[str] = Counter()
     for case in cases:
         for variant, answer in case.answers.items():
             reasons[f"answers to {variant} that claim nothing"] += answer.unsupported is None
         if "without-other" in answered and "without" in case.answers:
-            too_few = contexts_of(case, "without-other", (), 0) is None
+            too_few = _is_unplanned(case, "without-other")
             reasons["samples with too few other chunks to take away as many"] += too_few
         if "relevant-only" in answered and "relevant-only" not in case.answers:
+            none_known = _is_unplanned(case, "relevant-only")
             reasons[
                 "samples without a relevant chunk, or whose relevant chunks are not known"
-            ] += 1
+            ] += none_known
     return reasons
+
+
+def _is_unplanned(case: Case, variant: str) -> bool:
+    """Has the sample no chunks for the variant? Of those without distractors."""
+    return contexts_of(case, variant, cases=(), seed=0) is None
 
 
 def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:
@@ -311,29 +318,33 @@ async def ablation_async(
     checking(judge)
     left_out: Counter[str] = Counter()
     cases = cases_of(results, left_out)
-    work: dict[tuple[str, str], list[str]] = {}
+    variants_of: dict[tuple[str, str], list[str]] = {}  # by case and response
     for case, row in matched(cases, answered):
         response = row.response or ""
         if response.strip():
-            work.setdefault((case.id, response), []).append(row.variant)
+            variants_of.setdefault((case.id, response), []).append(row.variant)
         else:
             left_out["rows without an answer"] += 1
-    judged = await gather_all(
-        _judged(cases[name], response, variants, judge)
-        for (name, response), variants in work.items()
+    errors = await gather_all(
+        _put_answer(cases[name], response, variants, judge)
+        for (name, response), variants in variants_of.items()
     )
-    failed = [error for error in judged if error]
-    if failed and len(failed) == len(work):
+    failed = [error for error in errors if error]
+    asked = sum(response != cases[name].sample.response for name, response in variants_of)
+    if failed and len(failed) == asked:
         raise failed[0]
     if failed:
         left_out[f"answers not judged, which count as open (the first: {failed[0]})"] = len(failed)
     return figures_of([*cases.values()], left_out)
 
 
-async def _judged(
+async def _put_answer(
     case: Case, response: str, variants: Sequence[str], judge: Any
 ) -> JudgeError | None:
-    """Judge the answer that some variants gave. A failure leaves open what it says."""
+    """Judge the answer that these variants gave, and put it into ``case.answers``.
+
+    A failure is returned, and leaves open what the answer says.
+    """
     is_old = response == case.sample.response
     claims = [claim.text for claim in case.noisy]
     answer = Answer(OPEN, (OPEN,) * len(claims))

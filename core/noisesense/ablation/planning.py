@@ -86,6 +86,7 @@ class Case:
     answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
 
     def __post_init__(self) -> None:
+        """Derive the rest from the score, whose ``from_a_chunk`` is of incorrect claims only."""
         claims = zip(self.score.verdicts.response_claims, self.score.outcomes, strict=True)
         self.noisy = [claim for claim, outcome in claims if outcome.from_a_chunk]
         self.relevance = self.score.chunk_relevance

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -53,7 +53,10 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     rest and waits until it is gone. `asyncio.gather` would leave it running. A call that waits for
     its answer is no failure: the others go on, and may have something to ask as well.
     """
-    tasks = {asyncio.ensure_future(each): i for i, each in enumerate(work)}
+    coroutines = list(work)
+    if len(coroutines) == 1:  # most are: a task more for each would cost as much as the rest of it
+        return [await coroutines[0]]
+    tasks = {asyncio.ensure_future(each): i for i, each in enumerate(coroutines)}
     running = set(tasks)
     try:
         while running:
@@ -62,11 +65,12 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
                 with suppress(AwaitingAnswerError):
                     task.result()
         return [task.result() for task in tasks]
-    finally:
+    except BaseException:
         for task in tasks:
             task.cancel()
         # Waits for the cancelled, and marks further errors as seen: asyncio would report them.
         await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> list[T]:
@@ -74,12 +78,20 @@ async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> list[T]:
     task = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
-        return [task.result()] if done else []
-    finally:
-        # A client that does not let itself be cancelled would hold up `asyncio.wait_for`.
-        task.cancel()
-        gone = asyncio.gather(task, return_exceptions=True)  # asyncio would report its error
-        await asyncio.wait({gone}, timeout=_GOING_SECONDS)
+        if done:
+            return [task.result()]
+    except asyncio.CancelledError:
+        await _give_up(task)
+        raise
+    await _give_up(task)
+    return []
+
+
+async def _give_up(task: asyncio.Task[Any]) -> None:
+    """Cancel it. A client that cannot be cancelled would hold up `asyncio.wait_for`."""
+    task.cancel()
+    gone = asyncio.gather(task, return_exceptions=True)  # asyncio would report its error
+    await asyncio.wait({gone}, timeout=_GOING_SECONDS)
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -123,13 +135,15 @@ class ModelCall(Generic[S, A_co]):
     """One thing to be asked, in one call or more.
 
     Attributes:
-        prompts: of each attempt, as long as nothing is answered.
+        prompt: of an attempt, from 0 on.
+        attempts: at most, as long as nothing is answered.
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
         vote: calls that differ in it alone are separate calls.
     """
 
-    prompts: Sequence[str]
+    prompt: Callable[[int], str]
+    attempts: int
     schema: type[S]
     read: Callable[[S], A_co | None]
     vote: int = 0
@@ -190,40 +204,44 @@ class Calls:
             StoreError: the store cannot be read or written.
         """
         answer: A | None = None
-        while answer is None and attempt < len(call.prompts):
+        while answer is None and attempt < call.attempts:
             if self.store is not None:
-                answer, attempt = await self._through(self.store, run, call, attempt)
+                answer, attempt = await self._by_store(self.store, run, call, attempt)
             else:
                 async with self._slot():
                     answer, attempt = await self._reply(run, call, attempt), attempt + 1
         return answer, attempt
 
-    async def _through(
+    async def _by_store(
         self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A], attempt: int
     ) -> tuple[A | None, int]:
-        """One attempt. What the store has answers it, or a later one: what an earlier run repaired
-        is not paid for again."""
-        keys = [self._key(prompt, call) for prompt in call.prompts[attempt:]]
+        """The answer to one attempt, None if its reply is of no use; and the next attempt.
+
+        A reply in the store is not paid for again: not to this attempt, nor to a later one, with
+        which an earlier run has repaired it. Else the model is asked, by one caller at a time.
+        """
+        keys = [self._key(call.prompt(n), call) for n in range(attempt, call.attempts)]
         pause, longest = _POLL
         while True:
-            unread = None
+            unusable = None  # what the store has for this very attempt
             for later, key in enumerate(keys):
                 stored = await store.get(key)
                 answer = None if stored is None else _read(call, stored)
                 if answer is not None:
                     self._count(run, Usage(cached_calls=1))
                     return answer, attempt + later + 1
-                unread = unread if later else stored
+                if later == 0:
+                    unusable = stored
             if (defer := getattr(self.llm, "defer", None)) is not None:
-                if unread is None:
-                    defer(keys[0], call.prompts[attempt], call.schema)
+                if unusable is None:
+                    defer(keys[0], call.prompt(attempt), call.schema)
                     raise AwaitingAnswerError("a batch file has no answer to this yet")
                 # It has come, and is of no use.
                 self._count(run, Usage(cached_calls=1, reasks=int(attempt > 0)))
                 return None, attempt + 1
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
             async with self._slot():
-                if await store.claim(keys[0], over=unread):
+                if await store.claim(keys[0], over=unusable):
                     try:
                         return await self._reply(run, call, attempt, keys[0]), attempt + 1
                     finally:
@@ -236,8 +254,9 @@ class Calls:
         self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
     ) -> A | None:
         """What the model answers; kept under the key, if there is one."""
+        prompt = call.prompt(attempt)
         try:
-            came = await self._taken(call.prompts[attempt], call.schema)
+            came = await self._taken(prompt, call.schema)
         except ReplyError as error:
             came = [(None, error.usage)]
             run.problem = str(error)
@@ -249,7 +268,7 @@ class Calls:
         self._count(run, usage)
         if not came:
             raise JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
-        if self._token_check.is_cut(call.prompts[attempt], usage.input_tokens):
+        if self._token_check.is_cut(prompt, usage.input_tokens):
             raise PromptTooLongError(
                 f"{self.model} read only {usage.input_tokens:,} tokens of a prompt: the server"
                 " seems to cut prompts. Hint: raise its context window (Ollama: num_ctx), or lower"

@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
@@ -180,15 +180,22 @@ class ClaimSource:
 
     def claims(self, listed: Sequence[str]) -> list[str]:
         """The list without repetitions, questions, headings, statements that nothing was found,
-        and the question as a statement. Sentences that are copied together are apart."""
+        and the question as a statement.
+
+        Sentences that are copied together are taken apart, and a bare answer stands behind its
+        question.
+        """
         single: list[str] = []
         for claim in listed:
             is_copy = by_words(claim) in self._text_words
             copied = sentences(claim) if is_copy else []
             single += copied or [claim]
         kept = [claim for claim in distinct(single) if not self._is_skipped(claim)]
-        kept = [claim for claim in kept if not self._repeats_question(claim, kept)]
-        return [self._on_its_own(claim.strip()) for claim in kept]
+        # The shortest first: of two that say the same, the one with "not" besides is left.
+        for claim in sorted(kept, key=lambda each: len(by_words(each))):
+            if self._repeats_question(claim, kept):
+                kept.remove(claim)
+        return [self._behind_question(claim.strip()) for claim in kept]
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
         """The sentences of the text of which the claims say too little: see `_says_enough`.
@@ -200,9 +207,9 @@ class ClaimSource:
         spoken: set[str] = set()
         for claim in claims:
             spoken |= content(claim)
-        lines = sentences(_TABLE_HEAD.sub("", self.text))
-        elsewhere = _repeated_words(lines) | self._question_content
         rows = rows_with_heads(self.text)
+        lines = _sentences_and_rows(_TABLE_HEAD.sub("", self.text), rows)
+        elsewhere = _repeated_words(lines) | self._question_content
         missed: list[str] = []
         for line in lines:
             if not self._is_statement(line):
@@ -258,7 +265,7 @@ class ClaimSource:
             return True
         return not self.counts_refusals and claims_nothing(statement)
 
-    def _on_its_own(self, claim: str) -> str:
+    def _behind_question(self, claim: str) -> str:
         """The claim; behind the question where the model only gave the answer back."""
         is_answer = by_words(claim) == self._text_words
         if is_answer and _is_bare(claim) and self.question.strip():
@@ -284,6 +291,15 @@ def is_terse(reference: str) -> bool:
 def claims_nothing(statement: str) -> bool:
     """Does the statement only say that the answer is not known or was not found?"""
     return _phrases().is_no_answer(statement)
+
+
+def _sentences_and_rows(text: str, rows: Container[str]) -> list[str]:
+    """The sentences; a row of a table is one, whatever its cells hold."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        row = line.strip()
+        found += [row] if row in rows else sentences(line)
+    return found
 
 
 def _repeated_words(lines: Iterable[str]) -> set[str]:

@@ -132,7 +132,7 @@ class LLMJudge(PlannedJudge):
         self._check: Check = check
         self._threshold = threshold
         self._votes = votes
-        self._attempts = range(1 + max_reasks)
+        self._attempts = 1 + max_reasks
         self._probe = SingleFlight[Probe]()
         name = model_name(llm, model, needed=store is not None)
         version = self._prompts.version
@@ -175,10 +175,11 @@ class LLMJudge(PlannedJudge):
         """A list that can be believed; an empty one if two agree, or the text has no letters."""
         believed = not any(map(str.isalnum, source.text))
         attempt = 0
-        most = len(self._attempts)
+        most = self._attempts
         while attempt < most:
-            prompts = [self._decomposition(source, n) for n in range(most)]
-            call = ModelCall(prompts, claims_form(source.text), partial(_believed, run, source))
+            prompt = partial(self._decomposition, source)
+            believe = partial(_believed, run, source)
+            call = ModelCall(prompt, most, claims_form(source.text), believe)
             claims, attempt = await self._calls.ask(run, call, attempt)
             if claims or (claims is not None and believed):
                 return claims
@@ -231,7 +232,7 @@ class LLMJudge(PlannedJudge):
         cells: list[Cell] = [None] * len(claims)
         missing: list[int] = list(range(len(claims)))
         attempt = 0
-        while missing and attempt < len(self._attempts):
+        while missing and attempt < self._attempts:
             call = self._list_call(premise, [claims[at] for at in missing], vote)
             answers, attempt = await self._calls.ask(run, call, attempt)
             for number, answer in (answers or {}).items():
@@ -244,23 +245,29 @@ class LLMJudge(PlannedJudge):
     ) -> ModelCall[Answers, dict[int, bool]]:
         """Numbered from 1 in every call: with gaps, a model may count on its own."""
         numbered = dict(enumerate(claims, start=1))
-        prompts = [
-            self._prompts.verification(premise.text, numbered, premise.question, attempt=attempt)
-            for attempt in self._attempts
-        ]
-        return ModelCall(prompts, answers_form(len(claims)), partial(_answers, numbered), vote)
+
+        def prompt(attempt: int) -> str:
+            return self._prompts.verification(
+                premise.text, numbered, premise.question, attempt=attempt
+            )
+
+        form = answers_form(len(claims))
+        return ModelCall(prompt, self._attempts, form, partial(_answers, numbered), vote)
 
     async def _each(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Finding]:
-        """One claim, for one word."""
+        """As `_list`, of the only claim; the reply is one word."""
         (claim,) = claims
         form = not isinstance(self._calls.llm, WordLLM)
-        prompts = [
-            self._prompts.single(premise.text, claim, premise.question, form=form, attempt=n)
-            for n in self._attempts
-        ]
-        call = ModelCall(prompts, ChosenAnswer, partial(_answer, self._threshold), vote)
+
+        def prompt(attempt: int) -> str:
+            return self._prompts.single(
+                premise.text, claim, premise.question, form=form, attempt=attempt
+            )
+
+        read = partial(_answer, self._threshold)
+        call = ModelCall(prompt, self._attempts, ChosenAnswer, read, vote)
         found, _ = await self._calls.ask(run, call)
         return [found or Finding(None)]
 
@@ -328,7 +335,10 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
 
 
 def majority(votes: Sequence[Finding]) -> Finding:
-    """What more than half of the votes say; one without an answer counts for no side."""
+    """What more than half of all votes say, those without an answer counted in; else open.
+
+    Only a single vote keeps its probability.
+    """
     if len(votes) == 1:
         return votes[0]
     cells = [vote.cell for vote in votes]

@@ -1,4 +1,4 @@
-"""The four published definitions: which incorrect claims each mode counts, in three-valued logic.
+"""The published definitions: which incorrect claims each mode counts, in three-valued logic.
 
 For a response claim *i* and chunk *j*: ``noise_rel(i) = ∃j relevant(j) ∧ entails(j,i)`` and
 ``noise_irr(i) = ∃j ¬relevant(j) ∧ entails(j,i)``. Undetermined is None (Kleene's logic).
@@ -50,7 +50,10 @@ _NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 Evidence = tuple[tuple[Truth, Truth], ...]
-"""Of each chunk that entails a claim or may, in rank order: is it relevant? does it entail?"""
+"""Of each chunk that entails a claim or may, in rank order: is it relevant? does it entail?
+
+Other chunks are left out, so no rule can ask what a claim is *not* entailed by.
+"""
 
 
 class Facts(NamedTuple):
@@ -93,6 +96,7 @@ def _source_irrelevant(evidence: Evidence) -> Truth:
     """¬relevant(j) of the first chunk *j* that entails the claim."""
     result: Truth = False
     # Backwards, since a chunk's answer is that of the chunks after it if it does not entail.
+    # Each entails the claim or may (None): if both ways give one answer, that is it.
     for relevant, entails in reversed(evidence):
         irrelevant = negate(relevant)
         if entails:
@@ -125,7 +129,9 @@ class Definition:
 
     Attributes:
         name: as passed to ``score(definition=…)``.
-        relevant: does the relevant mode count this claim, if it is incorrect?
+        relevant: does the relevant mode count this claim, if it is incorrect? Monotone in the
+            chunks' relevance, in one direction for all claims: claims share their chunks, and the
+            bounds of a score are found claim by claim.
         irrelevant: does the irrelevant mode? ``None`` if the definition has no such mode.
         words: what each mode counts, after "not supported by the reference".
         stated_by: who uses it.
@@ -208,7 +214,7 @@ def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
         for j in claim.entailed_by:
             relevant[j] = True
         for j in claim.undetermined:
-            relevant[j] = relevant[j] or None
+            relevant[j] = relevant[j] or None  # true wins over undetermined
     for j, chunk in enumerate(verdicts.chunks or ()):
         if chunk.relevant is not None:
             relevant[j] = chunk.relevant

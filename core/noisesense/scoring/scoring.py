@@ -227,7 +227,7 @@ class Score(Struct, frozen=True, dict=True):
         return _sentence(self, mode)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of the above as JSON-ready data."""
+        """The values with their bounds and reasons, and every claim, as JSON-ready data."""
         return {
             "definition": self.definition,
             "undetermined": self.undetermined,
@@ -257,8 +257,7 @@ def score(
 
     Args:
         verdicts: ``[R]`` response claims, ``[G]`` reference claims, ``[C]`` chunks.
-        definition: ``"ragas"`` (also RAGChecker's code), ``"paper"``, ``"promptfoo"`` or
-            ``"validmind"``.
+        definition: a name in `noisesense.scoring.definitions.DEFINITIONS`.
         empty: the value of a sample with nothing to measure (no response claims; or no chunks,
             or only blank ones, and the definition counts only claims from a chunk):
             ``"undefined"`` (None), ``"zero"`` (0.0, RAGChecker's convention) or ``"error"``.

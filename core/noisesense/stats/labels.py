@@ -61,7 +61,8 @@ class Trust(Record):
             ``"response"`` (does a chunk?), ``"reference"`` (does a chunk entail a reference
             claim?). A judge errs differently in each.
         usage: what judging the labels cost.
-        calibration: the best threshold, of a judge with probabilities; None without any.
+        calibration: the best threshold, of a judge with probabilities; None without any, or where
+            people said "yes" to all of them, or "no".
         warnings: what a reader of the figures must know, in words.
     """
 
@@ -94,14 +95,14 @@ def trust(
     ``false_yes = false yes / labeled no`` and ``false_no = missed / labeled yes`` over the cells
     that both sides decided, and Cohen's kappa. Intervals are over samples, or clusters of them,
     whose cells are not independent. Claims are matched by their text; case and white space do not
-    matter.
+    matter. There are no means and no warnings: those are of results, see `trust_results`.
 
     Args:
         judge: its name.
         labeled: labels and the judge's verdicts on the same claims. Read once.
         usage: what judging the labels cost.
-        probabilities: what people said, and how likely the judge has it, of a judge that gives
-            probabilities.
+        probabilities: of a judge that gives some, for each labeled cell: did people say "yes", and
+            the judge's probability of that.
         confidence: of each interval.
 
     Raises:
@@ -109,6 +110,7 @@ def trust(
             out of range.
     """
     resampling = Resampling(confidence)
+    # Of each sample or cluster: by kind and by `Confusion`'s field, how many cells.
     units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
     samples = 0
     failed = 0
@@ -118,11 +120,12 @@ def trust(
             failed += 1
             continue
         samples += 1
-        cells, alone = compare_cells(sample.judge, sample.labels, sample.name)
-        unmatched += alone
+        cells, one_sided = compare_cells(sample.judge, sample.labels, sample.name)
+        unmatched += one_sided
         units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
+        # Units with the same figures are kept as one, with how many they are.
         confusions = Counter[Unit]()
         for unit in units.values():
             confusions[tuple(float(unit[kind, name]) for name in Confusion._fields)] += 1

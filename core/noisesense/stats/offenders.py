@@ -139,11 +139,12 @@ def offenders(results: Iterable[Result]) -> Offenders:
     _estimate(found.values())
     ranked = [each for each in found.values() if each.claims or each.undetermined]
     ranked.sort(key=_order)
-    first = ranked[0] if ranked and ranked[0].top_tenth >= _SURE else None
+    first = ranked[0] if ranked and ranked[0].top_tenth >= SURE else None
     return Offenders(tuple(ranked), first, true_looking, unmentioned)
 
 
-_SURE = 0.9
+SURE = 0.9
+"""The first document is named from this probability."""
 
 
 def _order(each: Offender) -> tuple[object, ...]:

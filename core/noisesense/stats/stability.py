@@ -43,7 +43,7 @@ class Share(NamedTuple):
     """A part of the variance of a single value.
 
     Attributes:
-        value: from 0 to 1; None where nothing varies.
+        value: from 0 to 1; None where nothing varies, or all answers are to one question.
         interval: of it, over questions; None where it cannot be said.
     """
 
@@ -287,7 +287,7 @@ def _shares(units: Units, repeats: int) -> dict[Source, Share]:
 
 
 def _share(source: Source, repeats: int) -> Statistic:
-    """Of the variance of a single value."""
+    """The source's share in the variance of a single value, as a statistic to resample."""
 
     def share(sums: Sequence[float]) -> float | None:
         variances = _variances(_Sums(*sums), repeats)

@@ -24,7 +24,9 @@ from noisesense.stats.interval import Interval, Resampling, mean_interval
 from noisesense.stats.resampling import Unit, quantile_of_counts
 from noisesense.stats.summarize import ModeSummary, Summary, cells_of
 
-_KEY_DIGITS = 64
+_DIGITS_OF_KEY = 64
+"""Of an id that is the key of a sample's texts; a quick hash fills the last 16 of them."""
+_DIGITS_OF_HASH = 16
 
 _category = attrgetter("category")
 
@@ -279,11 +281,14 @@ def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSumm
 
 
 def _key_of_texts(name: str) -> bytes | None:
-    """The end of an id that was made from a sample's texts; None of another id."""
-    if len(name) != _KEY_DIGITS:
+    """What tells an id made of a sample's texts from others like it; None of any other id.
+
+    That is its end: the start of a quick hash is only zeros (see `datasets.read.light_row`).
+    """
+    if len(name) != _DIGITS_OF_KEY:
         return None
     try:
-        return bytes.fromhex(name[-16:])
+        return bytes.fromhex(name[-_DIGITS_OF_HASH:])
     except ValueError:
         return None
 

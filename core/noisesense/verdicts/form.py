@@ -39,11 +39,12 @@ class ChunkForm(Protocol):
 
 
 class ClaimForm(Protocol):
-    """Same as `noisesense.ReferenceClaim`; both lists of positions ascend."""
+    """Same as `noisesense.ReferenceClaim`; both lists of chunks' positions ascend."""
 
     text: str
     entailed_by: tuple[int, ...]
     undetermined: tuple[int, ...]
+    """The chunks of which nobody said whether they entail it."""
 
 
 class ResponseClaimForm(ClaimForm, Protocol):
@@ -87,7 +88,11 @@ class VerdictsBase:
         return self.named_chunks if self.chunks is None else len(self.chunks)
 
     def to_matrices(self: Any) -> Matrices:
-        """As tables without texts, which `noisesense.Verdicts.from_matrices` reads."""
+        """As tables without texts, which `noisesense.Verdicts.from_matrices` reads.
+
+        They do not tell that chunks are blank, or not listed: read again, a sample of which
+        nothing was retrieved may count as measured.
+        """
         count = self.chunk_count
         labels: list[Cell] = [chunk.relevant for chunk in self.chunks or ()]
         unlabeled: list[Cell] = [None] * count

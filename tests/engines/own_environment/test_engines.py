@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from noisesense import Result, Summary, VerdictStore, read_results, score, summarize
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.datasets import score_dataset
+from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
@@ -73,29 +75,37 @@ def test_the_summary_of_a_cluster_is_that_of_one_process(folder: Path, name: str
 
 def test_a_cluster_judges_as_one_process_does(folder: Path) -> None:
     pairs = list(random_pairs(24))
-    texts = [json.dumps(sample.model_dump(exclude_defaults=True)) for sample, _ in pairs]
-    (folder / "texts.jsonl").write_text("".join(f"{line}\n" for line in texts), "utf-8")
+    write_jsonl(folder / "texts.jsonl", [s.model_dump(exclude_defaults=True) for s, _ in pairs])
     with ScriptedServer(Mind(pairs), latency=0.02) as server:
         run(folder, "judge.py", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
         calls = server.log.calls
-        most = server.log.concurrency
-    assert most <= 2 * 4
-    found = {each.id: each.score for each in read_results(folder / "results.jsonl")}
+        assert server.log.concurrency <= 2 * 4
+    results = {each.id: each for each in read_results(folder / "results.jsonl")}
+    assert len(results) == len(pairs)
     for sample, verdicts in pairs:
         expected = score(verdicts.with_sample(sample))
-        one = found[sample.key]
-        assert one
-        assert one.bounds("relevant") == expected.bounds("relevant")
-        assert one.bounds("irrelevant") == expected.bounds("irrelevant")
-    assert len(found) == len(pairs)
-    stores = sorted(folder.glob("judged-*.db"))
-    assert len(stores) == 2
-    with VerdictStore(folder / "all.db") as merged:
-        kept = 0
-        for path in stores:
-            with VerdictStore(path) as store:
-                kept += sum(each.calls for each in store.stats())
-                merged.merge(store)
-        assert sum(each.calls for each in merged.stats()) == kept > len(pairs)
-    whole = summarize(read_results(folder / "results.jsonl"))
+        found = results[sample.key].score
+        for mode in MODES:
+            assert found.bounds(mode) == expected.bounds(mode)
+    whole = summarize(results.values())
     assert (whole.scored, whole.usage.calls) == (len(pairs), calls)
+    assert merged_calls(folder) == sum(map(kept_calls, stores(folder))) > len(pairs)
+
+
+def stores(folder: Path) -> list[Path]:
+    found = sorted(folder.glob("judged-*.db"))
+    assert len(found) == 2
+    return found
+
+
+def kept_calls(path: Path) -> int:
+    with VerdictStore(path) as store:
+        return sum(each.calls for each in store.stats())
+
+
+def merged_calls(folder: Path) -> int:
+    with VerdictStore(folder / "all.db") as merged:
+        for path in stores(folder):
+            with VerdictStore(path) as store:
+                merged.merge(store)
+    return kept_calls(folder / "all.db")

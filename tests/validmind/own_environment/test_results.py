@@ -13,7 +13,7 @@ import pytest
 import validmind as vm
 from plotly.graph_objects import Figure
 
-from noisesense import Sample, Verdicts, score, summarize, write_recording
+from noisesense import Sample, Score, Verdicts, score, summarize, write_recording
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
@@ -115,27 +115,28 @@ def test_open_verdicts_leave_a_range_whatever_they_count_as(
     write_recording(tmp_path / "v.jsonl", pairs)
     table = pd.DataFrame([sample.model_dump(mode="json") for sample, _ in pairs])
     result = run(table, judge=tmp_path / "v.jsonl", mode="both", undetermined=choice)
+    scores = [score(v.with_sample(sample), undetermined=choice) for sample, v in pairs]
     for row, mode in zip(rows_of(result, "Aggregate Scores"), MODES, strict=True):
-        scores = [score(v.with_sample(s), undetermined=choice) for s, v in pairs]
-        bounds = [found for each in scores if (found := each.bounds(mode))]
-        left_open = sum(low != high for low, high in bounds)
-        means = [round(mean(each[i] for each in bounds), 4) for i in (0, 1)]
-        assert [row["Mean Low"], row["Mean High"]] == means
-        assert row["Mean Score"] == ("undetermined" if end is None else means[end])
+        summary = summarize(scores).mode(mode)
+        means = [round(each, 4) for each in summary.mean]
+        shown = "undetermined" if end is None else means[end]
+        assert [row[f"Mean {name}"] for name in ("Low", "High", "Score")] == [*means, shown]
         assert row["Standard Deviation"] == "undetermined"
-        assert (row["Count"], row["Undefined"]) == (80, 80 - len(bounds))
-        assert row["Undetermined"] == left_open > 0
-        raw = result.raw_data.evaluation_results
-        name = f"noise_sensitivity_{mode}"
-        values = [each.value(mode) for each in scores]
-        assert [None if v != v else v for v in raw[name]] == values
-        assert raw[f"{name}_status"].tolist() == [each.status(mode) for each in scores]
-        ends = zip(raw[f"{name}_low"].dropna(), raw[f"{name}_high"].dropna(), strict=True)
-        assert list(ends) == bounds
+        counts = (80, summary.undefined, summary.undetermined)
+        assert (row["Count"], row["Undefined"], row["Undetermined"]) == counts
         for figure in result.figures:
-            assert drawn(figure)[mode] == sorted(value for value in values if value is not None)
-            _, said = figure.figure.layout.title.text.split(f", undetermined {told}: ")
-            assert f"{left_open} {mode}" in said
+            _, title = figure.figure.layout.title.text.split(f"undetermined {told}: ")
+            assert f"{summary.undetermined} {mode}" in title
+        check_rows(result.raw_data.evaluation_results, scores, mode)
+
+
+def check_rows(found: pd.DataFrame, scores: list[Score], mode: Mode) -> None:
+    name = f"noise_sensitivity_{mode}"
+    assert found[f"{name}_status"].tolist() == [each.status(mode) for each in scores]
+    values = found[name].astype(object).where(found[name].notna(), None)
+    assert values.tolist() == [each.value(mode) for each in scores]
+    ends = zip(found[f"{name}_low"].dropna(), found[f"{name}_high"].dropna(), strict=True)
+    assert [*ends] == [each.bounds(mode) for each in scores if each.bounds(mode)]
 
 
 def test_signs_of_high_risk(run: Any, table: pd.DataFrame, recording: Path) -> None:

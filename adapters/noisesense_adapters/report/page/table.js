@@ -7,11 +7,12 @@
   table.setAttribute("aria-busy", "true");
   const PAGE = 25;
   const PRINTED = 1000;
-  const INCORRECT = [1, 2, 3]; // relevant, irrelevant, hallucination in the partition
   const rows = [];
   for await (const row of each("rows")) rows.push(row);
   const body = table.tBodies[0];
   const heads = [...document.querySelectorAll("#table th[data-sort]")];
+  /** Headings of the columns that `samples.py` lists; each sorts by its number there. */
+  const columns = heads.filter((head) => /^\d+$/.test(head.dataset.sort)).map((head) => head.textContent.trim());
   const find = document.getElementById("find");
   const show = document.getElementById("show");
   const sorting = { by: "relevant", down: true };
@@ -26,6 +27,9 @@
   const isOpen = (row, mode) => row[mode] && row[mode][0] < row[mode][1];
   const sum = (row, parts) => (row.kinds ? parts.reduce((n, part) => n + row.kinds[part], 0) : null);
   const noise = (row) => sum(row, [1, 2]) ?? 0;
+  /** Of a cell, or of how many of how many: what it is sorted by, and saved as. */
+  const figure = (cell) => (Array.isArray(cell) ? cell[0] : cell);
+  const shown = (cell) => (Array.isArray(cell) ? cell.join(" of ") : String(cell ?? ""));
   const TEST = {
     all: () => true,
     noise: (row) => noise(row) > 0,
@@ -48,7 +52,7 @@
   }
   function key(row) {
     if (sorting.by === "id") return row.id;
-    return sorting.by === "incorrect" ? sum(row, INCORRECT) : low(row, sorting.by);
+    return sorting.by in row.cells ? figure(row.cells[sorting.by]) : low(row, sorting.by);
   }
   const byName = new Intl.Collator("en", { numeric: true }).compare;
   function order(a, b) {
@@ -94,8 +98,8 @@
     const button = h("button", { type: "button", class: "opener", "aria-expanded": "false", dir: "auto" }, row.question || shortId(row.id));
     const name = h("th", { scope: "row" }, button);
     if (row.question) name.append(h("span", { class: "question", dir: "auto" }, shortId(row.id)));
-    const incorrect = row.kinds ? `${sum(row, INCORRECT)} of ${sum(row, [0, 1, 2, 3, 4])}` : "";
-    const tr = h("tr", { "data-row": String(i) }, name, value(row, "relevant"), value(row, "irrelevant"), h("td", { class: "n claims" }, incorrect));
+    const cells = row.cells.map((cell) => h("td", { class: "n claims" }, shown(cell)));
+    const tr = h("tr", { "data-row": String(i) }, name, value(row, "relevant"), value(row, "irrelevant"), ...cells);
     tr.addEventListener("click", () => {
       if (!String(getSelection())) toggle(tr, button, i); // else a text was marked
     });
@@ -108,7 +112,7 @@
     const detail = await detailOf(rows[i], i);
     // Closed, or the page turned, meanwhile.
     if (!opened.has(i) || !tr.isConnected || document.getElementById(id)) return;
-    tr.after(h("tr", { class: "opened", id }, h("td", { colspan: "4" }, detail)));
+    tr.after(h("tr", { class: "opened", id }, h("td", { colspan: String(heads.length) }, detail)));
     button.setAttribute("aria-expanded", "true");
     button.setAttribute("aria-controls", id);
   }
@@ -125,7 +129,7 @@
   function render(first = page * PAGE, most = PAGE) {
     const visible = found.slice(first, first + most);
     body.replaceChildren(...visible.map(rowOf));
-    if (!visible.length) body.append(h("tr", null, h("td", { colspan: "4", class: "none" }, "No sample matches.")));
+    if (!visible.length) body.append(h("tr", null, h("td", { colspan: String(heads.length), class: "none" }, "No sample matches.")));
     const last = first + visible.length;
     const [from, to, all] = [first + 1, last, found.length].map((n) => n.toLocaleString("en"));
     document.getElementById("status").textContent = visible.length ? `${from} to ${to} of ${all}` : "none";
@@ -165,10 +169,11 @@
   }
   /** The samples that the table shows, on all its pages. */
   function save() {
-    const lines = [["id", "question", "relevant_low", "relevant_high", "irrelevant_low", "irrelevant_high", "not_supported", "claims"]];
+    const names = columns.map((heading) => heading.toLowerCase().replaceAll(" ", "_"));
+    const lines = [["id", "question", "relevant_low", "relevant_high", "irrelevant_low", "irrelevant_high", "claims", ...names]];
     for (const row of found.map((i) => rows[i])) {
       const ends = MODES.flatMap((mode) => row[mode] ?? ["", ""]);
-      lines.push([row.id, row.question, ...ends, sum(row, INCORRECT), sum(row, [0, 1, 2, 3, 4])]);
+      lines.push([row.id, row.question, ...ends, sum(row, [0, 1, 2, 3, 4]), ...row.cells.map(figure)]);
     }
     const text = lines.map((line) => line.map(cell).join(",")).join("\r\n");
     const link = h("a", { download: "samples.csv", href: URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv" })) });
