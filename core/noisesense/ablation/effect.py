@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -28,15 +28,10 @@ from noisesense.scoring.results import Result
 from noisesense.stats.binomial import binomial_interval
 from noisesense.stats.interval import (
     Estimate,
-    Interval,
     Resampling,
-    covering,
-    ends_of,
     estimate,
-    mean_range,
 )
 from noisesense.stats.paired import MIN_PAIRS, difference_interval
-from noisesense.stats.resampling import Units
 from noisesense.verdicts.form import VerdictsForm
 
 SAID = Range(1.0, 1.0)
@@ -148,18 +143,6 @@ class Ablation(Record):
         return directions[0] if alike else None
 
 
-Values = Sequence[tuple[Hashable, Range]]
-"""Each with the unit it belongs to."""
-
-
-def _estimate(values: Values, interval_of: Callable[[Units], Interval | None]) -> Estimate | None:
-    mean = mean_range([value for _, value in values])
-    if mean is None:
-        return None
-    interval = covering(*map(interval_of, ends_of(values)))
-    return Estimate(*mean, interval, len(values))
-
-
 _difference = partial(difference_interval, resampling=Resampling())
 
 
@@ -167,18 +150,20 @@ def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
     """From one variant to another, over the samples that make claims under both."""
     first: list[tuple[str, Range]] = []
     second: list[tuple[str, Range]] = []
+    changes: list[tuple[str, Range]] = []
     for case in cases:
         was = case.unsupported(before)
         now = case.unsupported(after)
         if was is not None and now is not None:
             first.append((case.unit, was))
             second.append((case.unit, now))
-    changes = [(unit, now.minus(was)) for (unit, was), (_, now) in zip(first, second, strict=True)]
-    means = (estimate(first), estimate(second))
-    change = _estimate(changes, _difference)
-    if means[0] is None or means[1] is None or change is None:
+            changes.append((case.unit, now.minus(was)))
+    mean_before = estimate(first)
+    mean_after = estimate(second)
+    change = estimate(changes, _difference)
+    if mean_before is None or mean_after is None or change is None:
         return None
-    return Change(means[0], means[1], change)
+    return Change(mean_before, mean_after, change)
 
 
 def _gone(again: Range, now: Range) -> Range:
@@ -187,8 +172,12 @@ def _gone(again: Range, now: Range) -> Range:
 
 
 def _sum(ranges: Iterable[Range]) -> Range:
-    listed = list(ranges)
-    return Range(sum(each.low for each in listed), sum(each.high for each in listed))
+    low = 0.0
+    high = 0.0
+    for each in ranges:
+        low += each.low
+        high += each.high
+    return Range(low, high)
 
 
 def _fate(cases: Iterable[Case], variant: str) -> Fate | None:
@@ -201,7 +190,7 @@ def _fate(cases: Iterable[Case], variant: str) -> Fate | None:
                 gone.append((case.unit, _gone(again, now)))
     if not said:
         return None
-    return Fate(len(said), _sum(said), _estimate(gone, binomial_interval))
+    return Fate(len(said), _sum(said), estimate(gone, binomial_interval))
 
 
 def _effect(cases: Iterable[Case]) -> Estimate | None:
@@ -209,9 +198,9 @@ def _effect(cases: Iterable[Case]) -> Estimate | None:
     for case in cases:
         for again, without, other in case.said_in("again", "without", "without-other"):
             if again.high:
-                sure = again == SAID
-                more.append((case.unit, other.minus(without) if sure else Range(-1.0, 1.0)))
-    return _estimate(more, _difference)
+                difference = other.minus(without) if again == SAID else Range(-1.0, 1.0)
+                more.append((case.unit, difference))
+    return estimate(more, _difference)
 
 
 def _by_document(cases: Iterable[Case], variant: str) -> dict[str, list[tuple[Range, Range]]]:
@@ -221,8 +210,11 @@ def _by_document(cases: Iterable[Case], variant: str) -> dict[str, list[tuple[Ra
         fates = case.said_in("again", variant)
         for claim, (again, now) in zip(case.noisy, fates, strict=False):
             gone = _gone(again, now) if again.high else Range(0.0, 0.0)
-            chunks = [case.sample.retrieved_contexts[position] for position in claim.entailed_by]
-            for document in {chunk.id or chunk.text for chunk in chunks}:
+            documents: set[str] = set()
+            for position in claim.entailed_by:
+                chunk = case.sample.retrieved_contexts[position]
+                documents.add(chunk.id or chunk.text)
+            for document in documents:
                 found[document].append((again, gone))
     return found
 
@@ -237,25 +229,31 @@ def _causes(cases: Sequence[Case]) -> tuple[Cause, ...]:
         if document in others:
             gone_with_others = _sum(each for _, each in others[document])
         causes.append(Cause(document, len(fates), again, gone, gone_with_others))
-    return tuple(
-        sorted(causes, key=lambda cause: (-sum(cause.gone), -cause.claims, cause.document))
-    )
+    causes.sort(key=lambda cause: (-sum(cause.gone), -cause.claims, cause.document))
+    return tuple(causes)
 
 
 def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
     """The figures of cases whose answers are judged."""
-    answered = {variant for case in cases for variant in case.answers}
+    answered: set[str] = set()
+    controls: list[tuple[str, Range]] = []
+    for case in cases:
+        answered.update(case.answers)
+        share = case.unsupported("again")
+        if share is not None:
+            controls.append((case.unit, share))
     by_size = sorted(filter(distractors, answered), key=distractors)
     others = ("without", "no-context", "without-other", "relevant-only")
     changes: dict[str, Change] = {}
     for variant in (*others, *by_size):
-        if change := _change(cases, "again", variant):
+        change = _change(cases, "again", variant)
+        if change is not None:
             changes[variant] = change
     growth: list[Step] = []
     for fewer, more in pairwise(["again", *by_size]):
-        if step := _change(cases, fewer, more):
+        step = _change(cases, fewer, more)
+        if step is not None:
             growth.append(Step(distractors(fewer), distractors(more), step.change))
-    controls = [(case.unit, share) for case in cases if (share := case.unsupported("again"))]
     return Ablation(
         claims=sum(len(case.noisy) for case in cases),
         without=_fate(cases, "without"),

@@ -15,7 +15,7 @@ from pydantic import StrictStr
 from noisesense.errors import InputError, describe, encodable, error_context
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
-from noisesense.scoring.definitions import Truth
+from noisesense.scoring.definitions import Truth, any_of
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
@@ -46,9 +46,11 @@ class Row(Model):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready. A chunk is its text, or an object where it has a label or an id."""
-        chunks = [c.model_dump(exclude_defaults=True) for c in self.retrieved_contexts]
-        texts = [c["text"] if len(c) == 1 else c for c in chunks]
-        return self.model_dump() | {"retrieved_contexts": texts}
+        chunks: list[Any] = []
+        for chunk in self.retrieved_contexts:
+            data = chunk.model_dump(exclude_defaults=True)
+            chunks.append(data["text"] if len(data) == 1 else data)
+        return self.model_dump() | {"retrieved_contexts": chunks}
 
 
 class Answer(NamedTuple):
@@ -85,13 +87,18 @@ class Case:
 
     def __post_init__(self) -> None:
         """Derive the rest from the score, whose ``from_a_chunk`` is of incorrect claims only."""
-        claims = zip(self.score.verdicts.response_claims, self.score.claims, strict=True)
+        claims = zip(self.score.verdicts.response_claims, self.score.outcomes, strict=True)
         self.noisy = [claim for claim, outcome in claims if outcome.from_a_chunk]
         self.relevance = self.score.chunk_relevance
         self.sources = set()
         for claim in self.noisy:
             for position in (*claim.entailed_by, *claim.undetermined):
                 self.sources.add(self.sample.retrieved_contexts[position].text)
+
+    @property
+    def chunks(self) -> Iterator[tuple[Chunk, Truth]]:
+        """The sample's chunks, and whether each is relevant."""
+        return zip(self.sample.retrieved_contexts, self.relevance, strict=True)
 
     def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
         return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
@@ -162,8 +169,7 @@ def _relevant_chunks(case: Case) -> list[Chunk]:
     """Those that are relevant; none where that is not known of each."""
     if None in case.relevance:
         return []
-    both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
-    return [chunk for chunk, relevant in both if relevant]
+    return [chunk for chunk, relevant in case.chunks if relevant]
 
 
 def _with_distractors(case: Case, count: int, cases: Iterable[Case], seed: int) -> list[Chunk]:
@@ -191,12 +197,13 @@ def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
     wanted = [text for text in (case.sample.reference, *claims) if text]
     for other in cases:
         asks_the_same = _asks_the_same(case.sample, other.sample)
-        for chunk, relevant in zip(other.sample.retrieved_contexts, other.relevance, strict=True):
+        for chunk, relevant in other.chunks:
             pool.setdefault(chunk.text, chunk)
             may_be_relevant = asks_the_same and relevant is not False
             if may_be_relevant or _holds_one(chunk.text, wanted) or not chunk.text.strip():
                 unfit.add(chunk.text)
-    return [pool[text].model_copy(update={"relevant": False}) for text in sorted({*pool} - unfit)]
+    fit = sorted({*pool} - unfit)
+    return [pool[text].model_copy(update={"relevant": False}) for text in fit]
 
 
 def _asks_the_same(sample: Sample, other: Sample) -> bool:
@@ -255,11 +262,10 @@ async def plan_async(
         for variant in asked:
             chunks = contexts_of(case, variant, cases.values(), seed)
             if chunks is not None:
-                question = case.sample.user_input
                 row = Row(
                     id=case.id,
                     variant=variant,
-                    user_input=question,
+                    user_input=case.sample.user_input,
                     retrieved_contexts=tuple(chunks),
                 )
                 rows.append(row.to_dict())
@@ -286,19 +292,11 @@ async def _learn(case: Case, judge: EntailmentJudge) -> None:
     claims = [claim.text for claim in case.score.verdicts.reference_claims]
     if not claims:
         return
-    both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
-    texts = list(dict.fromkeys(chunk.text for chunk, known in both if known is None))
+    texts = list(dict.fromkeys(chunk.text for chunk, known in case.chunks if known is None))
     table = (await judge.entailment(texts, claims)).cells
-    learned = dict(zip(texts, map(_entails_one, zip(*table, strict=True)), strict=True))
-    both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
-    case.relevance = tuple(learned.get(chunk.text, known) for chunk, known in both)
-
-
-def _entails_one(cells: Sequence[Truth]) -> Truth:
-    """Of a chunk's verdicts on claims: does it entail one?"""
-    if True in cells:
-        return True
-    return None if None in cells else False
+    by_chunk = zip(*table, strict=True)
+    learned = dict(zip(texts, map(any_of, by_chunk), strict=True))
+    case.relevance = tuple(learned.get(chunk.text, known) for chunk, known in case.chunks)
 
 
 def checking(judge: object) -> EntailmentJudge:
@@ -335,8 +333,7 @@ def _fits(case: Case, row: Row) -> bool:
     if count := distractors(row.variant):
         return own <= given and given.total() == own.total() + count
     if row.variant == "relevant-only":
-        both = zip(case.sample.retrieved_contexts, case.relevance, strict=True)
-        known = all(relevant in (None, chunk.text in given) for chunk, relevant in both)
+        known = all(relevant in (None, chunk.text in given) for chunk, relevant in case.chunks)
         return bool(given) and given <= own and known
     if row.variant == "without-other":
         taken = {*own} - {*given}

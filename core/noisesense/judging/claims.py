@@ -57,16 +57,15 @@ def distinct(claims: Iterable[str]) -> list[str]:
 
 def repetitions(texts: Sequence[str]) -> int:
     """How many texts say by words what an earlier one says; empty ones aside."""
-    joined = _MARK.join(texts)
+    joined = "\0".join(texts)
     if joined.isascii():
-        letters = joined.encode().translate(_LOWER, _BETWEEN_WORDS).split(_MARK.encode())
+        letters = joined.encode().translate(_LOWER, _BETWEEN_WORDS).split(b"\0")
         if len(set(letters)) == len(letters):
             return 0  # nearly always, and found out fast
     written = [text for text in texts if text]
     return len(written) - len(set(map(by_words, written)))
 
 
-_MARK = "\0"
 _LOWER = bytes(range(256)).lower()
 _SPACES = bytes(code for code in range(128) if chr(code).isspace())
 _BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()

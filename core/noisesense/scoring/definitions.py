@@ -211,11 +211,10 @@ def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
     default = False if verdicts.reference_claims else None
     relevant: list[Truth] = [default] * verdicts.chunk_count
     for claim in verdicts.reference_claims:
-        for j in claim.undetermined:
-            relevant[j] = None
-    for claim in verdicts.reference_claims:  # a second time: true wins over undetermined
         for j in claim.entailed_by:
             relevant[j] = True
+        for j in claim.undetermined:
+            relevant[j] = relevant[j] or None  # true wins over undetermined
     for j, chunk in enumerate(verdicts.chunks or ()):
         if chunk.relevant is not None:
             relevant[j] = chunk.relevant

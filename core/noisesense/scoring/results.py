@@ -20,8 +20,8 @@ from typing_extensions import TypedDict, Unpack
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
 from noisesense.judging.protocol import NO_USAGE, Usage
-from noisesense.scoring.definitions import MODES, DefinitionName
-from noisesense.scoring.outcomes import as_data
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.outcomes import Range, as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
 from noisesense.verdicts.form import VerdictsForm
 from noisesense.verdicts.recording import recording_fields
@@ -192,6 +192,10 @@ class Result(Struct, frozen=True):
         if self.sample is None:
             return self.score.echoes
         return self.sample.response.strip() == self.sample.reference.strip()
+
+    def bounds(self, mode: Mode) -> Range | None:
+        """As `Score.bounds`; None without a score, too."""
+        return None if self.score is None else self.score.bounds(mode)
 
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""

@@ -188,10 +188,10 @@ class Score(Struct, frozen=True, dict=True):
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
         """Every response claim with its outcome and the chunks that explain it."""
-        outcomes = zip(self.verdicts.response_claims, self.outcomes, strict=True)
-        return tuple(
-            ClaimOutcome(
-                index=i,
+        claims: list[ClaimOutcome] = []
+        for claim, outcome in zip(self.verdicts.response_claims, self.outcomes, strict=True):
+            described = ClaimOutcome(
+                index=len(claims),
                 text=claim.text,
                 correct=claim.correct,
                 **outcome._asdict(),
@@ -200,8 +200,8 @@ class Score(Struct, frozen=True, dict=True):
                 unlabeled_chunks=self._entailing(claim, None),
                 undetermined_chunks=claim.undetermined,
             )
-            for i, (claim, outcome) in enumerate(outcomes)
-        )
+            claims.append(described)
+        return tuple(claims)
 
     def _entailing(self, claim: ResponseClaimForm, relevant: Truth) -> tuple[int, ...]:
         """The chunks of that relevance that entail the claim."""
@@ -360,8 +360,9 @@ def _counted(definition: DefinitionName, mode: Mode, counts: Counts) -> str:
 
 
 def _listed(score: Score, mode: Mode, counted: Truth) -> list[str]:
-    sentences = [claim.sentence for claim in score.claims if getattr(claim, mode) is counted]
-    more = len(sentences) - _MAX_CLAIMS
-    if more > 0:
-        return [*sentences[:_MAX_CLAIMS], f"And {more} more."]
+    claims = [claim for claim in score.claims if getattr(claim, mode) is counted]
+    sentences = [claim.sentence for claim in claims[:_MAX_CLAIMS]]
+    more = len(claims) - len(sentences)
+    if more:
+        sentences.append(f"And {more} more.")
     return sentences

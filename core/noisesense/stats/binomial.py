@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 
 from noisesense.stats.interval import Interval, effective_units
-from noisesense.stats.resampling import Units, total
-
-_STEPS = 40
-"""Halvings of 0 to 1: twelve digits."""
+from noisesense.stats.resampling import Units, inverse, total
 
 
 def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None:
@@ -44,15 +41,7 @@ def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None
 
 
 def _beta_quantile(p: float, a: float, b: float) -> float:
-    low = 0.0
-    high = 1.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if beta_below(middle, a, b) < p:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    return inverse(lambda x: beta_below(x, a, b), p, 0.0, 1.0)
 
 
 def beta_below(x: float, a: float, b: float) -> float:

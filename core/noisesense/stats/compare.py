@@ -149,8 +149,8 @@ def compare(
     """
     resampling = Resampling(confidence)
     check_limit(margin, "margin")
-    first = [result_in(result) for result in a]
-    second = [result_in(result) for result in b]
+    first = list(map(result_in, a))
+    second = list(map(result_in, b))
     paired = pair(first, second, pair_by, min_paired=min_paired)
     check_scored_alike((*first, *second), "A, B")
     scored: list[_Pair] = []
@@ -170,8 +170,8 @@ def compare(
         only_a=paired.only_a,
         only_b=paired.only_b,
         failed=tuple(failed),
-        undefined_in_a=_undefined([(each.x.id, each.a, each.b) for each in scored]),
-        undefined_in_b=_undefined([(each.x.id, each.b, each.a) for each in scored]),
+        undefined_in_a=tuple(pair.x.id for pair in scored if _lacks(pair.a, pair.b)),
+        undefined_in_b=tuple(pair.x.id for pair in scored if _lacks(pair.b, pair.a)),
         relevant=figures.get("relevant"),
         irrelevant=figures.get("irrelevant"),
         any=figures.get("any"),
@@ -183,7 +183,8 @@ def compare(
             *paired.warnings,
             *_of_clusters(scored, clusters),
             *_of_units(paired, figures.values(), clusters),
-            *_judged_otherwise(scored, changes),
+            *_of_judges(scored),
+            *_same_texts(scored, changes),
             *_echoes(scored),
         ),
     )
@@ -201,13 +202,9 @@ def _clusters(pairs: Sequence[_Pair], by: PairedBy) -> Sequence[Hashable] | None
     return None
 
 
-def _undefined(pairs: Iterable[tuple[str, Score, Score]]) -> tuple[str, ...]:
-    """The samples with nothing to measure in a mode in which the other version has something."""
-    names: list[str] = []
-    for name, score, other in pairs:
-        if not {*other.measures} <= {*score.measures}:
-            names.append(name)
-    return tuple(names)
+def _lacks(score: Score, other: Score) -> bool:
+    """Is there a mode in which only the other version has something to measure?"""
+    return not {*other.measures} <= {*score.measures}
 
 
 def _figures(
@@ -273,27 +270,33 @@ def _of_units(
 
 
 def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:
-    echoes = {"A": sum(each.x.echoes for each in scored)}
-    echoes["B"] = sum(each.y.echoes for each in scored)
-    for run, count in echoes.items():
+    in_a = sum(pair.x.echoes for pair in scored)
+    in_b = sum(pair.y.echoes for pair in scored)
+    for run, count in (("A", in_a), ("B", in_b)):
         if are_echoes(count, len(scored)):
             yield f"{run}: {echo_of(count, len(scored))}"
 
 
-def _judged_otherwise(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:
+def _of_judges(scored: Sequence[_Pair]) -> Iterator[str]:
     """Differences that are the judge's, and not the versions'."""
     before = {pair.x.judge for pair in scored}
     after = {pair.y.judge for pair in scored}
-    known = before - {None}, after - {None}
-    if all(known) and known[0] != known[1]:
+    before.discard(None)
+    after.discard(None)
+    if before and after and before != after:
         yield (
             "A and B were not judged alike (model, way to check or options): part of the "
             "difference may be the judge's."
         )
+
+
+def _same_texts(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:
+    """Samples that changed, though their texts did not."""
     changed = {change.id for change in changes}
     same = 0
     for x, y, *_ in scored:
-        same += x.id in changed and x.sample is not None and same_texts(x, y)
+        if x.id in changed and x.sample is not None and same_texts(x, y):
+            same += 1
     if same:
         have = "has" if same == 1 else "have"
         yield (

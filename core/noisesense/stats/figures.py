@@ -152,7 +152,8 @@ class _Test:
         self._resampling = resampling
         self._margin = margin
         self._limit = limit
-        self._lowest, self._highest = (difference_interval(end, resampling, limit) for end in ends)
+        self._lowest = difference_interval(ends[0], resampling, limit)
+        self._highest = difference_interval(ends[1], resampling, limit)
         self.interval = covering(self._lowest, self._highest)
         self.effective = effective_units(ends[0]) if ends[0] else 0.0
 
@@ -169,9 +170,11 @@ class _Test:
         if interval.low < -margin or interval.high > margin:
             return "undecided"
         limits = (-self._limit, self._limit)
-        wide = [few_units_interval(end, self._resampling, limits) for end in self._ends]
-        is_within = all(-margin <= each.low and each.high <= margin for each in wide)
-        return "same" if is_within else "undecided"
+        for end in self._ends:
+            wide = few_units_interval(end, self._resampling, limits)
+            if wide.low < -margin or wide.high > margin:
+                return "undecided"
+        return "same"
 
     @property
     def left_open(self) -> bool:
@@ -185,9 +188,9 @@ class _Test:
     def seen(self) -> float | None:
         if decides_nothing(self.effective, self._resampling.tail):
             return None
-        found = [least_seen(end, self._resampling) for end in self._ends]
-        scatter = max(found)
+        scatter = max(least_seen(end, self._resampling) for end in self._ends)
         if not scatter:
             return None
-        low, high = (total(end) for end in self._ends)
-        return self._margin + scatter + (high[0] - low[0]) / low[1]
+        low, pairs = total(self._ends[0])
+        high, _ = total(self._ends[1])
+        return self._margin + scatter + (high - low) / pairs

@@ -22,11 +22,11 @@ Econometrica 72.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import mul
+from operator import mul, sub
 from random import Random
 from typing import Literal, NamedTuple
 
@@ -49,7 +49,9 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
     """The mean of the lowest values and that of the highest; None of nothing."""
     if not ranges:
         return None
-    return Range(*(math.fsum(each[end] for each in ranges) / len(ranges) for end in (0, 1)))
+    low = math.fsum(each.low for each in ranges)
+    high = math.fsum(each.high for each in ranges)
+    return Range(low, high).over(len(ranges))
 
 
 _TIE = 1e-12
@@ -120,19 +122,24 @@ def ratio(sums: Sequence[float]) -> float | None:
 
 def units_of(parts: Iterable[tuple[Hashable, float, float]]) -> Counter[Unit]:
     """What each unit adds to a ratio of sums: to each sum the sum of its own parts."""
-    units: dict[Hashable, list[tuple[float, float]]] = {}
+    values = defaultdict[Hashable, list[float]](list)
+    sizes = defaultdict[Hashable, list[float]](list)
     for unit, part, whole in parts:
-        units.setdefault(unit, []).append((part, whole))
-    # Rounded: a third and two thirds are one, however they were added.
-    return Counter(
-        tuple(round(math.fsum(column), 12) for column in zip(*each, strict=True))
-        for each in units.values()
-    )
+        values[unit].append(part)
+        sizes[unit].append(whole)
+    return Counter((_sum(values[unit]), _sum(sizes[unit])) for unit in values)
 
 
-def ends_of(values: Sequence[tuple[Hashable, Range]]) -> list[Counter[Unit]]:
+def _sum(parts: Sequence[float]) -> float:
+    """Rounded: a third and two thirds are one, however they were added."""
+    return round(math.fsum(parts), 12)
+
+
+def ends_of(values: Sequence[tuple[Hashable, Range]]) -> tuple[Counter[Unit], Counter[Unit]]:
     """What each unit adds to a mean of ranges: with their low ends, and with their high ones."""
-    return [units_of((unit, value[end], 1.0) for unit, value in values) for end in (0, 1)]
+    lows = units_of((unit, value.low, 1.0) for unit, value in values)
+    highs = units_of((unit, value.high, 1.0) for unit, value in values)
+    return lows, highs
 
 
 def mean_interval(
@@ -150,11 +157,8 @@ def mean_interval(
         None below two units.
     """
     # Sorted: what is computed of units goes through them in their order.
-    low, high = (
-        _ratio_interval(tuple(sorted(end.items())), resampling, limits)
-        for end in (ends[0], ends[-1])
-    )
-    return low if ends[0] == ends[-1] else covering(low, high)
+    intervals = [_ratio_interval(tuple(sorted(end.items())), resampling, limits) for end in ends]
+    return covering(intervals[0], intervals[-1])
 
 
 @lru_cache(maxsize=64)
@@ -193,12 +197,26 @@ class Estimate(NamedTuple):
         return self.low if self.low == self.high else None
 
 
-def estimate(values: Iterable[tuple[Hashable, Range]], least: float = 0.0) -> Estimate | None:
-    """The mean of values from ``least`` to 1, each with its unit; None of nothing."""
-    values = list(values)
+def _mean_interval(units: Units) -> Interval | None:
+    return mean_interval([units], Resampling())
+
+
+def estimate(
+    values: Sequence[tuple[Hashable, Range]],
+    interval_of: Callable[[Units], Interval | None] = _mean_interval,
+) -> Estimate | None:
+    """The mean of values, each with its unit; None of nothing.
+
+    Args:
+        values: from 0 to 1, or as ``interval_of`` expects them.
+        interval_of: the interval of a mean from what each unit adds to ``(Σ value, how many)``.
+    """
     mean = mean_range([value for _, value in values])
-    interval = mean_interval(ends_of(values), Resampling(), (least, 1.0))
-    return mean and Estimate(*mean, interval, len(values))
+    if mean is None:
+        return None
+    lows, highs = ends_of(values)
+    interval = covering(interval_of(lows), interval_of(highs))
+    return Estimate(mean.low, mean.high, interval, len(values))
 
 
 def covering(low: Interval | None, high: Interval | None) -> Interval | None:
@@ -217,7 +235,8 @@ _FEW = 50
 def effective_units(units: Units) -> float:
     """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
     whole = math.fsum(size * times for (_, size), times in units.items())
-    return whole**2 / math.fsum(size**2 * times for (_, size), times in units.items())
+    squares = math.fsum(size**2 * times for (_, size), times in units.items())
+    return whole**2 / squares
 
 
 _FEW_DIFFER = 25
@@ -304,19 +323,18 @@ def bootstrap_interval(
     # As wide as Student's t interval would be; see the module.
     t = t_quantile(1 - resampling.tail, count - 1)
     tail = NORMAL.cdf(-t * math.sqrt(count / (count - 1)))
-    low, high = (
-        quantile_of_sorted(values, _adjusted(p, bias, acceleration)) for p in (tail, 1 - tail)
-    )
+    low = quantile_of_sorted(values, _adjusted(tail, bias, acceleration))
+    high = quantile_of_sorted(values, _adjusted(1 - tail, bias, acceleration))
     return Interval(low, high, resampling.confidence, "bca", count)
 
 
 def _acceleration(units: Units, sums: list[float], statistic: Statistic) -> float | None:
     """How skewed the units' influence is, by leaving out each once; None if they have none."""
-    without = (
-        (statistic([whole - part for whole, part in zip(sums, unit, strict=True)]), times)
-        for unit, times in units.items()
-    )
-    left = [(value, times) for value, times in without if value is not None]
+    left: list[tuple[float, int]] = []
+    for unit, times in units.items():
+        without = statistic(list(map(sub, sums, unit)))
+        if without is not None:
+            left.append((without, times))
     if not left:
         return None
     count = sum(times for _, times in left)

@@ -25,6 +25,7 @@ from noisesense.stats.labels_cells import (
 from noisesense.stats.labels_mean import corrected_mean, labeled_pairs
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.powered_mean import PPIMean
+from noisesense.stats.resampling import Unit
 from noisesense.verdicts.form import VerdictsForm
 
 
@@ -111,7 +112,9 @@ def trust(
     resampling = Resampling(confidence)
     # Of each sample or cluster: by kind and by `Confusion`'s field, how many cells.
     units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
-    samples = failed = unmatched = 0
+    samples = 0
+    failed = 0
+    unmatched = 0
     for number, sample in enumerate(labeled):
         if sample.judge is None:
             failed += 1
@@ -122,11 +125,11 @@ def trust(
         units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
-        confusions = (
-            tuple(float(unit[kind, name]) for name in Confusion._fields) for unit in units.values()
-        )
         # Units with the same figures are kept as one, with how many they are.
-        found[kind] = cell_agreement(Counter(confusions), resampling)
+        confusions = Counter[Unit]()
+        for unit in units.values():
+            confusions[tuple(float(unit[kind, name]) for name in Confusion._fields)] += 1
+        found[kind] = cell_agreement(confusions, resampling)
     known = list(probabilities)
     trusted = Trust(
         judge=judge,

@@ -132,16 +132,21 @@ def compare_cells(
     response = _matched(judge.response_claims, human.response_claims)
     reference = _matched(judge.reference_claims, human.reference_claims)
     chunks = range(max(judge.chunk_count, human.chunk_count))
-    cells: list[tuple[CellKind, Truth, Truth]] = [
-        *(("correct", j.correct, h.correct) for j, h in response),
-        *(("response", cell_of(j, c), cell_of(h, c)) for j, h in response for c in chunks),
-        *(("reference", cell_of(j, c), cell_of(h, c)) for j, h in reference for c in chunks),
-    ]
-    claims = (len(side.response_claims) + len(side.reference_claims) for side in (judge, human))
-    fields: list[tuple[CellKind, str]] = [
-        (kind, _FIELDS.get((j, h), "human_open")) for kind, j, h in cells
-    ]
-    return Counter(fields), sum(claims) - 2 * (len(response) + len(reference))
+    fields: list[tuple[CellKind, str]] = []
+    for claim, labeled in response:
+        fields.append(("correct", _field(claim.correct, labeled.correct)))
+    by_chunk: tuple[tuple[CellKind, Sequence[tuple[ClaimForm, ClaimForm]]], ...]
+    by_chunk = (("response", response), ("reference", reference))
+    for kind, matched in by_chunk:
+        for ours, people in matched:
+            for chunk in chunks:
+                fields.append((kind, _field(cell_of(ours, chunk), cell_of(people, chunk))))
+    claims = sum(map(_count_claims, (judge, human)))
+    return Counter(fields), claims - 2 * (len(response) + len(reference))
+
+
+def _count_claims(verdicts: VerdictsForm) -> int:
+    return len(verdicts.response_claims) + len(verdicts.reference_claims)
 
 
 def _matched(a: Sequence[_Claim], b: Sequence[_Claim]) -> list[tuple[_Claim, _Claim]]:
@@ -154,15 +159,15 @@ def cell_of(claim: ClaimForm, chunk: int) -> Truth:
     return None if chunk in claim.undetermined else chunk in claim.entailed_by
 
 
-_FIELDS: dict[tuple[Truth, Truth], str] = {
-    (True, True): "both_yes",
-    (False, True): "missed",
-    (True, False): "false_yes",
-    (False, False): "both_no",
-    (None, True): "judge_open",
-    (None, False): "judge_open",
-}
-"""By the judge's verdict and people's: the field of `Confusion` that counts such a cell."""
+def _field(judge: Truth, human: Truth) -> str:
+    """The field of `Confusion` that counts such a cell."""
+    if human is None:
+        return "human_open"
+    if judge is None:
+        return "judge_open"
+    if human:
+        return "both_yes" if judge else "missed"
+    return "false_yes" if judge else "both_no"
 
 
 @dataclass(frozen=True)
@@ -202,7 +207,8 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
     for number, (_, p) in enumerate(given):
         if not 0 <= p <= 1:
             raise InputError("a probability from 0 to 1", describe(p), where=f"cell {number}")
-    yes, no = (sorted(p for said, p in given if said == label) for label in (True, False))
+    yes = sorted(p for label, p in given if label)
+    no = sorted(p for label, p in given if not label)
     if not yes or not no:
         got = "one kind" if given else "none"
         raise InputError('labels of both kinds, "yes" and "no"', got, where="calibrate")
@@ -214,8 +220,14 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
         refused = bisect_left(no, p)
         agreement = kappa((len(yes) - missed, missed, len(no) - refused, refused))
         assert agreement is not None, "there are labels of both kinds"
-        rates = (len(no) - refused) / len(no), missed / len(yes)
-        cuts.append(Calibration(len(given), _between(below, p), *rates, agreement))
+        cut = Calibration(
+            cells=len(given),
+            threshold=_between(below, p),
+            false_yes=(len(no) - refused) / len(no),
+            false_no=missed / len(yes),
+            kappa=agreement,
+        )
+        cuts.append(cut)
         below = p
     # Rounded: 1/2 is as far from 1/3 as from 2/3.
     return min(cuts, key=lambda cut: (-cut.kappa, round(abs(cut.false_yes - cut.false_no), 12)))

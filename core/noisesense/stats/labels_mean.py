@@ -116,15 +116,15 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
     taken = {id(x) for x, _ in labeled.pairs}
     others: list[Range] = []
     for result in labeled.judged:
-        bounds = _bounds(result, mode)
+        bounds = result.bounds(mode)
         if bounds is not None and id(result) not in taken:
             others.append(bounds)
     scores: list[Range] = []
     labels: list[Range] = []
     weights: list[float] = []
     for (ours, people), weight in zip(labeled.pairs, labeled.weights, strict=True):
-        score = _bounds(ours, mode)
-        label = _bounds(people, mode)
+        score = ours.bounds(mode)
+        label = people.bounds(mode)
         if score is not None and label is not None:
             scores.append(score)
             labels.append(label)
@@ -134,7 +134,3 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
         warning = f"{left_out} samples failed or have nothing to measure; they are in no figure."
         powered = replace(powered, warnings=(*powered.warnings, warning))
     return powered
-
-
-def _bounds(result: Result, mode: Mode) -> Range | None:
-    return None if result.score is None else result.score.bounds(mode)

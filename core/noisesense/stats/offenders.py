@@ -123,7 +123,8 @@ def offenders(results: Iterable[Result]) -> Offenders:
     """
     found: dict[str, Offender] = {}
     first_scored: Result | None = None
-    true_looking = unmentioned = 0
+    true_looking = 0
+    unmentioned = 0
     for result in results:
         scored = result_in(result).score
         if scored is None:
@@ -152,18 +153,24 @@ def _order(each: Offender) -> tuple[object, ...]:
     return not each.claims, -low, -each.claims, -each.alone, -each.undetermined, each.document
 
 
+def _fewest(document: Offender) -> Hits:
+    return Hits(document.samples, document.retrieved)
+
+
+def _most(document: Offender) -> Hits:
+    return Hits(document.samples + document.open_samples, document.retrieved)
+
+
 def _estimate(documents: Iterable[Offender]) -> None:
     """The rates, once with the fewest samples that each can have misled and once with the most."""
     listed = list(documents)
-    fewest = {each.document: Hits(each.samples, each.retrieved) for each in listed}
-    most = {
-        each.document: Hits(each.samples + each.open_samples, each.retrieved) for each in listed
-    }
-    lows = shrunken(Counter(fewest.values()))
-    highs = lows if fewest == most else shrunken(Counter(most.values()))
+    fewest = Counter(map(_fewest, listed))
+    most = Counter(map(_most, listed))
+    lows = shrunken(fewest)
+    highs = lows if fewest == most else shrunken(most)
     for each in listed:
-        low = lows[fewest[each.document]]
-        high = highs[most[each.document]]
+        low = lows[_fewest(each)]
+        high = highs[_most(each)]
         each.rate = Range(low.mean, max(low.mean, high.mean))
         each.interval = _UNKNOWN._replace(low=low.low, high=high.high, units=each.retrieved)
         each.top_tenth = low.top_tenth

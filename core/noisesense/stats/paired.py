@@ -107,7 +107,8 @@ def mean_error(units: Units) -> float:
     Source: Bell and McCaffrey (2002), Bias reduction in standard errors for linear regression
     with multi-stage samples, Survey Methodology 28.
     """
-    count, (part, whole) = sum(units.values()), total(units)
+    count = sum(units.values())
+    part, whole = total(units)
     mean = part / whole
     squares = math.fsum(
         times * ((each - mean * size) / (whole - size)) ** 2
@@ -149,6 +150,22 @@ def _monotone_end(units: Units, t: float) -> float:
     return max(best.value, least)
 
 
+class _Distance(NamedTuple):
+    """How far the differences of units that are alike add up from the mean.
+
+    Attributes:
+        distance: of each such unit.
+        size: of each.
+        square: that of the size of all others.
+        times: how many such units there are.
+    """
+
+    distance: float
+    size: float
+    square: float
+    times: int
+
+
 def _end_at(mean: float, units: Units, t: float) -> _End:
     """The same for differences of this mean: of those, the ones with the least error.
 
@@ -157,14 +174,18 @@ def _end_at(mean: float, units: Units, t: float) -> _End:
     least error leaves the smallest as they are and cuts the others at
     ``e = level · (whole − size)²``.
     """
-    count, (_, whole) = sum(units.values()), total(units)
-    distances = [
-        (each - mean * size, size, (whole - size) ** 2, times)
-        for (each, size), times in units.items()
-    ]
-    distances.sort(key=lambda unit: unit[0] / unit[2])
-    cut = math.fsum(times * square for *_, square, times in distances)
-    kept = squares = sizes = pull = level = 0.0
+    count = sum(units.values())
+    _, whole = total(units)
+    distances: list[_Distance] = []
+    for (each, size), times in units.items():
+        distances.append(_Distance(each - mean * size, size, (whole - size) ** 2, times))
+    distances.sort(key=lambda unit: unit.distance / unit.square)
+    cut = math.fsum(unit.times * unit.square for unit in distances)
+    kept = 0.0
+    squares = 0.0
+    sizes = 0.0
+    pull = 0.0
+    level = 0.0
     for distance, size, square, times in distances:
         own = distance / square
         level = -kept / cut

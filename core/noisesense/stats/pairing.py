@@ -9,7 +9,7 @@ it would keep exactly the samples that stayed the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence, Set
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice
@@ -52,8 +52,11 @@ def partners(
 
 def same_claims(a: Sequence[str], b: Sequence[str]) -> dict[int, int]:
     """By position in A, that of the same claim in B; white space and case do not matter."""
-    ours, theirs = ([" ".join(text.split()).casefold() for text in each] for each in (a, b))
-    return partners(ours, theirs)
+    return partners([*map(_normal, a)], [*map(_normal, b)])
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _key(result: Result) -> str | None:
@@ -68,8 +71,9 @@ def question_of(result: Result) -> tuple[str, str] | None:
 
 def same_texts(a: Result, b: Result) -> bool:
     """Are all texts the same, answer included? Where they are not known, the ids say so."""
-    keys = _key(a), _key(b)
-    return None in keys or keys[0] == keys[1]
+    key = _key(a)
+    other = _key(b)
+    return key is None or other is None or key == other
 
 
 def pair(
@@ -127,22 +131,28 @@ def _pair(
     else:
         same = partners([*map(_key, a)], [*map(_key, b)]) if same_first else None
         found = partners([*map(question_of, a)], [*map(question_of, b)], same)
-    taken = {*found.values()}
     pairs = [(a[i], b[j]) for i, j in found.items()]
+    warnings = _of_ids(pairs) if by == "id" else _of_questions(a, b)
     return Paired(
-        by,
-        pairs,
-        only_a=tuple(each.id for i, each in enumerate(a) if i not in found),
-        only_b=tuple(each.id for j, each in enumerate(b) if j not in taken),
-        warnings=tuple(_of_ids(pairs) if by == "id" else _of_questions(a, b)),
+        by=by,
+        pairs=pairs,
+        only_a=_ids_except(a, found.keys()),
+        only_b=_ids_except(b, {*found.values()}),
+        warnings=tuple(warnings),
     )
+
+
+def _ids_except(results: Sequence[Result], positions: Set[int]) -> tuple[str, ...]:
+    return tuple(each.id for i, each in enumerate(results) if i not in positions)
 
 
 def _of_ids(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
     doubtful = 0
     for x, y in pairs:
-        questions = question_of(x), question_of(y)
-        doubtful += None not in questions and questions[0] != questions[1]
+        question = question_of(x)
+        other = question_of(y)
+        if question is not None and other is not None and question != other:
+            doubtful += 1
     if doubtful:
         yield (
             f"{doubtful} of {len(pairs)} pairs have the same id and another question or "
@@ -173,11 +183,13 @@ def _ids(results: Sequence[Result], run: str) -> list[str]:
 def _too_few(
     paired: Paired, wanted: int, runs: tuple[str, str], min_paired: float
 ) -> PairingError:
-    only = ", ".join(
-        f"only in {run}: {', '.join([*map(repr, ids[:2]), *('…' for _ in ids[2:3])])}"
-        for run, ids in zip(runs, (paired.only_a, paired.only_b), strict=True)
-        if ids
-    )
+    only: list[str] = []
+    for run, ids in zip(runs, (paired.only_a, paired.only_b), strict=True):
+        if ids:
+            shown = [*map(repr, ids[:2])]
+            if len(ids) > len(shown):
+                shown.append("…")
+            only.append(f"only in {run}: {', '.join(shown)}")
     count = len(paired.pairs)
     expected = "samples that both runs have"
     got = "none"
@@ -186,4 +198,5 @@ def _too_few(
         expected = f"at least {min_paired:.0%} of {runs[0]} in {runs[1]}"
         got = f"{count} of {wanted}"
         hint += f", or allow fewer with min_paired={count / wanted:.2g} or less"
-    return PairingError(expected, f"{got} ({only})", where=f"paired by {paired.by}", hint=hint)
+    got = f"{got} ({', '.join(only)})"
+    return PairingError(expected, got, where=f"paired by {paired.by}", hint=hint)

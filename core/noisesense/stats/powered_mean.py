@@ -13,7 +13,13 @@ from typing import NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.outcomes import Range, Record
-from noisesense.stats.interval import Interval, Resampling, few_units_interval
+from noisesense.stats.interval import (
+    Interval,
+    Resampling,
+    effective_units,
+    few_units_interval,
+    mean_range,
+)
 from noisesense.stats.resampling import Unit
 
 
@@ -121,13 +127,15 @@ def powered_mean(
     rest = _middles(others)
     slopes = _slopes(_middles(labels), scores)
     error = _error_nobody_saw([*scores, *_middles(labels), *rest], len(labels))
-    ends = [
-        _Prediction.of([each[end] for each in labels], scores, rest, slopes, stands_for)
-        for end in (0, 1)
-    ]
-    mean = Range(ends[0].mean, ends[1].mean)
-    low = ends[0].interval(error, resampling)
-    high = low if mean.low == mean.high else ends[1].interval(error, resampling)
+    lows = [label.low for label in labels]
+    highs = [label.high for label in labels]
+    lowest = _Prediction.of(lows, scores, rest, slopes, stands_for)
+    highest = _Prediction.of(highs, scores, rest, slopes, stands_for)
+    mean = Range(lowest.mean, highest.mean)
+    low = lowest.interval(error, resampling)
+    high = low if mean.low == mean.high else highest.interval(error, resampling)
+    judge_mean = mean_range([*others, *judged])
+    assert judge_mean is not None, "there are labels, and so scores"
     warnings: list[str] = []
     if others and judged == labels and mean.low == mean.high:
         warnings.append(
@@ -143,8 +151,8 @@ def powered_mean(
     return PPIMean(
         mean=mean,
         interval=low._replace(high=high.high),
-        judge_mean=Range(*map(fmean, zip(*others, *judged, strict=True))),
-        human_mean=Range(*(_weighted_mean(end, weights) for end in zip(*labels, strict=True))),
+        judge_mean=judge_mean,
+        human_mean=Range(_weighted_mean(lows, weights), _weighted_mean(highs, weights)),
         weight=fmean(slopes),
         labeled=len(labels),
         unlabeled=len(others),
@@ -267,8 +275,8 @@ def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def _effective(weights: Sequence[float]) -> float:
-    """How many equal weights say as much (Kish 1965)."""
-    return fsum(weights) ** 2 / fsum(each * each for each in weights)
+    """How many equal weights say as much."""
+    return effective_units(Counter((0.0, weight) for weight in weights))
 
 
 _ERRORS = 3
@@ -278,6 +286,7 @@ def differ(labeled: Sequence[float], others: Sequence[float], weights: Sequence[
     """Are the means of both further apart than three standard errors of a random choice?"""
     if not others:
         return False
-    variance = pvariance([*labeled, *others]) * (1 / _effective(weights) + 1 / len(others))
+    spread = pvariance([*labeled, *others])
+    variance = spread * (1 / _effective(weights) + 1 / len(others))
     apart = _weighted_mean(labeled, weights) - fmean(others)
     return apart * apart > _ERRORS**2 * variance + _TINY

@@ -28,7 +28,8 @@ def quantile_of_counts(counted: Sequence[tuple[float, int]], p: float) -> float:
     ends = list(accumulate(count for _, count in counted))
     position = (ends[-1] - 1) * p
     low = math.floor(position)
-    below, above = (counted[bisect(ends, i)][0] for i in (low, math.ceil(position)))
+    below, _ = counted[bisect(ends, low)]
+    above, _ = counted[bisect(ends, math.ceil(position))]
     return below + (above - below) * (position - low)
 
 
@@ -49,12 +50,23 @@ def t_quantile(p: float, freedom: float) -> float:
 
 
 def _t_of_whole(p: float, freedom: int) -> float:
-    low = -math.pi / 2
-    high = math.pi / 2
-    for _ in range(60):
-        angle = (low + high) / 2
-        low, high = (angle, high) if _t_below(angle, freedom) < p else (low, angle)
-    return math.tan((low + high) / 2) * math.sqrt(freedom)
+    angle = inverse(lambda angle: _t_below(angle, freedom), p, -math.pi / 2, math.pi / 2)
+    return math.tan(angle) * math.sqrt(freedom)
+
+
+_HALVINGS = 50
+"""Fifteen digits, and never the upper end itself."""
+
+
+def inverse(rising: Callable[[float], float], value: float, low: float, high: float) -> float:
+    """Where between ``low`` and ``high`` the rising function has the value, by halving."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if rising(middle) < value:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
 
 
 def _t_from_normal(z: float, freedom: float) -> float:
@@ -126,6 +138,12 @@ def _sums(draws: Sequence[int], columns: Sequence[Sequence[float]]) -> list[floa
     return [sum(map(mul, draws, column)) for column in columns]
 
 
+_Node = tuple[int, int, int, tuple[int, ...] | None, float, float]
+"""A range of categories, and how its draws fall into its halves: its place in the heap; the
+places of the half that gets fewer draws and of the other; the share of the left half, as
+`_binary` has it; the share of the smaller half, and the logarithm of its odds."""
+
+
 class _Tree:
     """A multinomial draw by halving: how many of the draws fall into the left half of a range of
     categories is binomial, and so on down to single ones (a heap, leaves last)."""
@@ -137,7 +155,7 @@ class _Tree:
         for node in range(self._leaves - 1, 0, -1):
             weights[node] = weights[2 * node] + weights[2 * node + 1]
         self._count = weights[1]
-        self._nodes: list[tuple[int, int, int, tuple[int, ...] | None, float, float]] = []
+        self._nodes: list[_Node] = []
         for node in range(1, self._leaves):
             if weights[node]:
                 left = 2 * node
@@ -163,10 +181,12 @@ class _Tree:
                     part = _binomial_of_many(count, least, odds, uniform)
                 else:
                     part = _binomial_of_rare(count, least, uniform) if least else 0
-                drawn[smaller], drawn[larger] = part, count - part
+                drawn[smaller] = part
+                drawn[larger] = count - part
             elif count:
                 left = count if digits is None else _binomial(count, digits, getrandbits)
-                drawn[2 * node], drawn[2 * node + 1] = left, count - left
+                drawn[2 * node] = left
+                drawn[2 * node + 1] = count - left
         return drawn[self._leaves : self._leaves + self._kinds]
 
 

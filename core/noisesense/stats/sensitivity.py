@@ -101,7 +101,9 @@ def sensitivity_band(
     runs: list[dict[Mode, Range | None]] = []
     for _ in range(simulations):
         runs.append(_means([_flipped(each, errors) for each in judged], chosen))
-    bands = {mode: _band(mode, mean, [run[mode] for run in runs]) for mode, mean in actual.items()}
+    bands: dict[Mode, Band] = {}
+    for mode, mean in actual.items():
+        bands[mode] = _band(mode, mean, [run[mode] for run in runs])
     return SensitivityBand(
         samples=len(judged),
         failed=len(scores) - len(judged),
@@ -122,6 +124,9 @@ class _Errors(NamedTuple):
             return None
         rate = self.false_no if cell else self.false_yes
         return cell != (self.random.random() < rate)
+
+    def entailing(self, claim: ClaimForm, chunks: int) -> tuple[int, ...]:
+        return tuple(j for j in range(chunks) if self.flip(cell_of(claim, j)))
 
 
 def _means(
@@ -147,20 +152,21 @@ def _band(mode: Mode, mean: Range | None, runs: Iterable[Range | None]) -> Band:
 
 def _flipped(verdicts: VerdictsForm, errors: _Errors) -> LightVerdicts:
     count = verdicts.chunk_count
-    flip = errors.flip
-
-    def entailing(claim: ClaimForm) -> tuple[int, ...]:
-        return tuple(j for j in range(count) if flip(cell_of(claim, j)))
-
-    response = [
-        LightResponseClaim(c.text, entailing(c), c.undetermined, correct=flip(c.correct))
-        for c in verdicts.response_claims
-    ]
-    reference = [
-        LightClaim(c.text, entailing(c), c.undetermined) for c in verdicts.reference_claims
-    ]
+    response: list[LightResponseClaim] = []
+    for claim in verdicts.response_claims:
+        positions = errors.entailing(claim, count)
+        correct = errors.flip(claim.correct)
+        response.append(
+            LightResponseClaim(claim.text, positions, claim.undetermined, correct=correct)
+        )
+    reference: list[LightClaim] = []
+    for stated in verdicts.reference_claims:
+        positions = errors.entailing(stated, count)
+        reference.append(LightClaim(stated.text, positions, stated.undetermined))
     # A chunk that a verdict named is there, though its text may not be known.
-    known = any(c.entailed_by for c in (*verdicts.response_claims, *verdicts.reference_claims))
-    chunks = verdicts.chunks or (LightChunk(""),) * count
-    listed = (LightChunk(each.text.strip() or "-" * known, each.relevant) for each in chunks)
-    return LightVerdicts(tuple(response), tuple(reference), tuple(listed))
+    claims = (*verdicts.response_claims, *verdicts.reference_claims)
+    unknown = "-" if any(claim.entailed_by for claim in claims) else ""
+    chunks: list[LightChunk] = []
+    for chunk in verdicts.chunks or (LightChunk(""),) * count:
+        chunks.append(LightChunk(chunk.text.strip() or unknown, chunk.relevant))
+    return LightVerdicts(tuple(response), tuple(reference), tuple(chunks))

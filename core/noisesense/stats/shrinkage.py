@@ -58,14 +58,14 @@ def _beta(a: float, b: float) -> list[float]:
 @lru_cache(maxsize=1)
 def _priors() -> list[list[float]]:
     uniform = _beta(1.0, 1.0)
-    found: list[list[float]] = []
+    priors: list[list[float]] = []
     for mean in _MEANS:
         for cases in _CASES:
             beta = _beta(mean * cases, (1 - mean) * cases)
-            for otherwise in _OTHERWISE:
-                pairs = zip(beta, uniform, strict=True)
-                found.append([(1 - otherwise) * p + otherwise * q for p, q in pairs])
-    return found
+            for share in _OTHERWISE:
+                mixed = [(1 - share) * p + share * q for p, q in zip(beta, uniform, strict=True)]
+                priors.append(mixed)
+    return priors
 
 
 def _likelihood(case: Hits) -> list[float]:
@@ -123,12 +123,13 @@ def _posteriors(counts: Counter[Hits]) -> dict[Hits, list[float]]:
             fits[i] += times * log(value)
     best = max(fits)
     likely = [i for i, fit in enumerate(fits) if fit > best - _NEGLIGIBLE]
-    by_cell = list(zip(*(priors[i] for i in likely), strict=True))
-    found: dict[Hits, list[float]] = {}
+    by_cell = list(zip(*[priors[i] for i in likely], strict=True))
+    posteriors: dict[Hits, list[float]] = {}
     for case, values in evidence.items():
         weights = [exp(fits[i] - best) / values[i] for i in likely]
-        found[case] = _posterior([_dot(weights, column) for column in by_cell], likelihoods[case])
-    return found
+        prior = [_dot(weights, column) for column in by_cell]
+        posteriors[case] = _posterior(prior, likelihoods[case])
+    return posteriors
 
 
 def _posterior(prior: Sequence[float], likelihood: Sequence[float]) -> list[float]:

@@ -8,11 +8,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import fsum, sqrt
-from statistics import fmean
+from statistics import fmean, variance
 from typing import Literal, NamedTuple
 
 from noisesense.errors import InputError, PairingError
-from noisesense.scoring.definitions import MODES, Mode
+from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
@@ -124,7 +124,7 @@ def stability(
     """
     if limit is not None:
         check_limit(limit)
-    judgings = [[*map(result_in, run)] for run in runs]
+    judgings = [list(map(result_in, run)) for run in runs]
     if len(judgings) < 2:
         raise InputError("two runs or more", str(len(judgings)), where="runs")
     check_scored_alike(chain.from_iterable(judgings), "runs")
@@ -145,8 +145,13 @@ def stability(
             hint="several answers to a question belong into one dataset, which is judged twice",
         )
     unpaired = max(map(len, judgings)) - len(samples)
-    modes = (_mode(mode, samples, len(judgings), limit) for mode in MODES)
-    return Stability(len(judgings), len(samples), unpaired, *modes)
+    return Stability(
+        repeats=len(judgings),
+        samples=len(samples),
+        unpaired=unpaired,
+        relevant=_mode("relevant", samples, len(judgings), limit),
+        irrelevant=_mode("irrelevant", samples, len(judgings), limit),
+    )
 
 
 def _mode(
@@ -166,7 +171,7 @@ def _mode(
     mean_error = None
     if found:
         shares = _shares(Counter(map(_sums, questions.values())), repeats)
-        within = fsum(_variance(each.values) for each in found)
+        within = fsum(variance(each.values) for each in found)
         mean_error = sqrt(within) / len(found)
     runs = zip(*(each.values for each in found), strict=True)
     return ModeStability(
@@ -192,7 +197,7 @@ def _values(results: Iterable[Result], mode: Mode) -> tuple[float, ...]:
     """Those that are determined."""
     values: list[float] = []
     for result in results:
-        bounds = None if result.score is None else result.score.bounds(mode)
+        bounds = result.bounds(mode)
         if bounds is not None and bounds.value is not None:
             values.append(bounds.value)
     return tuple(values)
@@ -207,18 +212,13 @@ def _crosses(values: Iterable[float], limit: float | None) -> bool:
 def _changed(samples: Iterable[SampleStability]) -> tuple[SampleStability, ...]:
     changed = [each for each in samples if len({*each.values}) > 1]
     # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
-    changed.sort(key=lambda each: (not each.crosses, -round(_variance(each.values), 12), each.id))
+    changed.sort(key=lambda each: (not each.crosses, -round(variance(each.values), 12), each.id))
     return tuple(changed)
 
 
 def _question(result: Result) -> Hashable:
     sample = result.sample
     return result.id if sample is None else (sample.user_input, sample.reference)
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = fmean(values)
-    return fsum((each - mean) ** 2 for each in values) / (len(values) - 1)
 
 
 class _Sums(NamedTuple):
@@ -248,7 +248,7 @@ def _sums(answers: Sequence[SampleStability]) -> Unit:
     means = [fmean(each.values) for each in answers]
     mean = fmean(means)
     return _Sums(
-        within=fsum(_variance(each.values) for each in answers),
+        within=fsum(variance(each.values) for each in answers),
         means=fsum(means),
         squares=fsum(means) ** 2 / count,
         answers=float(count),

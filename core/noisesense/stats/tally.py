@@ -99,7 +99,9 @@ class Tally:
         sums = self._sums
         sums["echoes"] += result.echoes
         outcomes: tuple[Outcome, ...] = ()
-        measures = score.measures
+        lack = score.lack
+        # The same without a lack, and twice as fast.
+        measures = modes_of(score.definition) if lack is None else score.measures
         if measures:
             outcomes = tuple(sorted(score.outcomes, key=_category))
             needed, missing = cells_of(score)
@@ -107,7 +109,7 @@ class Tally:
             sums["open_cells"] += missing
             texts = [claim.text for claim in score.verdicts.response_claims]
             sums["repeated_claims"] += repetitions(texts)
-        sample = _Sample(outcomes, measures, score.lack)
+        sample = _Sample(outcomes, measures, lack)
         key = _key_of_texts(result.id) if result.cluster is None else None
         if key is None:
             self._named[result.cluster, sample] += 1

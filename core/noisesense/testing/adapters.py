@@ -136,10 +136,10 @@ class AdapterTests:
     def test_reference_examples(self) -> None:
         """The published examples give the values derived by hand, under every definition."""
         examples = reference_examples()
-        samples = [example.sample for example in examples]
-        judge = TableJudge([(example.sample, example.verdicts) for example in examples])
+        pairs = [(example.sample, example.verdicts) for example in examples]
+        judge = TableJudge(pairs)
         for name in self.definitions:
-            run = self.run(samples, judge, definition=name)
+            run = self.run(_samples(pairs), judge, definition=name)
             for example, row in zip(examples, run.rows, strict=True):
                 values = zip(modes_of(name), example.expected[name], strict=False)
                 for mode, expected in values:
@@ -211,7 +211,7 @@ class AdapterTests:
         pairs = _pairs(3)
         judge = TableJudge(pairs)
         for _ in range(2):
-            self.run([sample for sample, _ in pairs], judge)
+            self.run(_samples(pairs), judge)
         assert len(judge.asked) == 2 * len(pairs), "the second evaluation was served from memory"
 
     def test_concurrent_rows_do_not_mix(self) -> None:
@@ -222,8 +222,9 @@ class AdapterTests:
         """Two runs over the same samples at the same time keep their own judges' verdicts."""
         if not self.side_by_side:
             raise unittest.SkipTest("the host does one run at a time")
-        incorrect = [all_from(sample, False) for sample, _ in _pairs(4)]
-        correct = [all_from(sample, True) for sample, _ in _pairs(4)]
+        samples = _samples(_pairs(4))
+        incorrect = [all_from(sample, False) for sample in samples]
+        correct = [all_from(sample, True) for sample in samples]
         expect_scores = partial(_expect_scores, self, both=threading.Barrier(2))
         with ThreadPoolExecutor(2) as threads:
             list(threads.map(expect_scores, [incorrect, correct]))
@@ -243,7 +244,11 @@ class AdapterTests:
 
     def test_texts_arrive_as_they_are(self) -> None:
         """Equal chunks, blank ones, white space, long texts and equal rows arrive unchanged."""
-        cells = [[number == chunk for chunk in range(4)] for number in (3, 2, 0)]
+        cells = [
+            [False, False, False, True],
+            [False, False, True, False],
+            [True, False, False, False],
+        ]
         texts = [
             ("The same.", "The same.", "The same.", "Another."),
             ("", "A chunk.", "  indented,\n\tand broken \n", "\u00e9\u4e2d\U0001f600 | ; , end"),
@@ -285,7 +290,7 @@ class AdapterTests:
 
     def test_nothing_secret_is_stored(self) -> None:
         """Neither an API key nor a prompt is in what the host stores, nor in errors."""
-        samples = [sample for sample, _ in _pairs(3)]
+        samples = _samples(_pairs(3))
         prompts = Prompts(decompose=f"{_PROMPT}, to decompose", verify=f"{_PROMPT}, to verify")
         run = self.run(samples, LLMJudge(AgreeingLLM(samples[1].response), prompts=prompts))
         _expect_score(run.rows[0], score(all_from(samples[0], True)[1]))
@@ -328,9 +333,13 @@ def _pairs(count: int) -> list[Pair]:
     return [random_pair(seed) for seed in range(count)]
 
 
+def _samples(pairs: Sequence[Pair]) -> list[Sample]:
+    return [sample for sample, _ in pairs]
+
+
 def _run(kit: AdapterTests, pairs: Sequence[Pair], **options: Any) -> tuple[HostRun, TableJudge]:
     judge = TableJudge(pairs, **options)
-    return kit.run([sample for sample, _ in pairs], judge), judge
+    return kit.run(_samples(pairs), judge), judge
 
 
 def _expect_scores(kit: AdapterTests, pairs: Sequence[Pair], **options: Any) -> None:

@@ -84,7 +84,9 @@ def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
     claims = rng.randint(1, 6)
     references = rng.randint(1, 3)
     chunks = rng.randint(1, 5)
-    odds_correct, odds_response, odds_reference = (rng.random() for _ in range(3))
+    odds_correct = rng.random()
+    odds_response = rng.random()
+    odds_reference = rng.random()
 
     def cell(odds: float) -> bool | None:
         value = rng.random() < odds
@@ -143,11 +145,9 @@ class AgreeingLLM:
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         if self._failing in prompt:
             raise RuntimeError(f"Authorization: Bearer {KEY}; the prompt was {prompt}")
-        fields = schema.model_json_schema()["properties"]
-        reply = {
-            name: ["Response and reference agree."] if name == "claims" else "yes"
-            for name in fields
-        }
+        reply: dict[str, object] = dict.fromkeys(schema.model_json_schema()["properties"], "yes")
+        if "claims" in reply:
+            reply["claims"] = ["Response and reference agree."]
         return schema.model_validate(reply), Usage(calls=1)
 
 
