@@ -163,7 +163,10 @@ class Counts(NamedTuple):
         """The lowest and the highest share; without claims they are 0, by convention."""
         if not self.total:
             return Range(0.0, 0.0)
-        return Range(self.noisy / self.total, self.highest / self.total)
+        low = self.noisy / self.total
+        if self.determined == self.total:
+            return Range(low, low)
+        return Range(low, self.highest / self.total)
 
 
 @dataclass(frozen=True)
