@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from noisesense import Result, Verdicts, offenders, score
+from noisesense import InputError, Result, Verdicts, offenders, score
 from noisesense.stats.offenders import Offence
 
 CHUNKS = [
@@ -55,6 +55,24 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
     assert good.rate.low < good.rate.high < good.interval.high
     # The reference supports two claims and relevant chunks three that it does not.
     assert (found.true_looking, found.unmentioned, found.terse) == (5, 3, True)
+
+
+def test_whether_a_document_is_the_only_source_may_be_open() -> None:
+    """Of the claim's other chunk nobody said whether it entails the claim."""
+    claim = {"text": "x", "correct": False, "entailed_by": [1], "undetermined": [2]}
+    verdicts = Verdicts.model_validate({"response_claims": [claim], "chunks": CHUNKS})
+    bad, noise = offenders([Result("q", score(verdicts))]).documents
+    assert (bad.document, bad.claims, bad.alone) == ("bad", 1, 0)
+    assert bad.offences == [Offence("q", "x", 0, True, None)]
+    assert (noise.document, noise.claims, noise.undetermined) == ("noise", 0, 1)
+
+
+def test_runs_of_two_definitions_have_no_common_list() -> None:
+    known = result("q", ("x", False, [1])).score.verdicts
+    paper = Result("r", score(known, definition="paper"))
+    first = result("q", ("x", False, [1]))
+    with pytest.raises(InputError, match=r"results scored alike, got .'paper'"):
+        offenders([first, result("p", ("y", True, [0])), paper])
 
 
 def test_a_judge_that_fails_on_every_chunk_does_not_leave_an_empty_list() -> None:
