@@ -112,7 +112,7 @@ _received: ContextVar[list[Any] | None] = ContextVar("noisesense_deepeval_receiv
 
 
 def _quiet_retries() -> None:
-    """DeepEval logs what an endpoint said, which may repeat the key; our error says what it was."""
+    """DeepEval logs what an endpoint said, which may repeat the key. Our error says the rest."""
     for name in list(logging.root.manager.loggerDict):
         if name.startswith("deepeval.retry."):
             logging.getLogger(name).addFilter(_is_of_others)
