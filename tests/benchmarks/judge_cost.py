@@ -5,10 +5,11 @@
 One server process speaks OpenAI chat completions and takes 50 ms a call; real clients ask it
 (langchain-openai for ``evaluate()``, openai with instructor for the collections API). Both modes
 of one sample are scored, for C = 1, 5, 10 and 20 chunks, then a run of 200 samples of 5 chunks
-through ``evaluate()``. Ours is measured with both plans: lazy, the default, for the fewest calls
-and tokens; full for every verdict, in the fewest rounds. Prints calls, rounds (calls one after
-another), characters sent and received, and the wall time (the middle one of three; the run once).
-Needs ragas; asserts only that both find the same scores.
+through ``evaluate()``, and the calls of that run alone: the same prompts through the same client,
+16 at once, as ours sends them. Ours is measured with both plans: lazy, the default, for the
+fewest calls and tokens; full for every verdict, in the fewest rounds. Prints calls, rounds (calls
+one after another), characters sent and received, and the wall time (the middle one of three; the
+run once). Needs ragas; asserts only that both find the same scores.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ from support.ragas_peer import ragas_row
 from support.server import ScriptedServer
 
 WHOSE = ("ragas", "ours", "ours, full")
+ALONE = "the calls alone"
+AT_ONCE = 16
 BOTH_APIS = [(api, whose) for api in ("evaluate()", "ascore()") for whose in WHOSE]
 
 Scores = list[list[float]]
@@ -133,6 +136,24 @@ async def measure(
     return rows
 
 
+async def alone(server: Server, case: str) -> Row:
+    """What ours has just sent, with nothing around it."""
+    from langchain_openai import ChatOpenAI
+
+    model = ChatOpenAI(model="gpt-4o-mini", base_url=server.url, api_key="none")
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def call(prompt: str) -> None:
+        async with slots:
+            await model.ainvoke(prompt)
+
+    prompts = server.prompts()
+    start = time.perf_counter()
+    await asyncio.gather(*map(call, prompts))
+    seconds = time.perf_counter() - start
+    return Row(case, "evaluate()", ALONE, **server.figures(), seconds=seconds)
+
+
 async def everything(server: Server, samples: int) -> list[Row]:
     rows: list[Row] = []
     for chunks in CHUNKS:
@@ -140,16 +161,25 @@ async def everything(server: Server, samples: int) -> list[Row]:
     rows += await measure(server, "C = 10, nothing wrong", [pair(10, wrong=False)], BOTH_APIS, 4)
     if samples:
         case = f"{samples} samples, C = {RUN_CHUNKS}"
-        rows += await measure(server, case, run_pairs()[:samples], BOTH_APIS[:3], 1)
+        pairs = run_pairs()[:samples]
+        for api, whose in BOTH_APIS[:3]:
+            rows += await measure(server, case, pairs, [(api, whose)], 1)
+            if whose == "ours":
+                rows.append(await alone(server, case))
     return rows
 
 
 def _serve(asked: Connection, latency: float) -> None:
-    """Say the base URL; then, whenever anything is sent, the figures since the last time."""
+    """Say the base URL; then, when asked, the figures since the last time, or their prompts."""
+    prompts: list[str] = []
     with ScriptedServer(make_mind(), latency=latency) as running:
         asked.send(running.base_url)
-        while asked.recv():
+        while wanted := asked.recv():
+            if wanted == "prompts":
+                asked.send(prompts)
+                continue
             asked.send(running.log.figures())
+            prompts = running.log.prompts
             running.log.clear()
 
 
@@ -167,12 +197,17 @@ class Server:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pipe.send(False)
+        self._pipe.send("")
         self._process.join()
 
     def figures(self) -> dict[str, int]:
         """Since the last time."""
-        self._pipe.send(True)
+        self._pipe.send("figures")
+        return self._pipe.recv()
+
+    def prompts(self) -> list[str]:
+        """Of the calls of which the last figures are."""
+        self._pipe.send("prompts")
         return self._pipe.recv()
 
 
@@ -182,6 +217,7 @@ HEAD = ("case", "API", "whose", "calls", "rounds", "sent", "received", "seconds"
 def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Rows of text; ours with its ratios to ragas' in the same case and API."""
     ragas = {(row.case, row.api): row for row in rows if row.whose == "ragas"}
+    calls_alone = {row.case: row.seconds for row in rows if row.whose == ALONE}
     for row in rows:
         ratios = ""
         peer = ragas[row.case, row.api]
@@ -190,6 +226,8 @@ def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
             time_ = peer.seconds / row.seconds
             ratios = f"{calls:.1f}× fewer calls, {row.chars / peer.chars:.0%} of the characters, "
             ratios += f"{time_:.1f}× faster"
+        if row.whose == "ours" and row.case in calls_alone:
+            ratios += f", {row.seconds / calls_alone[row.case]:.2f}× the calls alone"
         figures = (row.calls, row.rounds, row.prompt_chars, row.completion_chars)
         shown = [f"{figure:,}" for figure in figures]
         yield row.case, row.api, row.whose, *shown, f"{row.seconds:.2f}", ratios

@@ -41,12 +41,23 @@ def test_a_part_of_the_fault_table(tmp_path: Path) -> None:
         assert [line.split()[-1] for line in out.splitlines() if name in line] == ["0"]
 
 
-@pytest.mark.parametrize("host", ["openai", "ragas"])
+@pytest.mark.parametrize("host", ["openai", pytest.param("ragas", marks=broad)])
 def test_no_row_is_wrong_in_three_loops_with_faulty_replies(tmp_path: Path, host: str) -> None:
     out = ran(tmp_path, "loops.py", "--rows", "10", "--host", host)
     rows = [int(number) for number in re.findall(r"(\d+) (?:exact|open|failed|WRONG)", out)]
     assert sum(rows) == 3 * 10
     assert "WRONG: 0" in out
+
+
+@pytest.mark.parametrize(
+    "way", ["our client, path", pytest.param("LangChain, query", marks=broad)]
+)
+def test_no_secret_is_left_anywhere(tmp_path: Path, way: str) -> None:
+    events = ("--event", "well", "--event", "401", "--event", "elsewhere")
+    out = ran(tmp_path, "canaries.py", "--way", way, *events)
+    checks, found = re.findall(r"(\d+) checks, (\d+) found", out)[-1]
+    assert int(checks) >= 3 * 15
+    assert int(found) == 0
 
 
 @broad

@@ -37,7 +37,7 @@ class Misbehavior:
     cut: str = ""
     body: str | None = None
     refusal: str | None = None
-    finish_reason: object = "stop"
+    finish_reason: Any = "stop"
     reshape: Callable[[Any], object] | None = None
     mutate: Mutate | None = None
 

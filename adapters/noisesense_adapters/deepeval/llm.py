@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+import logging
 from collections.abc import Awaitable
 from contextvars import ContextVar
 from dataclasses import replace
@@ -67,6 +68,7 @@ class DeepEvalLLM(Bridge):
         self.takes_forms = self._enforces or takes_schema
         self.name = str(self._llm.get_model_name() or type(self._llm).__name__)
         self.identity = identity(model=self._llm)
+        _quiet_retries()
         if self._native:
             self._llm = _watched_model(self._llm)
 
@@ -107,6 +109,17 @@ class DeepEvalLLM(Bridge):
 
 # What the model's client has returned in this call. Its tasks and threads inherit the list.
 _received: ContextVar[list[Any] | None] = ContextVar("noisesense_deepeval_received", default=None)
+
+
+def _quiet_retries() -> None:
+    """DeepEval logs what an endpoint said, which may repeat the key. Our error says the rest."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("deepeval.retry."):
+            logging.getLogger(name).addFilter(_is_of_others)
+
+
+def _is_of_others(_: logging.LogRecord) -> bool:
+    return _received.get() is None
 
 
 def _watched_model(llm: Any) -> Any:
