@@ -341,3 +341,37 @@ def test_merge_keeps_what_is_useful(store: VerdictStore, tmp_path: Path) -> None
         assert store.merge(other) == 1  # "c" is damaged, and "d" is nobody's yet
         assert store.merge(other) == 0
     assert {each.model: each.calls for each in store.stats()} == {"ours": 1, "theirs": 1}
+
+
+class RepliesWhileAnotherFails:
+    """Refuses one text, and answers the other so many steps of the event loop later."""
+
+    name = "late"
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._asked = 0
+        self.replies = 0
+
+    async def generate(self, prompt: str, schema: Any) -> Any:
+        self._asked += 1
+        while self._asked < 2:
+            await asyncio.sleep(0)
+        if "refused" in prompt:
+            raise JudgeError("refused")
+        for _ in range(self._steps):
+            await asyncio.sleep(0)
+        self.replies += 1
+        return schema.model_validate({"1": "yes"}), USAGE
+
+
+@pytest.mark.parametrize("steps", range(8))
+def test_a_reply_that_comes_while_another_call_fails_is_kept(
+    store: VerdictStore, steps: int
+) -> None:
+    """It is paid for, though the failure cancels who waits for it."""
+    model = RepliesWhileAnotherFails(steps)
+    judge = LLMJudge(model, store=store)
+    with pytest.raises(JudgeError, match="refused"):
+        asyncio.run(judge.entailment(["one that is refused", "another"], ["a claim"]))
+    assert sum(each.calls for each in store.stats()) == model.replies

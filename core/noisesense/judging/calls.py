@@ -73,18 +73,18 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> list[T]:
-    """The work's result; nothing if it does not come in time, and then the work is cancelled."""
+async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for the work. If it does not end in time, it is cancelled."""
     task = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
-        if done:
-            return [task.result()]
     except asyncio.CancelledError:
         await _give_up(task)
         raise
-    await _give_up(task)
-    return []
+    if done:
+        task.result()
+    else:
+        await _give_up(task)
 
 
 async def _give_up(task: asyncio.Task[Any]) -> None:
@@ -92,6 +92,20 @@ async def _give_up(task: asyncio.Task[Any]) -> None:
     task.cancel()
     gone = asyncio.gather(task, return_exceptions=True)  # asyncio would report its error
     await asyncio.wait({gone}, timeout=_GOING_SECONDS)
+
+
+_Came = list[tuple[Any, object]]
+"""A reply with its usage, or nothing yet."""
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for the work also while we are cancelled: what was paid for is kept."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -254,12 +268,22 @@ class Calls:
         self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
     ) -> A | None:
         """What the model answers; kept under the key, if there is one."""
-        prompt = call.prompt(attempt)
+        came = _Came()
         try:
-            came = await self._taken(prompt, call.schema)
+            await self._take(call.prompt(attempt), call.schema, came)
         except ReplyError as error:
-            came = [(None, error.usage)]
+            came.append((None, error.usage))
             run.problem = str(error)
+        except asyncio.CancelledError:
+            if came:  # at that very moment: it is paid for, so it is kept
+                with suppress(NoiseSenseError):
+                    await self._read_and_keep(run, call, attempt, key, came)
+            raise
+        return await self._read_and_keep(run, call, attempt, key, came)
+
+    async def _read_and_keep(
+        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str, came: _Came
+    ) -> A | None:
         reply, spent = came[0] if came else (None, None)
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
@@ -268,7 +292,7 @@ class Calls:
         self._count(run, usage)
         if not came:
             raise JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
-        if self._token_check.is_cut(prompt, usage.input_tokens):
+        if self._token_check.is_cut(call.prompt(attempt), usage.input_tokens):
             raise PromptTooLongError(
                 f"{self.model} read only {usage.input_tokens:,} tokens of a prompt: the server"
                 " seems to cut prompts. Hint: raise its context window (Ollama: num_ctx), or lower"
@@ -283,17 +307,18 @@ class Calls:
             raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
         if answer is not None and self.store is not None:
-            await self.store.put(key, as_text(reply), self.model, self.version, usage)
+            kept = self.store.put(key, as_text(reply), self.model, self.version, usage)
+            await _to_the_end(kept)
         return answer
 
-    async def _taken(self, prompt: str, schema: type[S]) -> list[tuple[Any, object]]:
-        """The reply, nothing if it does not come in time. Waits for a provider that is busy."""
+    async def _take(self, prompt: str, schema: type[S], came: _Came) -> None:
+        """Ask for the reply, which may not come in time. Waits for a provider that is busy."""
         first = 0.0
         while True:
             started = await self.pace.turn()
             first = first or started
             try:
-                came = await _within(self._timeout, self._generate(prompt, schema))
+                await _within(self._timeout, self._put_reply(prompt, schema, came))
             except BusyError as error:
                 if not self.pace.refused(first, started, error.wait):
                     raise
@@ -308,7 +333,10 @@ class Calls:
                 self.pace.taken(started)
             else:
                 self.pace.left(started)
-            return came
+            return
+
+    async def _put_reply(self, prompt: str, schema: type[S], came: _Came) -> None:
+        came.append(await self._generate(prompt, schema))
 
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
         if schema is not ChosenAnswer:
