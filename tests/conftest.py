@@ -40,6 +40,8 @@ ssl.create_default_context = functools.cache(ssl.create_default_context)
 def pytest_configure(config: pytest.Config) -> None:
     """More examples where the broad tests run. Side by side, files are taken in order: by size,
     some of the slowest would come last."""
+    # pytest-xdist gives its workers a terminal's width, to which what we print would be folded.
+    os.environ.pop("COLUMNS", None)
     if config.option.markexpr != "not broad":
         settings.load_profile("many")
     if hasattr(config.option, "loadscopereorder"):

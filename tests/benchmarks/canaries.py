@@ -95,7 +95,7 @@ def deepeval(url: str) -> Any:
 
 
 def in_path(url: str) -> str:
-    return f"{url}/{KEY}"
+    return url.replace("/v1", f"/{KEY}/v1")
 
 
 def as_password(url: str) -> str:

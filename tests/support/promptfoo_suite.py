@@ -8,7 +8,6 @@ from typing import Any
 
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
-from noisesense.scoring.definitions import DEFINITIONS
 from support.bad_inputs import GOOD_SAMPLE
 from support.sizes import by_turns, named
 
@@ -19,7 +18,8 @@ CANARIES = {
 """Keys, by where they were put. None may appear in anything Promptfoo prints or writes."""
 
 EXAMPLES = reference_examples()
-DOCUMENTED = by_turns({example.id: example for example in EXAMPLES}, named(tuple(DEFINITIONS)))
+DEFINITIONS = ("promptfoo", "ragas", "paper", "validmind")
+DOCUMENTED = by_turns({example.id: example for example in EXAMPLES}, named(DEFINITIONS))
 """Parameters: an example and a definition. Each is an assertion, which costs a process."""
 SHIM = "from noisesense_adapters.promptfoo import get_assert\n"
 ASYNC = """

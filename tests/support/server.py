@@ -137,9 +137,8 @@ class ScriptedServer:
         }
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         path = path.partition("?")[0]
-        if method == "POST" and path.endswith(
-            "/chat/completions"
-        ):  # some gateways hold a key before it
+        # Some gateways have a key before it.
+        if method == "POST" and path.endswith("/v1/chat/completions"):
             return await self._chat(json.loads(body), headers, reader, writer)
         await _reply(writer, 404, error_body(f"unknown endpoint {method} {path}"))
         return True
