@@ -426,8 +426,10 @@ def _odd_messages() -> Iterator[tuple[str, Misbehavior, Outcome]]:
         yield f"ended: {reason}", _ended(reason), "unusable"
     for name, fields in odd.MESSAGES.items():
         yield f"message: {name}", Misbehavior(name, reshape=_message(fields)), "safe"
+    # LangChain itself refuses content that is no text, which is a failed call and not asked again.
     for name, fields in odd.NO_MESSAGES.items():
-        yield f"no message: {name}", Misbehavior(name, reshape=_message(fields)), "unusable"
+        outcome: Outcome = "safe" if name in odd.REFUSED_BY_CLIENTS else "unusable"
+        yield f"no message: {name}", Misbehavior(name, reshape=_message(fields)), outcome
     for name, choice in odd.NO_CHOICES.items():
         yield f"no choice: {name}", Misbehavior(name, reshape=_choice(choice)), "safe"
     yield "body: an error beside it", Misbehavior("error", reshape=_failed), "safe"

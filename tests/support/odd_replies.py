@@ -210,3 +210,6 @@ BODIES: dict[str, tuple[Callable[[bytes], bytes], dict[str, str]]] = {
     "an error": (lambda body: b'{"error": {"code": 500, "message": "scripted"}}', {}),
 }
 STATUSES = (202, 206, 302, 403, 404, 405, 408, 409, 415, 418, 422, 425, 451, 502, 504, 520, 524)
+
+REFUSED_BY_CLIENTS = ("a refusal in parts", "content a number", "content an object")
+"""Of the messages that are none: what some clients raise an error of their own for."""
