@@ -94,8 +94,16 @@ async def _give_up(task: asyncio.Task[Any]) -> None:
     await asyncio.wait({gone}, timeout=_GOING_SECONDS)
 
 
-_Came = list[tuple[Any, object]]
-"""A reply with its usage, or nothing yet."""
+@dataclass
+class _Exchange:
+    """One prompt, and what came of it."""
+
+    prompt: str
+    key: str
+    """Of the reply in the store; empty without one."""
+    is_reask: bool
+    came: list[tuple[Any, object]] = field(default_factory=list[tuple[Any, object]])
+    """The reply with its usage, or nothing yet."""
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
@@ -268,31 +276,32 @@ class Calls:
         self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
     ) -> A | None:
         """What the model answers; kept under the key, if there is one."""
-        came = _Came()
+        exchange = _Exchange(call.prompt(attempt), key, is_reask=attempt > 0)
         try:
-            await self._take(call.prompt(attempt), call.schema, came)
+            await self._take(exchange, call.schema)
         except ReplyError as error:
-            came.append((None, error.usage))
+            exchange.came.append((None, error.usage))
             run.problem = str(error)
         except asyncio.CancelledError:
-            if came:  # at that very moment: it is paid for, so it is kept
+            if exchange.came:  # at that very moment: it is paid for, so it is kept
                 with suppress(NoiseSenseError):
-                    await self._read_and_keep(run, call, attempt, key, came)
+                    await self._read_and_keep(run, call, exchange)
             raise
-        return await self._read_and_keep(run, call, attempt, key, came)
+        return await self._read_and_keep(run, call, exchange)
 
     async def _read_and_keep(
-        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str, came: _Came
+        self, run: SampleRun, call: ModelCall[S, A], exchange: _Exchange
     ) -> A | None:
+        came = exchange.came
         reply, spent = came[0] if came else (None, None)
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
-        usage = replace(usage, reasks=usage.reasks + int(attempt > 0))
+        usage = replace(usage, reasks=usage.reasks + int(exchange.is_reask))
         self._count(run, usage)
         if not came:
             raise JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
-        if self._token_check.is_cut(call.prompt(attempt), usage.input_tokens):
+        if self._token_check.is_cut(exchange.prompt, usage.input_tokens):
             raise PromptTooLongError(
                 f"{self.model} read only {usage.input_tokens:,} tokens of a prompt: the server"
                 " seems to cut prompts. Hint: raise its context window (Ollama: num_ctx), or lower"
@@ -307,18 +316,18 @@ class Calls:
             raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
         if answer is not None and self.store is not None:
-            kept = self.store.put(key, as_text(reply), self.model, self.version, usage)
+            kept = self.store.put(exchange.key, as_text(reply), self.model, self.version, usage)
             await _to_the_end(kept)
         return answer
 
-    async def _take(self, prompt: str, schema: type[S], came: _Came) -> None:
+    async def _take(self, exchange: _Exchange, schema: type[S]) -> None:
         """Ask for the reply, which may not come in time. Waits for a provider that is busy."""
         first = 0.0
         while True:
             started = await self.pace.turn()
             first = first or started
             try:
-                await _within(self._timeout, self._put_reply(prompt, schema, came))
+                await _within(self._timeout, self._put_reply(exchange, schema))
             except BusyError as error:
                 if not self.pace.refused(first, started, error.wait):
                     raise
@@ -329,14 +338,14 @@ class Calls:
             except BaseException:
                 self.pace.left(started)
                 raise
-            if came:
+            if exchange.came:
                 self.pace.taken(started)
             else:
                 self.pace.left(started)
             return
 
-    async def _put_reply(self, prompt: str, schema: type[S], came: _Came) -> None:
-        came.append(await self._generate(prompt, schema))
+    async def _put_reply(self, exchange: _Exchange, schema: type[S]) -> None:
+        exchange.came.append(await self._generate(exchange.prompt, schema))
 
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
         if schema is not ChosenAnswer:
