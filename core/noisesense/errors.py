@@ -112,6 +112,10 @@ class JudgeError(NoiseSenseError, RuntimeError):
     """The judge could not be asked (no key, endpoint unreachable, access refused, timeout)."""
 
 
+class JudgeSetupError(JudgeError):
+    """No call can succeed as it is set up: no key, access refused, no such model or address."""
+
+
 class UnfitJudgeError(JudgeError):
     """The model failed the test on texts whose answers are known; nothing was judged."""
 

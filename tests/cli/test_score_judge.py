@@ -168,13 +168,55 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     assert out.read_bytes() == before
 
 
-def test_a_judge_that_was_never_reached_passed_no_test(tmp_path: Path, judged: Judged) -> None:
-    nowhere = ["--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--timeout", "5"]
-    done = judged(texts(tmp_path), *nowhere, "--check", "auto", "--out", tmp_path / "out.jsonl")
-    assert (done.status, "cannot be reached" in done.err) == (5, True)
-    assert "passed a test" not in done.out + done.err
-    assert "every reply" not in done.out
-    assert f"note: All {len(PAIRS)} samples failed: there are no figures." in done.err
+# By name: options beside `score texts.jsonl`, the key, and what the one error names.
+SETUP: dict[str, tuple[str, str, str]] = {
+    "no key": ("--judge openai:m", KEY, "no API key. Hint: set the environment variable OPENAI_"),
+    "nobody there": ("--judge openai:m --base-url http://127.0.0.1:9/v1", KEY, "cannot be reached"),
+    "another key": ("--judge openai:m --base-url URL --api-key-env THE_KEY", "sk-canary-2", "401"),
+    "another path": ("--judge openai:m --base-url URL/v2 --api-key-env THE_KEY", KEY, "HTTP 404"),
+    "tested": (
+        "--judge openai:m --base-url http://127.0.0.1:9/v1 --check auto",
+        KEY,
+        "cannot be reached",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SETUP)
+def test_what_fails_every_sample_is_one_error(
+    name: str, server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
+    """Though of one row it is known without a judge that there is nothing to measure."""
+    given, key, named = SETUP[name]
+    data = texts(tmp_path)
+    nothing = {"response": "r", "reference": "g", "retrieved_contexts": []}
+    data.write_text(f"{json.dumps(nothing)}\n{data.read_text('utf-8')}", "utf-8")
+    out = tmp_path / "out.jsonl"
+    arguments = given.replace("URL", server.base_url).split()
+    done = judged(data, *arguments, "--out", out, key=key)
+    *_, last = done.err.splitlines()
+    assert (done.status, done.out, out.exists()) == (2, "", False)
+    assert last.startswith("error: ")
+    assert named in last
+    assert "failed:" not in done.err
+
+
+def test_what_the_store_has_is_kept_where_nobody_can_be_asked(
+    server: ScriptedServer, tmp_path: Path, judged: Judged
+) -> None:
+    """The first two samples are new, and fail; the others' replies are in the store."""
+    store = tmp_path / "calls.db"
+    rows = [sample.model_dump(mode="json") for sample, _ in PAIRS]
+    known = write_jsonl(tmp_path / "known.jsonl", rows[2:])
+    everything = write_jsonl(tmp_path / "all.jsonl", rows)
+    out = tmp_path / "out.jsonl"
+    command = [*options(server), "--store", store]
+    assert judged(known, *command).status == 0
+    done = judged(everything, *command, "--out", out, key="sk-canary-2")
+    assert (done.status, figures(out)) == (3, EXPECTED[2:])
+    assert done.err.count("failed: all.jsonl, line ") == 1  # of a kind
+    assert "1 more failed" in done.err
+    assert sum("HTTP 401" in (result.error or "") for result in read_results(out)) == 2
 
 
 def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
@@ -206,7 +248,6 @@ def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged
 KEYED = "--judge openai:x --api-key-env"
 ERRORS: dict[str, tuple[str, int, str]] = {
     "no provider": ("--judge gpt-4.1", 2, "expected provider:model, got 'gpt-4.1'"),
-    "no key": ("--judge openai:x", 5, "OPENAI_API_KEY"),
     "a key for a name": (f"{KEYED} sk-canary-x", 2, "not set"),
     "both": (f"{KEYED} THE_KEY --verdicts r.jsonl", 2, "both"),
 }

@@ -9,7 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import InputError, JudgeError, Judgement, Sample, StoreError, read_results
+from noisesense import (
+    InputError,
+    JudgeError,
+    Judgement,
+    ReplyError,
+    Result,
+    Sample,
+    StoreError,
+    read_results,
+)
+from noisesense.errors import JudgeSetupError
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from support.command import ROOTS, environment
@@ -71,6 +81,42 @@ def test_a_judge_that_fails_on_every_sample_ends_the_run(tmp_path: Path) -> None
     assert (summary.scored, summary.failed) == (1, 29)
     errors = [result.error for result in read_results(out) if result.error]
     assert errors[0] == "data.jsonl, line 2: the model gave no reply in time"
+
+
+def test_a_fault_of_the_setup_is_the_runs_until_a_sample_is_judged(tmp_path: Path) -> None:
+    """Then it is that of each sample that it struck, and nothing is lost."""
+    fault = JudgeSetupError("the endpoint refuses the key")
+    data = texts(tmp_path)
+    out = tmp_path / "out.jsonl"
+    told: list[str] = []
+
+    def tell(result: Result) -> None:
+        told.append("judged" if result.error is None else "failed")
+
+    judge = Scripted(fails=failing(*range(30), error=fault))
+    for few in (None, PAIRS[:3]):
+        data = texts(tmp_path, few or PAIRS)
+        with pytest.raises(JudgeSetupError, match=r"^the endpoint refuses the key$"):
+            score_dataset(data, judge=judge, out=out, concurrency=1, on_done=tell)
+    assert (len(judge.asked), told, out.exists()) == (20 + 3, [], False)
+    judge = Scripted(fails=failing(0, 1, 3, error=fault))
+    data = texts(tmp_path, PAIRS[:5])
+    summary = score_dataset(data, judge=judge, out=out, concurrency=1, on_done=tell)
+    assert (summary.scored, summary.failed) == (2, 3)
+    assert told == ["failed", "failed", "judged", "failed", "judged"]
+    first, *_ = read_results(out)
+    assert first.error == "data.jsonl, line 1: the endpoint refuses the key"
+
+
+def test_a_reply_says_that_the_setup_is_right(tmp_path: Path) -> None:
+    """One of no use does: what fails then is told of each sample, and is no error of the run."""
+    errors = {
+        PAIRS[0][0].key: JudgeSetupError("nobody there"),
+        PAIRS[1][0].key: ReplyError("no list"),
+    }
+    judge = Scripted(fails=lambda sample: errors[sample.key])
+    summary = score_dataset(texts(tmp_path, PAIRS[:2]), judge=judge)
+    assert (summary.scored, summary.failed) == (0, 2)
 
 
 KILLED = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,6 +11,7 @@ from noisesense import Calibration, Result, trust_results
 from noisesense import Trust as Found
 from noisesense import trust as measure
 from noisesense.errors import InputError
+from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.labels_cells import CellAgreement, CellKind, Rate
 from noisesense.stats.powered_mean import PPIMean
 from noisesense.stats.summarize import counted
@@ -70,11 +72,10 @@ class Trust(Command):
             people = [*reading.results(on)]
         found: list[Found] = []
         if self.results is not None:
-            names = dict.fromkeys(each.judge for each in judged if each.judge is not None)
             of_results = trust_results(
                 judged,
                 people,
-                judge=" and ".join(names) or "the judge",
+                judge=_names(judged),
                 definition=scored_as.definition,
                 weights=weights,
                 confidence=self.confidence,
@@ -99,7 +100,7 @@ class Trust(Command):
             if self.report is not None:
                 raise InputError("--for as well", "only --report", where="trust")
             if is_label_sheet(self.on):
-                hint = "the judge's verdicts are in the results that the sheet was written from"
+                hint = f"{_command(self.on, 'RESULTS')}, those that the sheet was written from"
                 raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
         options.check_pictures(self.report)
         return self.on
@@ -139,6 +140,15 @@ class Trust(Command):
         )
 
 
+def _names(judged: list[Result]) -> str:
+    """Who judged the results."""
+    names: dict[str, None] = {}
+    for each in judged:
+        if each.judge not in (None, NO_JUDGE):
+            names[each.judge] = None
+    return " and ".join(names) or "the judge"
+
+
 def _show(found: list[Found]) -> None:
     for each in found:
         _show_judge(each)
@@ -173,13 +183,13 @@ def _mean(mean: PPIMean) -> dict[str, object]:
         "mean by the judge": mean.judge_mean,
         "corrected by labels": mean.mean,
         "  interval": mean.interval,
-        "labels": mean.labeled,
+        "labeled samples": mean.labeled,
     }
 
 
 def _agreement(cells: CellAgreement) -> dict[str, object]:
     return {
-        "labels": cells.counts.compared,
+        "labeled verdicts": cells.counts.compared,
         "no answer": cells.counts.judge_open,
         "false yes": _rate(cells.false_yes, ".1%"),
         "false no": _rate(cells.false_no, ".1%"),
@@ -198,6 +208,11 @@ def _threshold(judge: str, best: Calibration) -> str:
         f"{best.threshold}, {best.false_yes:.1%} false yes, {best.false_no:.1%} false no, kappa "
         f"{best.kappa:.3f}"
     )
+
+
+def _command(sheet: Path, results: Path | str) -> str:
+    """What measures the judge once the sheet is filled in."""
+    return f"noisesense trust --on {shlex.quote(str(sheet))} --for {shlex.quote(str(results))}"
 
 
 class ExportLabels(Command):
@@ -234,7 +249,8 @@ class ExportLabels(Command):
             f"wrote {rows} on {chosen} to {self.sheet}",
             f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "
             "order, so that the first ones are a random choice. What is left empty stays "
-            "undetermined",
+            "undetermined. Then:",
+            f"   {_command(self.sheet, self.results)}",
         )
         return reading.status
 

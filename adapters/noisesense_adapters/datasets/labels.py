@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -75,11 +76,10 @@ def judge_labels(
         try:
             asked = await _judged(labels, result, judge)
         except errors.JudgeError as error:
-            on_done(str(error))
-            failures.add(str(error))
+            failures.add(error, str(error), partial(on_done, str(error)))
         else:
+            failures.judged()
             on_done(None)
-            failures.judged = True
             judged = asked.verdicts
             usages.append(asked.usage)
             probabilities.extend(asked.probabilities)
@@ -87,6 +87,7 @@ def judge_labels(
 
     with_labels = (result for result in labeled if result.score is not None)
     run_blocking(ask_all(with_labels, ask, concurrency, samples.append))
+    failures.end()
     return JudgedLabels(samples, sum(usages, Usage()), probabilities)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import NO_USAGE
 from noisesense.scoring.results import Choices, Result
+from noisesense.scoring.scoring import NO_JUDGE
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -157,14 +159,15 @@ async def _judge_rows(
             raise
         except errors.JudgeError as error:
             result = unscored(row, error.within(row.place))
-            on_done(result)
-            failures.add(str(result.error))
+            failures.add(error, str(result.error), partial(on_done, result))
         else:
-            failures.judged |= result.score is not None
+            if result.score is not None and result.judge != NO_JUDGE:
+                failures.judged()
             on_done(result)
         return result
 
     await ask_all(rows, ask, concurrency, keep)
+    failures.end()
 
 
 async def ask_all(
@@ -195,22 +198,55 @@ async def ask_all(
 class Failures:
     """Ends a run whose judge fails on all of the first samples.
 
-    Attributes:
-        judged: whether any sample was judged.
+    A fault of the judge's setup is told of a sample only when another one was judged. Where none
+    is, it is the error of the run: in place of one of each row.
     """
 
     def __init__(self) -> None:
-        self.judged = False
+        self._judged = False
         self._failed = 0
+        self._setup: errors.JudgeSetupError | None = None
+        self._untold: list[Callable[[], object]] = []
 
-    def add(self, error: str) -> None:
-        """Count a failure. Raises `JudgeError`."""
+    def judged(self) -> None:
+        """A sample was judged, so the run goes on, whatever fails."""
+        self._judged = True
+        self._tell()
+
+    def add(self, error: errors.JudgeError, said: str, tell: Callable[[], object]) -> None:
+        """Count a failure, and tell it now or later.
+
+        Args:
+            error: what the judge raised.
+            said: the same, with the sample's place.
+            tell: reports it.
+
+        Raises:
+            JudgeError: it failed on all of the first samples.
+        """
         self._failed += 1
-        if self._failed == GIVE_UP and not self.judged:
+        self._untold.append(tell)
+        if self._judged or not isinstance(error, errors.JudgeSetupError):
+            self._tell()
+        else:
+            self._setup = self._setup or error
+        if self._failed == GIVE_UP and not self._judged:
+            self.end()
             raise errors.JudgeError(
                 f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
-                f"The last: {error}"
+                f"The last: {said}"
             )
+
+    def end(self) -> None:
+        """Raises `JudgeSetupError` if that is why no sample was judged."""
+        if self._setup is not None and len(self._untold) == self._failed:
+            raise self._setup
+        self._tell()
+
+    def _tell(self) -> None:
+        for tell in self._untold:
+            tell()
+        self._untold.clear()
 
 
 async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:

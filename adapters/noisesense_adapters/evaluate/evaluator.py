@@ -18,6 +18,7 @@ from noisesense.scoring.definitions import (
     modes_of,
 )
 from noisesense.scoring.scoring import (
+    NO_JUDGE,
     Empty,
     Score,
     Undetermined,
@@ -207,7 +208,7 @@ class Evaluator:
             return Evaluated(self.settings.score(verdicts), "given verdicts")
         nothing = skip_judging(row.sample, self.settings.definition)
         if nothing is not None:
-            return Evaluated(self.settings.score(nothing.verdicts), "none", nothing)
+            return Evaluated(self.settings.score(nothing.verdicts), NO_JUDGE, nothing)
         return None
 
     async def _asked(self, row: Row, run: object) -> Evaluated:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from noisesense.errors import (
     BusyError,
     JudgeError,
+    JudgeSetupError,
     NoiseSenseError,
     PromptTooLongError,
     ReplyError,
@@ -81,22 +82,26 @@ _CAUSES = (
         r"|credit balance",
         "the account has no quota left",
         "check the provider's plan and billing",
+        JudgeSetupError,
     ),
     _Cause(
         r"model_not_found|deployment_?not_?found|(model|deployment).{0,80}does not exist",
         "the endpoint does not know the model",
         "check the model's name and the base URL",
+        JudgeSetupError,
     ),
     _OPTION,
 )
 BUSY = (429, 503, 529)
 """Statuses by which a provider takes no calls for a while; the last is Anthropic's."""
-_HINTS = {  # by status, where the cause is not known
+_SETUP_HINTS = {  # by status, where the cause is not known: of every call as it is set up
     **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
-    400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
     403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
+}
+_HINTS = {  # likewise, of this call
+    400: "the endpoint may not know the model or one of its options",
     429: "the rate limit or the quota is reached; wait longer (max_wait), or try again later",
     **dict.fromkeys(range(500, 600), "the endpoint itself failed"),
 }
@@ -191,7 +196,7 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
             return link
     if any(map(_is_bad_header, links)):
         hint = "does the API key end in a line end, as from a file? Remove it"
-        return JudgeError(f"{model} cannot be asked: a header is not valid. Hint: {hint}")
+        return JudgeSetupError(f"{model} cannot be asked: a header is not valid. Hint: {hint}")
     if is_about_loops(error):
         hint = "give each loop a client of its own, or a blocking client"
         problem = "its client was opened in another event loop, which holds its connections"
@@ -211,7 +216,7 @@ def _unreached(links: Sequence[BaseException], model: str) -> JudgeError | None:
         return JudgeError(f"{model} gave no reply in time ({names[0]}). Hint: {hint}")
     if is_connecting:
         hint = "is it running, and is its address right?"
-        return JudgeError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
+        return JudgeSetupError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
     return None
 
 
@@ -223,9 +228,10 @@ def _unknown(links: Sequence[BaseException], model: str) -> JudgeError:
     if frames:
         said += f", raised in {Path(frames[-1].filename).name}, line {frames[-1].lineno}"
     remedy = _REMEDY.search(_texts(first))
-    if remedy:
-        said += f". Hint: its message, which is withheld, names {remedy[0]!r}"
-    return JudgeError(said)
+    if remedy is None:
+        return JudgeError(said)
+    hint = f"its message, which is withheld, names {remedy[0]!r}"
+    return JudgeSetupError(f"{said}. Hint: {hint}")
 
 
 def _is_bad_header(error: BaseException) -> bool:
@@ -246,8 +252,11 @@ def _refusal(error: BaseException, model: str) -> JudgeError:
     if cause is not None:
         problem = f"{cause.problem} ({details}). Hint: {cause.hint}"
         return cause.kind(f"{model} could not be called: {problem}")
-    hint = "" if status is None else _HINTS.get(status, "")
-    problem = f"{model} could not be called: {details}{hint and f'. Hint: {hint}'}"
+    problem = f"{model} could not be called: {details}"
+    if status in _SETUP_HINTS:
+        return JudgeSetupError(f"{problem}. Hint: {_SETUP_HINTS[status]}")
+    if status in _HINTS:
+        problem = f"{problem}. Hint: {_HINTS[status]}"
     return BusyError(problem, wait_of(links)) if status in BUSY else JudgeError(problem)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError, JudgeError
+from noisesense.errors import InputError, JudgeError, JudgeSetupError
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
@@ -244,7 +244,7 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
         return AsyncOpenAI(**options, http_client=http)
     except OpenAIError:
         pass
-    raise JudgeError(
+    raise JudgeSetupError(
         "no API key. Hint: set the environment variable OPENAI_API_KEY, or name another by "
         "--api-key-env NAME (in Python: api_key=…); where none is needed, any text will do"
     )

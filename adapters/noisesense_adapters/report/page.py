@@ -29,6 +29,7 @@ from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS, MODES
 from noisesense.scoring.outcomes import extent
+from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.ablation_wording import (
     ablation_sentences,
@@ -179,7 +180,7 @@ def _collect(
     for result in results:
         tally.add(result)
         samples.add(result)
-        if result.judge is not None:
+        if result.judge not in (None, NO_JUDGE):
             judges[result.judge] = result.judge_test or ""
         yield result
 

@@ -42,6 +42,9 @@ Lack = Literal["nothing_claimed", "nothing_retrieved"]
 """Why a sample has nothing to measure. Where nothing was retrieved, that is why, whatever the
 response claims."""
 
+NO_JUDGE = "none"
+"""Stands for a judge's name where none was needed, as nothing was retrieved."""
+
 _EMPTY: tuple[Empty, ...] = get_args(Empty)
 _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
 

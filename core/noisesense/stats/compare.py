@@ -9,7 +9,7 @@ from typing import NamedTuple
 from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
-from noisesense.scoring.scoring import Score
+from noisesense.scoring.scoring import NO_JUDGE, Score
 from noisesense.stats.changes import SampleChange, largest_first, sample_change
 from noisesense.stats.figures import Figure, FigureComparison, Values, value_of
 from noisesense.stats.interval import Resampling
@@ -279,10 +279,8 @@ def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:
 
 def _of_judges(scored: Sequence[_Pair]) -> Iterator[str]:
     """Differences that are the judge's, and not the versions'."""
-    before = {pair.x.judge for pair in scored}
-    after = {pair.y.judge for pair in scored}
-    before.discard(None)
-    after.discard(None)
+    before = {pair.x.judge for pair in scored} - {None, NO_JUDGE}
+    after = {pair.y.judge for pair in scored} - {None, NO_JUDGE}
     if before and after and before != after:
         yield (
             "A and B were not judged alike (model, way to check or options): part of the "
