@@ -9,7 +9,7 @@ import pytest
 
 import noisesense
 from support.command import environment, run
-from support.command_here import run_here
+from support.command_here import assert_error, run_here
 
 COMMANDS = {
     **dict.fromkeys(("demo", "schema", "promptfoo-init", "score", "compare"), ()),
@@ -63,6 +63,22 @@ def test_starting_loads_no_framework() -> None:
     heavy = {"ragas", "deepeval", "langchain_core", "openai", "numpy", "pandas", "sqlite3"}
     assert "click" in done.stdout.split()
     assert heavy.isdisjoint(done.stdout.split())
+
+
+# By what was typed: what the one line says.
+MISTYPED = {
+    "scor": "No such command 'scor'. Did you mean 'score'? Hint: noisesense --help",
+    "trust labels.csv": "No such command 'labels.csv'. Hint: noisesense trust --help",
+    "store shw": "No such command 'shw'. Did you mean 'show'? Hint: noisesense store --help",
+    "score x.csv --fail-abov 1": "--fail-above",
+}
+
+
+@pytest.mark.parametrize("typed", MISTYPED)
+def test_what_was_mistyped_is_named(typed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    done = run_here(capsys, *typed.split())
+    assert_error(done, [MISTYPED[typed]])
+    assert "?." not in done.err
 
 
 def test_a_shell_completes_commands_and_options() -> None:

@@ -171,7 +171,11 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
 # By name: options beside `score texts.jsonl`, the key, and what the one error names.
 SETUP: dict[str, tuple[str, str, str]] = {
     "no key": ("--judge openai:m", KEY, "no API key. Hint: set the environment variable OPENAI_"),
-    "nobody there": ("--judge openai:m --base-url http://127.0.0.1:9/v1", KEY, "cannot be reached"),
+    "nobody there": (
+        "--judge openai:m --base-url http://127.0.0.1:9/v1",
+        KEY,
+        "cannot be reached",
+    ),
     "another key": ("--judge openai:m --base-url URL --api-key-env THE_KEY", "sk-canary-2", "401"),
     "another path": ("--judge openai:m --base-url URL/v2 --api-key-env THE_KEY", KEY, "HTTP 404"),
     "tested": (

@@ -121,6 +121,22 @@ def test_a_column_that_is_missing_or_may_be_one_of_two(
         read_rows(write_jsonl(tmp_path / "d.jsonl", [line]))
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"response": "Antwrt"}, "response, reference, .*: expected a column 'Antwrt' and one of"),
+        ({"response": "Antwort"}, "reference, retrieved_contexts: expected one of 'reference'"),
+        ({**COLUMNS, "group": "Antwrt"}, "group: expected a column 'Antwrt', got only 'Frage'"),
+    ],
+)
+def test_a_wrong_column_is_told_though_others_are_missing(
+    columns: dict[str, Column], message: str, tmp_path: Path
+) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [{"Frage": "q", "Antwort": "a", **LINE}])
+    with pytest.raises(InputError, match=rf"d\.jsonl, {message}"):
+        read_rows(path, columns)
+
+
 def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
     lines = [LINE, {**LINE, "out": []}]
     found = list(read_rows(write_jsonl(tmp_path / "d.jsonl", lines), COLUMNS))

@@ -115,7 +115,11 @@ OTHER = b'{"prompt": "a", "completion": "b"}\n' * 30
 WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     ("d.jsonl", None, ("no such file",)),
     ("d.jsonl", b"", ("at least one row", "empty")),
-    ("d.csv", HEADER, ("empty",)),
+    ("d.csv", HEADER, ("at least one row, got only a header",)),
+    ("d.json", b"[]", ("at least one row, got none",)),
+    ("d.csv", json.dumps([GOOD]).encode(), ("looks like JSON", "name it .json")),
+    ("d.tsv", json.dumps([GOOD], indent=1).encode(), ("looks like JSON", "name it .json")),
+    ("d.csv", b'{"a": 1}\n{"a": 2}\n', ("looks like JSON", "name it .json")),
     ("d.xlsx", b"PK", (".jsonl, ", ".parquet")),
     ("d.jsonl", gzip.compress(LINE), ("gzip",)),
     ("d.jsonl", (LINE.replace(b"ten", b"\xe9") + b"\n") * 30, ("line 1", "UTF-8", "0xe9")),

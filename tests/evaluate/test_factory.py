@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import JudgeError
+from noisesense import InputError, JudgeError
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.factory import model_judge
 from noisesense_adapters.models.identity import patience
@@ -28,6 +28,22 @@ def test_a_key_that_is_not_set_is_told_without_the_name_of_its_variable() -> Non
     with pytest.raises(JudgeError, match="is not set") as raised:
         model_judge("openai:m", api_key_env="NOT_SET_HERE")
     assert "NOT_SET_HERE" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("opnai:gpt", "got 'opnai'. Hint: did you mean openai:MODEL?"),
+        ("antropic:claude", "did you mean anthropic:MODEL?"),
+        ("loca:m", "did you mean local:MODEL?"),
+        ("zzz:m", "known are openai, local, anthropic, "),
+    ],
+)
+def test_an_unknown_provider_is_told_with_the_one_that_was_meant(name: str, said: str) -> None:
+    pytest.importorskip("langchain", reason="not installed")
+    with pytest.raises(InputError) as raised:
+        model_judge(name)
+    assert said in str(raised.value)
 
 
 def test_which_endpoint_is_local() -> None:

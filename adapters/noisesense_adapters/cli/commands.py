@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
@@ -132,6 +133,17 @@ class _Lazy(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*self.homes, *super().list_commands(ctx)])
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        known = self.list_commands(ctx)
+        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
+            near = get_close_matches(name, known, 1)
+            meant = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {name!r}.{meant}")
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         home = self.homes.get(cmd_name)
         if home is None:
@@ -206,5 +218,6 @@ def run(app: click.Command, arguments: Sequence[str]) -> int:
         return 1
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "noisesense"
-        said = error.format_message().rstrip(".")
-        raise NoiseSenseError(f"{said}. Hint: {path} --help") from None
+        said = error.format_message()
+        end = "" if said.endswith((".", "?", ")")) else "."
+        raise NoiseSenseError(f"{said}{end} Hint: {path} --help") from None

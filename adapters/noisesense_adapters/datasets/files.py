@@ -175,6 +175,7 @@ def _bad_byte(byte: int) -> InputError:
 
 
 _DELIMITERS = (",", ";", "\t")
+_JSON = re.compile(r'\s*[\[{]\s*(["\[{]|$)')
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
@@ -182,12 +183,15 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     """The rows of CSV with a header; a broken row is an error in its place, a blank one is none.
 
     Raises:
-        InputError: the header cannot be read or names a column twice, or a line is above
-            `LARGEST`.
+        InputError: the file holds JSON, the header cannot be read or names a column twice, or a
+            line is above `LARGEST`.
     """
     csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
     lines = _texts(path)
     header = next(lines, "")
+    if _JSON.match(header):
+        hint = "name it .json"
+        raise InputError("a header of CSV", "what looks like JSON", where=str(path), hint=hint)
     delimiters = ("\t",) if path.suffix.lower() == ".tsv" else _DELIMITERS
     delimiter = max(delimiters, key=header.count)
     reader = csv.reader(chain([header], lines), delimiter=delimiter, strict=True)

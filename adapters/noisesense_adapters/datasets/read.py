@@ -95,6 +95,9 @@ def read_rows(
     if isinstance(read, ColumnReader):
         if _GROUP in columns:
             by = columns[_GROUP]
+            if not any(_value_of(by, raw) for raw in first):
+                with error_context(str(path)):
+                    pick(_object(first[0]), by, _GROUP)
             contexts = read.columns[_CONTEXTS]
             rows = _grouped(rows, by, contexts)
             first = list(_grouped(first, by, contexts))
@@ -153,7 +156,7 @@ def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw
     rows = files.raw_rows(path)
     first = list(islice(rows, _FIRST_ROWS))
     if not first:
-        raise InputError("at least one row", "an empty file", where=str(path))
+        raise InputError("at least one row", _without_rows(path), where=str(path))
     if any(is_result(raw.data) for raw in first):
         with error_context(str(path)):
             rows = iter(of_one_system(chain(first, rows), provider))
@@ -161,6 +164,12 @@ def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw
     elif provider is not None:
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
     return first, chain(first, rows)
+
+
+def _without_rows(path: Path) -> str:
+    if path.is_file() and not path.stat().st_size:
+        return "an empty file"
+    return "only a header" if path.suffix.lower() in (".csv", ".tsv") else "none"
 
 
 def _grouped(rows: Iterable[Raw], by: Column, contexts: Column) -> Iterator[Raw]:

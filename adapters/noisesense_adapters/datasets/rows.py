@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -241,25 +242,43 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             columns[name] = column
         elif name != "user_input":
             missing.append(name)
-    _check_found(missing, present.top)
+    if missing:
+        wrong = [name for name in overrides if not _has_any(rows, overrides[name])]
+        raise _not_found(missing, {name: overrides[name] for name in wrong}, present.top)
     # DeepEval writes a bar between the chunks in a cell.
     is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
     return ColumnReader(columns, "|" if is_deepeval else "")
 
 
-def _check_found(missing: Sequence[str], present: Sequence[str]) -> None:
-    """Raise one `InputError` that names all fields without a column."""
-    if not missing:
-        return
-    expected: list[str] = []
+def _has_any(rows: Iterable[Mapping[str, Any]], column: Column) -> bool:
+    """Is the column in one of the rows?"""
+    for row in rows:
+        with suppress(InputError):
+            pick(row, column, "")
+            return True
+    return False
+
+
+def _not_found(
+    missing: Sequence[str], wrong: Mapping[str, Column], present: Sequence[str]
+) -> InputError:
+    """One error that names all fields without a column.
+
+    Args:
+        missing: those of which no known column is there.
+        wrong: those with a column of the user's that is not there.
+        present: the columns that are.
+    """
+    expected = [f"a column {column!r}" for column in wrong.values()]
     for name in missing:
         known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
         expected.append(f"one of {named(known)}")
-    options = " ".join(f"--map {name}=COLUMN" for name in missing)
-    raise InputError(
+    fields = [*wrong, *missing]
+    options = " ".join(f"--map {name}=COLUMN" for name in fields)
+    return InputError(
         " and ".join(expected),
         f"only {named(present)}" if present else "no columns",
-        where=", ".join(missing),
+        where=", ".join(fields),
         hint=f"name the column: {options}, in Python columns=",
     )
 

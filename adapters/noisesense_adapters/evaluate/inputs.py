@@ -315,7 +315,7 @@ def read_json(path: Path) -> Any:
         got = error.strerror or type(error).__name__
         raise InputError("a readable file", got, where=str(path)) from error
     except (ValueError, RecursionError) as error:  # also nested too deep, or a number too long
-        hint = "save it as UTF-8; it may be cut off; JSON lines need the ending .jsonl"
+        hint = "save it as UTF-8; it may be cut off; JSON lines need the ending .jsonl, CSV .csv"
         raise InputError("a JSON document", str(error), where=str(path), hint=hint) from None
 
 
