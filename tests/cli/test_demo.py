@@ -164,6 +164,7 @@ def test_save_writes_the_examples_as_a_recording_and_overwrites_only_with_force(
     path = tmp_path / "verdicts.jsonl"
     done = run_here(capsys, "demo", "--save", path)
     assert done == (0, f"wrote 6 samples with verdicts to {path}\n", "")
+    assert run_here(capsys, "demo", "--save", path) == done  # again: it is there
     judge = RecordedJudge(path)
     for example in reference_examples():
         found = score(judge.lookup(example.sample))
@@ -219,8 +220,12 @@ def test_the_catch_mends(caught: Caught, capsys: pytest.CaptureFixture[str]) -> 
     assert run_here(capsys, "score", mended, "--fail-above", "0.1").status == 0
     assert run_here(capsys, "compare", mended, stale, "--fail-if-worse").status == 1
     assert run_here(capsys, "compare", stale, mended, "--fail-if-worse").status == 0
-    again = run_here(capsys, "demo", "catch", caught.folder)
-    assert (again.status, "--force overwrites it" in again.err) == (2, True)
+    assert run_here(capsys, "demo", "catch", caught.folder) == caught.done
+    mended.write_text("mine", encoding="utf-8")
+    refused = run_here(capsys, "demo", "catch", caught.folder)
+    assert (refused.status, "something else" in refused.err) == (2, True)
+    assert mended.read_text(encoding="utf-8") == "mine"
+    assert run_here(capsys, "demo", "catch", caught.folder, "--force").status == 0
 
 
 def test_the_notebook_runs_from_top_to_bottom(

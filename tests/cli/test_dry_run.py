@@ -67,9 +67,11 @@ def test_the_calls_made_are_within_what_it_says(
         assert (done.status, server.log.calls) == (0, 0)
         assert run_here(capsys, *command).status == 0
         made = server.log.calls
+        if "--store" in options:
+            known = run_here(capsys, *command, "--dry-run", "--json")
+            assert calls(json.loads(known.out)) == (0, 0)
     found = json.loads(done.out)
-    least = found["least"]["calls"]
-    most = found["most"]["calls"]
+    least, most = calls(found)
     assert least <= made <= most
     assert by_hand in (None, (least, most))
     by_name = {"all right": least, "all wrong": most}
@@ -101,4 +103,41 @@ def test_auto_is_between_one_list_and_one_call_a_sentence(tmp_path: Path, capsys
     data = write_jsonl(tmp_path / "data.jsonl", [WRONG[0][0].model_dump(mode="json")])
     arguments = ("score", data, "--judge", "openai:m", "--check", "auto", "--dry-run", "--json")
     found = json.loads(run_here(capsys, *arguments).out)
-    assert (found["least"]["calls"], found["most"]["calls"]) == (3, 2 + 2 + 4 * 3)
+    assert calls(found) == (3, 2 + 2 + 4 * 3)
+
+
+def calls(found: dict[str, dict[str, int]]) -> tuple[int, int]:
+    return found["least"]["calls"], found["most"]["calls"]
+
+
+@pytest.mark.parametrize("more", ["", "--check each", "--votes 2", "--plan full"])
+def test_what_the_store_has_is_not_counted(more: str, tmp_path: Path, capsys: Capsys) -> None:
+    """Of a new sample all is counted, and where only a claim is new what hangs on it."""
+    pairs = [*RIGHT, *WRONG]
+    lines = [sample.model_dump(mode="json") for sample, _ in pairs]
+    data = write_jsonl(tmp_path / "data.jsonl", lines)
+    new, _ = table(False, 4, "Greta")
+    changed = {**lines[0], "reference": "Alba is known for another fact."}
+    with ScriptedServer(Mind(pairs)) as server:
+        command = ["--judge", "openai:m", "--base-url", server.base_url, *more.split()]
+        command += ["--out", str(tmp_path / "out.jsonl")]
+        assert run_here(capsys, "score", data, *command).status == 0
+        store = tmp_path / "out.jsonl.db"
+        before = run_here(capsys, "store", "show", store).out.splitlines()[1:]
+        done = run_here(capsys, "score", data, *command, "--dry-run")
+        said = "0 calls if every reply can be used."
+        assert f"{said}\nWhat {store} holds is not asked again, and not counted." in done.out
+        other = run_here(capsys, "score", data, *command, "--temperature", "1", "--dry-run")
+        assert "\n0 calls" not in other.out  # another judge's
+        one = write_jsonl(tmp_path / "one.jsonl", [new.model_dump(mode="json")])
+        alone = run_here(capsys, "score", one, *command, "--dry-run", "--json")
+        both = write_jsonl(tmp_path / "both.jsonl", [*lines, new.model_dump(mode="json")])
+        together = run_here(capsys, "score", both, *command, "--dry-run", "--json")
+        assert calls(json.loads(together.out)) == calls(json.loads(alone.out)) != (0, 0)
+        edited = write_jsonl(tmp_path / "edited.jsonl", [changed])
+        found = run_here(capsys, "score", edited, *command, "--dry-run", "--json")
+        if not more:
+            # The reference is taken apart and the claims are held against it; if they are wrong,
+            # each of four chunks is asked. The response's claims are known.
+            assert calls(json.loads(found.out)) == (2, 6)
+    assert run_here(capsys, "store", "show", store).out.splitlines()[1:] == before

@@ -37,7 +37,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "score", path, "--out", tmp_path / "out.jsonl")
     assert done.status == 0
     assert done.out.splitlines() == [
-        "two.jsonl: 2 samples, 2 scored, 2 chunks; definition ragas, lower is better",
+        "two.jsonl: 2 samples, 2 measured, 2 chunks; definition ragas, lower is better",
         "",
         "1 of 3 claims is not supported by the reference and comes from a retrieved chunk.",
         "1 from relevant chunks, 0 from irrelevant ones.",
@@ -112,7 +112,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     found = {result.id: result.error for result in read_results(out) if result.error}
     assert list(found) == ["examples.jsonl, line 2", "examples.jsonl, line 3"]
     assert f"failed: {found['examples.jsonl, line 3']}" == second
-    head = "examples.jsonl: 8 samples, 6 scored, 2 failed, 16 chunks; definition ragas"
+    head = "examples.jsonl: 8 samples, 6 measured, 2 failed, 16 chunks; definition ragas"
     assert done.out.startswith(head)
 
 

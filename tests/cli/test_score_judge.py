@@ -92,7 +92,7 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     out.unlink()
     again = judged(*arguments, "--temperature", "0", "--max-tokens", "800")
     assert (again.status, figures(out), server.log.calls) == (0, EXPECTED, calls)
-    assert f"judged with {calls} from the store" in again.out
+    assert f"judged with {calls} from kept replies" in again.out
 
 
 def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged: Judged) -> None:
@@ -239,6 +239,7 @@ def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
     headlines = [out.split("\n\n")[1] for out in (before.out, done.out)]
     assert headlines[0] == headlines[1].replace(f"; {unmeasured}", "")
     assert unmeasured in headlines[1]
+    assert f": {2 * len(PAIRS)} samples, {len(PAIRS)} measured, " in done.out
     assert "no answer" not in done.err
 
 

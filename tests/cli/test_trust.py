@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import random
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from noisesense import (
     InputError,
@@ -89,10 +91,34 @@ def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
     assert (first["means"], first["usage"]["calls"] > 0) == ({}, True)
 
 
+def test_who_was_not_asked_is_no_judge(tmp_path: Path, capsys: Capsys) -> None:
+    """For a sample for which nothing was retrieved nobody is: its results name "none"."""
+    nothing = Sample(response="r", reference="g", retrieved_contexts=())
+    unjudged = Verdicts(response_claims=(), chunks=())
+    own = [
+        replace(result("a"), judge="m, plan=lazy"),
+        Result("b", score(unjudged), sample=nothing, judge="none"),
+    ]
+    sheet = tmp_path / "labels.csv"
+    page = tmp_path / "report.html"
+    write_results(tmp_path / "judged.jsonl", own)
+    write_labels(own, sheet)
+    fill(sheet, lambda row: "yes")
+    arguments = ("trust", "--on", sheet, "--for", tmp_path / "judged.jsonl", "--report", page)
+    done = run_here(capsys, *arguments)
+    assert (done.status, done.out.splitlines()[0]) == (0, "m, plan=lazy: 1 labeled sample")
+    text = page.read_text("utf-8")
+    assert ("verdicts by m<" in text, "verdicts by none" in text) == (True, False)
+
+
 ERRORS: dict[str, tuple[str, str]] = {
     "no labels": ("trust", "export-labels RESULTS SHEET"),
     "nothing asked": ("trust --on a.jsonl", "--for RESULTS or --judge PROVIDER:MODEL"),
     "a report of none": ("trust --on a.jsonl --judge openai:x --report r.html", "--for as well"),
+    "a sheet alone": (
+        "trust --judge openai:x --on sheet.csv",
+        "got the sheet alone. Hint: noisesense trust --on sheet.csv --for RESULTS, those that",
+    ),
     "no sheet": ("trust export-labels a.jsonl labels.xlsx", "a name ending in .csv or .tsv"),
     "other labels": ("trust import-labels ragtruth a.jsonl b.jsonl", "expected wice, got"),
     "over a file": ("trust import-labels wice a.jsonl a.jsonl", "--force overwrites it"),
@@ -105,6 +131,7 @@ def test_errors(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_results(Path("a.jsonl"), [result("a")])
+    write_labels([result("a")], "sheet.csv")
     line, said = ERRORS[name]
     done = run_here(capsys, *line.split())
     assert (done.status, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
@@ -167,6 +194,10 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     _, sheet, done = exported(tmp_path, capsys, result("a"), failed)
     assert (done.status, done.err) == (0, "")
     assert done.out.startswith(f"wrote 8 questions on 1 sample to {sheet}\n")
+    *_, last = done.out.splitlines()
+    fill(sheet, lambda row: "yes")
+    assert run_here(capsys, *shlex.split(last.replace("noisesense ", ""))).status == 0
+    fill(sheet, lambda row: "")
     rows = rows_of(sheet)
     assert [(row["kind"], row["claim"], row["chunk"]) for row in rows] == [
         *(("correct", "0", ""), ("correct", "1", "")),

@@ -204,11 +204,13 @@ RIGHT = ("It is so.", True, [0])
 
 
 @pytest.mark.parametrize(
-    ("of_a", "of_b", "said"), [("mm", "mn", True), ("mm", "mm", False), ("  ", "nn", False)]
+    ("of_a", "of_b", "said"),
+    [("mm", "mn", True), ("mm", "mm", False), ("  ", "nn", False), ("mm", "m-", False)],
 )
 def test_two_judges(of_a: str, of_b: str, said: bool) -> None:
+    judges = {" ": None, "-": "none"}  # unknown; nobody
     a, b = (
-        [told(str(i), RIGHT, judge=name.strip() or None) for i, name in enumerate(names)]
+        [told(str(i), RIGHT, judge=judges.get(name, name)) for i, name in enumerate(names)]
         for names in (of_a, of_b)
     )
     for found in (compare(a, b), compare(b, a)):

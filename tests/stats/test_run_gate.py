@@ -27,7 +27,8 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
         "2 of 10 samples have no figure (1 of 10 answers claims nothing, for 1 nothing was "
-        "retrieved); at most 10.0% may have none",
+        "retrieved); at most 10.0% may have none (--max-undefined, in Python max_undefined=, "
+        "allows more)",
     ),
     "what failed was not measured": (
         *([NONE] * 8 + [FAILED, SILENT], {}, "not measured"),

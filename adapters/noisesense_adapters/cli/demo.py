@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
 from rich.console import Console
 
-from noisesense import write_recording
+from noisesense import InputError, Sample, Verdicts, read_recording, write_recording
 from noisesense.fixtures import reference_examples
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
@@ -42,9 +43,11 @@ class Demo(Command):
 
     def run(self) -> int:
         if self.save is not None:
-            options.check_new(self.save, force=self.force)
             examples = reference_examples()
-            write_recording(self.save, ((each.sample, each.verdicts) for each in examples))
+            pairs = [(each.sample, each.verdicts) for each in examples]
+            if not _holds(self.save, pairs):
+                options.check_new(self.save, force=self.force)
+                write_recording(self.save, pairs)
             say(f"wrote {counted(len(examples), 'sample')} with verdicts to {self.save}")
             return 0
         with Console(stderr=True).status("computing in every framework that is installed"):
@@ -54,6 +57,13 @@ class Demo(Command):
         else:
             _show(report)
         return 0 if report.agrees else 1
+
+
+def _holds(path: Path, pairs: Sequence[tuple[Sample, Verdicts]]) -> bool:
+    """Is it a recording of just these?"""
+    with suppress(InputError):
+        return [(each.sample, each.verdicts) for each in read_recording(path)] == pairs
+    return False
 
 
 def _show(report: Report) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from noisesense import LLMJudge, Sample
+from noisesense import LLMJudge, Sample, StructuredLLM, VerdictStore
 from noisesense.judging.calls import run_blocking
-from noisesense.judging.prompts import Answer, Budget, Claims
-from noisesense.judging.protocol import Usage
+from noisesense.judging.prompts import Budget, Claims
+from noisesense.judging.protocol import Choice, Usage
 from noisesense.judging.sentences import sentences
 from noisesense.scoring.results import Choices
 from noisesense.stats.summarize import counted
@@ -38,6 +38,8 @@ class Asked:
         votes: likewise.
         text_chars: of a text in one call, at most.
         keeps: are replies kept, so that nothing is asked twice?
+        model: whose replies the store has; None: there is no store yet.
+        store: its replies are taken, and nothing is written to it.
     """
 
     check: str = "list"
@@ -45,6 +47,22 @@ class Asked:
     votes: int = 1
     text_chars: int | None = None
     keeps: bool = False
+    model: StructuredLLM | None = None
+    store: VerdictStore | None = None
+
+
+class _OnlyRead:
+    """A store to which nothing is added: neither a reply nor a claim on a call."""
+
+    def __init__(self, store: VerdictStore) -> None:
+        self.get = store.get
+
+    async def claim(self, key: str, *, over: str | None = None) -> bool:
+        return True
+
+    async def put(self, *_: object) -> None: ...
+
+    async def release(self, key: str) -> None: ...
 
 
 class Price(NamedTuple):
@@ -69,11 +87,23 @@ class StandIn:
     characters: int = 0
     prompts: Counter[int] = field(default_factory=Counter[int])
 
+    @property
+    def name(self) -> str:
+        """The model's: with it and `identity`, its replies are found in a store."""
+        return getattr(self.asked.model, "name", "")
+
+    @property
+    def identity(self) -> str:
+        """Likewise."""
+        return getattr(self.asked.model, "identity", "")
+
     def judge(self, check: str) -> LLMJudge:
-        """A judge that asks it."""
+        """A judge that asks it, for what the store does not have."""
         chars = self.asked.text_chars
         options: dict[str, Any] = {"check": check, "plan": self.asked.plan}
         options |= {"votes": self.asked.votes, "budget": chars and Budget.of(chars)}
+        if self.asked.store is not None:
+            options["store"] = _OnlyRead(self.asked.store)
         return LLMJudge(self, **options)
 
     @property
@@ -84,13 +114,21 @@ class StandIn:
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """The reply. It is counted unless a store would have it."""
         reply = self._reply(prompt, schema)
+        votes = 1 if issubclass(schema, Claims) else self.asked.votes
+        self._count(prompt, json.dumps(reply), votes)
+        return schema.model_validate(reply), Usage()
+
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+        """The reply as a word, as models are asked about a single claim."""
+        self._count(prompt, self.answer, self.asked.votes)
+        return Choice(self.answer), Usage()
+
+    def _count(self, prompt: str, reply: str, votes: int) -> None:
         key = hash(prompt)
         self.prompts[key] += 1
-        paid = 1 if issubclass(schema, Claims) else self.asked.votes
-        if not self.asked.keeps or self.prompts[key] <= paid:
+        if not self.asked.keeps or self.prompts[key] <= votes:
             self.calls += 1
-            self.characters += len(prompt) + len(json.dumps(reply))
-        return schema.model_validate(reply), Usage()
+            self.characters += len(prompt) + len(reply)
 
     def _reply(self, prompt: str, schema: type[BaseModel]) -> dict[str, Any]:
         """The claims of the prompt's text, or the answer to each statement in the prompt."""
@@ -98,8 +136,6 @@ class StandIn:
             # Each text is a JSON string on a line of its own; the last is not the example's.
             text = prompt.rpartition(_TEXT)[2].partition("\n")[0]
             return {"claims": sentences(json.loads(text))}
-        if issubclass(schema, Answer):
-            return {"answer": self.answer}
         numbers = schema.model_json_schema()["properties"]  # of the statements
         return dict.fromkeys(numbers, self.answer)
 
@@ -114,6 +150,7 @@ class Estimate:
         unread: rows that cannot be read.
         least: nothing is wrong.
         most: no claim is supported by the reference.
+        store: whose replies are not asked for again; None: there are none.
     """
 
     samples: int
@@ -121,6 +158,7 @@ class Estimate:
     unread: int
     least: Price
     most: Price
+    store: str | None = None
 
     def to_dict(self, rate: int) -> dict[str, Any]:
         """As JSON holds it, with the minutes at so many calls a minute."""
@@ -137,7 +175,10 @@ class Estimate:
         yield f"{name}: {samples}, {counted(self.chunks, 'chunk')}{unread}"
         calls = _extent(f"{self.least.calls:,}", f"{self.most.calls:,}")
         tokens = _extent(f"{self.least.tokens:,}", f"{self.most.tokens:,}")
-        yield f"{calls} calls if every reply can be used: fewer where fewer claims are wrong."
+        fewer = ": fewer where fewer claims are wrong" if self.least != self.most else ""
+        yield f"{calls} calls if every reply can be used{fewer}."
+        if self.store is not None:
+            yield f"What {self.store} holds is not asked again, and not counted."
         yield f"About {tokens} tokens, taken as {_TOKEN} characters each."
         minutes = _extent(f"{self.least.calls / rate:.1f}", f"{self.most.calls / rate:.1f}")
         yield f"{minutes} minutes at {rate:,} calls a minute (--rate). Nothing was asked."
@@ -167,7 +208,8 @@ def estimate(rows: Iterable[Row | BadRow], asked: Asked, chosen: Choices) -> Est
         chunks += len(row.sample.retrieved_contexts)
         if skip_judging(row.sample, definition) is None:
             run_blocking(_ask(judges, row.sample))
-    return Estimate(samples, chunks, unread, low.price, high.price)
+    store = None if asked.store is None else str(asked.store.path)
+    return Estimate(samples, chunks, unread, low.price, high.price, store)
 
 
 async def _ask(judges: Iterable[LLMJudge], sample: Sample) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -21,6 +22,7 @@ from noisesense_adapters.datasets.rows import FIELDS
 from noisesense_adapters.evaluate.evaluator import choices
 
 if TYPE_CHECKING:
+    from noisesense import StructuredLLM
     from noisesense.judging.plan import PlannedJudge
 
 BASE_URL = option("The endpoint, if not the provider's own.")
@@ -144,6 +146,17 @@ class Asking(Options):
         from noisesense_adapters.factory import model_judge  # it loads SQLite
 
         return model_judge(model, concurrency=self.concurrency, store=self.store, **settings)
+
+    def model(self, name: str) -> StructuredLLM:
+        """The model of that name, as the judge asks it."""
+        from noisesense_adapters.factory import structured_llm
+
+        settings = {
+            name: getattr(self, name) for name in ("base_url", "temperature", "max_tokens")
+        }
+        if self.api_key_env is not None:
+            settings["api_key"] = os.environ.get(self.api_key_env)
+        return structured_llm(name, **settings)
 
     @property
     def of_model(self) -> dict[str, Any]:

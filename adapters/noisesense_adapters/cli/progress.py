@@ -139,7 +139,7 @@ def spent(usage: Usage) -> str:
     tokens = usage.input_tokens + usage.output_tokens
     parts = (
         f"{usage.calls:,} calls" if usage.calls else "",
-        f"{usage.cached_calls:,} from the store" if usage.cached_calls else "",
+        f"{usage.cached_calls:,} from kept replies" if usage.cached_calls else "",
         f"{tokens:,} tokens" if tokens else "",
         "" if usage.cost is None else f"cost {usage.cost:.4f}",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -128,6 +129,13 @@ class Score(Command):
         _show(self.dataset.name, summary, chunks, judge_warnings(judges))
         _show_files(self.output.out, store, kept=kept)
 
+    @property
+    def _store(self) -> Path | None:
+        """Where a model's replies are kept."""
+        if self.asking.store is None and self.output.out is not None:
+            return Path(f"{self.output.out}.db")
+        return self.asking.store
+
     def _judge(self) -> Any:
         """The model that judges; None: nobody. Raises `InputError` for options without one."""
         asking = self.asking
@@ -135,8 +143,7 @@ class Score(Command):
         settings = {**asking.of_model, **self.local.given()}
         settings |= judging.given("verdicts", "judge", "plan")
         if judging.judge is not None:
-            if asking.store is None and self.output.out is not None:
-                asking.store = Path(f"{self.output.out}.db")
+            asking.store = self._store
             return asking.make_judge(judging.judge, plan=judging.plan, **settings)
         only = [*settings]
         if asking.store is not None:
@@ -170,6 +177,7 @@ class Score(Command):
             raise
 
     def _dry_run(self) -> int:
+        from noisesense import VerdictStore
         from noisesense_adapters.cli import dry_run
 
         model = self.judging.judge
@@ -182,9 +190,15 @@ class Score(Command):
             plan=self.judging.plan,
             votes=self.asking.votes or 1,
             text_chars=self.asking.text_chars,
-            keeps=bool(self.asking.store or self.output.out),
+            keeps=self._store is not None,
         )
-        found = dry_run.estimate(rows, asked, choices(definition=self.scoring.definition))
+        chosen = choices(definition=self.scoring.definition)
+        if self._store is not None and self._store.is_file():
+            asked = replace(asked, model=self.asking.model(model))
+            with VerdictStore(self._store, must_exist=True) as store:
+                found = dry_run.estimate(rows, replace(asked, store=store), chosen)
+        else:
+            found = dry_run.estimate(rows, asked, chosen)
         if self.output.as_json:
             show_json({"input": str(self.dataset), **found.to_dict(self.counting.rate)})
         else:
@@ -203,7 +217,8 @@ def _interrupted(done: int, store: Path | None) -> str:
 
 def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> None:
     """A run's figures, and ``doubts`` about its judge; warnings go to stderr."""
-    parts = [counted(summary.samples, "sample"), f"{summary.scored:,} scored"]
+    measured = summary.scored - summary.undefined
+    parts = [counted(summary.samples, "sample"), f"{measured:,} measured"]
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
     parts.append(counted(chunks, "chunk"))

@@ -61,7 +61,7 @@ def steps_of(score: Score, judgement: Judgement, value: float | str, reason: str
     """The report, in the steps of DeepEval's own metrics."""
     paid = judgement.usage + judgement.paid
     shared = " for all metrics of this test case" if judgement.shared else ""
-    stored = f"{paid.cached_calls} answers from the store"
+    stored = f"{paid.cached_calls} from kept replies"
     return [
         f"Verdicts:\n{prettify_list([claim.sentence for claim in score.claims])}",
         f"Judge: {paid.calls} calls{shared}, {stored}, {judgement.unanswered} unanswered",

@@ -132,6 +132,7 @@ def _undefined(
     if summary.samples and missing / summary.samples > max_undefined:
         said = f"{missing:,} of {counted(summary.samples, 'sample')} have no figure"
         allowed = f"at most {max_undefined:.1%} may have none"
+        allowed += " (--max-undefined, in Python max_undefined=, allows more)"
         yield Finding("not measured", f"{said} ({summary.unmeasured}); {allowed}")
 
 
@@ -143,7 +144,8 @@ def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
             "not measured",
             f"too many verdicts have no answer: {summary.open_cells:,} of "
             f"{summary.needed_cells:,} that the score needs ({share:.1%}); at most "
-            f"{max_unanswered:.1%} may have none",
+            f"{max_unanswered:.1%} may have none "
+            "(--max-unanswered, in Python max_unanswered=, allows more)",
         )
 
 
