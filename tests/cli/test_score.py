@@ -37,7 +37,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "score", path, "--out", tmp_path / "out.jsonl")
     assert done.status == 0
     assert done.out.splitlines() == [
-        "two.jsonl: 2 samples, 2 measured, 2 chunks; definition ragas, lower is better",
+        "two.jsonl: 2 samples, 2 chunks; definition ragas, lower is better",
         "",
         "1 of 3 claims is not supported by the reference and comes from a retrieved chunk.",
         "1 from relevant chunks, 0 from irrelevant ones.",

@@ -219,5 +219,6 @@ def run(app: click.Command, arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "noisesense"
         said = error.format_message()
-        end = "" if said.endswith((".", "?", ")")) else "."
-        raise NoiseSenseError(f"{said}{end} Hint: {path} --help") from None
+        if not said.endswith((".", "?")):
+            said += "."
+        raise NoiseSenseError(f"{said} Hint: {path} --help") from None
