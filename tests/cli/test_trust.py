@@ -25,7 +25,7 @@ from noisesense import (
     write_results,
 )
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
-from support.command_here import Done, run_here
+from support.command_here import Done, assert_error, run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
@@ -109,6 +109,13 @@ def test_who_was_not_asked_is_no_judge(tmp_path: Path, capsys: Capsys) -> None:
     assert (done.status, done.out.splitlines()[0]) == (0, "m, plan=lazy: 1 labeled sample")
     text = page.read_text("utf-8")
     assert ("verdicts by m<" in text, "verdicts by none" in text) == (True, False)
+
+
+def test_a_judge_that_nobody_reaches_is_one_error(tmp_path: Path, capsys: Capsys) -> None:
+    write_recording(tmp_path / "labels.jsonl", LABELS[:3])
+    nowhere = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
+    done = run_here(capsys, "trust", "--on", tmp_path / "labels.jsonl", *nowhere)
+    assert_error(done, ["m at 127.0.0.1:9/v1 cannot be reached"])
 
 
 ERRORS: dict[str, tuple[str, str]] = {
