@@ -239,5 +239,27 @@ def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
     assert ClaimSource(said).read(["I'm sorry, but I can't help you."]).problem == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "listed", "claims"),
+    [
+        ("Yes. One can.", ["Yes.", "One can."], ["May one pay later? Yes.", "One can."]),
+        ("No. The bill is due.", ["No.", "The bill is due."], ["May one pay later? No.", "The bill is due."]),
+        ("You can. Until May.", ["You can.", "Until May."], ["May one pay later? You can.", "Until May."]),
+        ("可以。五月之前。", ["可以。", "五月之前。"], ["可以。", "五月之前。"]),
+    ],
+)  # fmt: skip
+def test_a_yes_or_no_of_the_text_stands_behind_the_question(
+    text: str, listed: list[str], claims: list[str]
+) -> None:
+    """It shares no word with the question, which it answers; alone no chunk could say it."""
+    source = ClaimSource(text, "May one pay later?")
+    assert source.read(listed) == (claims, "")
+
+
+def test_a_yes_or_no_that_the_text_does_not_say_is_no_claim_of_it() -> None:
+    source = ClaimSource("Nobody pays later.", "May one pay later?")
+    assert "shares no word" in source.read(["No.", "Nobody pays later."]).problem
+
+
 def test_claims_repeat_each_other_whatever_stands_between_their_words() -> None:
     assert repetitions(["The bell\x0brings.", "the bell, rings", "The bell rings twice."]) == 1

@@ -71,13 +71,13 @@ _SPACES = bytes(code for code in range(128) if chr(code).isspace())
 _BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()
 
 
-def _holds(claim: str, words: str) -> bool:
-    """Are the words a part of the claim? Both as `by_words` has them."""
-    if claim == words:
+def _holds(text: str, words: str) -> bool:
+    """Are the words a part of the text, and not all of it? Both as `by_words` has them."""
+    if text == words:
         return False
     if _UNSPACED.search(words):
-        return words in claim
-    return f" {words} " in f" {claim} "
+        return words in text
+    return f" {words} " in f" {text} "
 
 
 @lru_cache(maxsize=512)
@@ -236,8 +236,9 @@ class ClaimSource:
         is_echo = len(words.split()) > 2 and words in self._instruction_words
         if is_echo and not spoken <= self._text_content:
             return "words of the instruction"
+        is_copied = _holds(text, words)
         about = self._about
-        if about and not spoken & about and not self._says_nothing(claim):
+        if about and not is_copied and not spoken & about and not self._says_nothing(claim):
             return "a claim that shares no word with the text"
         return ""
 
@@ -266,9 +267,11 @@ class ClaimSource:
         return not self.counts_refusals and claims_nothing(statement)
 
     def _behind_question(self, claim: str) -> str:
-        """The claim; behind the question where the model only gave the answer back."""
-        is_answer = by_words(claim) == self._text_words
-        if is_answer and _is_bare(claim) and self.question.strip():
+        """The claim; behind the question where it answers by a word of the text ("1998", "Yes.")."""
+        words = by_words(claim)
+        is_answer = words == self._text_words and _is_bare(claim)
+        is_yes_or_no = not content(claim) and _holds(self._text_words, words)
+        if (is_answer or is_yes_or_no) and self.question.strip():
             return f"{self.question.strip()} {claim}"
         return claim
 
