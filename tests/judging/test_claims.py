@@ -245,7 +245,8 @@ def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
         ("Yes. One can.", ["Yes.", "One can."], ["May one pay later? Yes.", "One can."]),
         ("No. The bill is due.", ["No.", "The bill is due."], ["May one pay later? No.", "The bill is due."]),
         ("You can. Until May.", ["You can.", "Until May."], ["May one pay later? You can.", "Until May."]),
-        ("可以。五月之前。", ["可以。", "五月之前。"], ["可以。", "五月之前。"]),
+        ("None. All are due.", ["None.", "All are due."], ["May one pay later? None.", "All are due."]),
+        ("可以。五月之前。", ["可以。", "五月之前。"], ["May one pay later? 可以。", "五月之前。"]),
     ],
 )  # fmt: skip
 def test_a_yes_or_no_of_the_text_stands_behind_the_question(
@@ -257,8 +258,9 @@ def test_a_yes_or_no_of_the_text_stands_behind_the_question(
 
 
 def test_a_yes_or_no_that_the_text_does_not_say_is_no_claim_of_it() -> None:
-    source = ClaimSource("Nobody pays later.", "May one pay later?")
+    source = ClaimSource("Nobody pays later: none may.", "May one pay later?")
     assert "shares no word" in source.read(["No.", "Nobody pays later."]).problem
+    assert "placeholder" in source.read(["None."]).problem
 
 
 def test_claims_repeat_each_other_whatever_stands_between_their_words() -> None:

@@ -144,6 +144,10 @@ class ClaimSource:
         return by_words(self.text)
 
     @cached_property
+    def _text_sentences(self) -> frozenset[str]:
+        return frozenset(map(by_words, sentences(self.text)))
+
+    @cached_property
     def _instruction_words(self) -> str:
         return by_words(self.instruction)
 
@@ -225,7 +229,7 @@ class ClaimSource:
         text = self._text_words
         if words in ("", text):
             return ""
-        if words in _phrases().placeholders:
+        if words in _phrases().placeholders and words not in self._text_sentences:
             return "a placeholder"
         if words not in text:
             if _is_list(claim):
@@ -267,11 +271,11 @@ class ClaimSource:
         return not self.counts_refusals and claims_nothing(statement)
 
     def _behind_question(self, claim: str) -> str:
-        """The claim; behind the question where it answers by a word of the text ("1998", "Yes.")."""
+        """The claim; behind the question where it says nothing without it ("1998", "Yes.")."""
         words = by_words(claim)
         is_answer = words == self._text_words and _is_bare(claim)
-        is_yes_or_no = not content(claim) and _holds(self._text_words, words)
-        if (is_answer or is_yes_or_no) and self.question.strip():
+        is_word_of_it = _is_one_word(words) and _holds(self._text_words, words)
+        if (is_answer or is_word_of_it) and self.question.strip():
             return f"{self.question.strip()} {claim}"
         return claim
 
@@ -284,6 +288,12 @@ def _is_bare(text: str) -> bool:
     """Is it so short that it is hardly a sentence?"""
     words = by_words(text).split()
     return len(words) <= _BARE and len(content(text)) <= _BARE
+
+
+def _is_one_word(words: str) -> bool:
+    """Are they one word, or function words alone ("it is")?"""
+    spoken = content(words)
+    return not spoken or (len(spoken) == 1 and " " not in words)
 
 
 def is_terse(reference: str) -> bool:
