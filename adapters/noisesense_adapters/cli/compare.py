@@ -95,8 +95,8 @@ class Compare(Command):
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
     some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
     --max-unanswered of B's verdicts have no answer, more than --max-undefined of the samples have
-    nothing to measure in one run only, or a check names a mode that the definition lacks; 6 fewer than --min-paired of A's samples are in B.
-    If several apply, the first of 1, 4, 5, 3.
+    nothing to measure in one run only, or a check names a mode that the definition lacks; 6 fewer
+    than --min-paired of A's samples are in B. If several apply, the first of 1, 4, 5, 3.
     """
 
     a: Path = argument("Results of the version before: the baseline.")
