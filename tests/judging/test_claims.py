@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -265,3 +266,18 @@ def test_a_yes_or_no_that_the_text_does_not_say_is_no_claim_of_it() -> None:
 
 def test_claims_repeat_each_other_whatever_stands_between_their_words() -> None:
     assert repetitions(["The bell\x0brings.", "the bell, rings", "The bell rings twice."]) == 1
+
+
+def test_bits_of_another_claim_are_no_claims_and_long_lists_take_no_time() -> None:
+    assert distinct(["Paris", "Paris is big", "is", "big Paris", "par"]) == [
+        "Paris is big",
+        "big Paris",
+        "par",
+    ]
+    assert distinct(["東京", "東京は大きい", "大阪"]) == ["東京は大きい", "大阪"]
+    assert distinct(["?!", "…"]) == ["?!"]
+    words = [f"w{i}" for i in range(8_000)]
+    started = time.process_time()
+    assert distinct(words) == words
+    # 30 seconds when each was searched for in each other.
+    assert time.process_time() - started < 5

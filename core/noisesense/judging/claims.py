@@ -43,14 +43,17 @@ def by_words(text: str) -> str:
 
 def distinct(claims: Iterable[str]) -> list[str]:
     """The claims without those that say by words what an earlier one says, and without bits of
-    two or three words that stand in another claim."""
+    up to three words that stand in another claim."""
     first: dict[str, str] = {}
     for claim in claims:
         first.setdefault(by_words(claim), claim)
+    # All in one text: to search each claim for each other one takes seconds for a long list.
+    everything = "\n".join(f" {words} " for words in first)
     kept: list[str] = []
     for words, claim in first.items():
-        is_bit = _is_bare(words) and any(_holds(other, words) for other in first)
-        if not is_bit:
+        whole_words = words if _UNSPACED.search(words) else f" {words} "
+        stands_in_another = everything.count(whole_words) > 1  # once it stands for itself
+        if not (_is_bare(words) and stands_in_another):
             kept.append(claim)
     return kept
 
@@ -71,7 +74,7 @@ _SPACES = bytes(code for code in range(128) if chr(code).isspace())
 _BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()
 
 
-def _holds(text: str, words: str) -> bool:
+def _stands_in(text: str, words: str) -> bool:
     """Are the words a part of the text, and not all of it? Both as `by_words` has them."""
     if text == words:
         return False
@@ -240,7 +243,7 @@ class ClaimSource:
         is_echo = len(words.split()) > 2 and words in self._instruction_words
         if is_echo and not spoken <= self._text_content:
             return "words of the instruction"
-        is_copied = _holds(text, words)
+        is_copied = _stands_in(text, words)
         about = self._about
         if about and not is_copied and not spoken & about and not self._says_nothing(claim):
             return "a claim that shares no word with the text"
@@ -274,7 +277,7 @@ class ClaimSource:
         """The claim; behind the question where it says nothing without it ("1998", "Yes.")."""
         words = by_words(claim)
         is_answer = words == self._text_words and _is_bare(claim)
-        is_word_of_it = _is_one_word(words) and _holds(self._text_words, words)
+        is_word_of_it = _is_one_word(words) and _stands_in(self._text_words, words)
         if (is_answer or is_word_of_it) and self.question.strip():
             return f"{self.question.strip()} {claim}"
         return claim
