@@ -241,21 +241,22 @@ def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "listed", "claims"),
+    ("text", "answer", "other"),
     [
-        ("Yes. One can.", ["Yes.", "One can."], ["May one pay later? Yes.", "One can."]),
-        ("No. The bill is due.", ["No.", "The bill is due."], ["May one pay later? No.", "The bill is due."]),
-        ("You can. Until May.", ["You can.", "Until May."], ["May one pay later? You can.", "Until May."]),
-        ("None. All are due.", ["None.", "All are due."], ["May one pay later? None.", "All are due."]),
-        ("可以。五月之前。", ["可以。", "五月之前。"], ["May one pay later? 可以。", "五月之前。"]),
+        ("Yes. One can.", "Yes.", "One can."),
+        ("No. The bill is due.", "No.", "The bill is due."),
+        ("You can. Until May.", "You can.", "Until May."),
+        ("None. All are due.", "None.", "All are due."),
+        ("可以。五月之前。", "可以。", "五月之前。"),
     ],
-)  # fmt: skip
+)
 def test_a_yes_or_no_of_the_text_stands_behind_the_question(
-    text: str, listed: list[str], claims: list[str]
+    text: str, answer: str, other: str
 ) -> None:
     """It shares no word with the question, which it answers; alone no chunk could say it."""
     source = ClaimSource(text, "May one pay later?")
-    assert source.read(listed) == (claims, "")
+    claims = [f"May one pay later? {answer}", other]
+    assert source.read([answer, other]) == (claims, "")
 
 
 def test_a_yes_or_no_that_the_text_does_not_say_is_no_claim_of_it() -> None:
