@@ -255,6 +255,8 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
 
     found = ablation(results, rows, Once())
     assert found.without.again == (0.0, 1.0)
+    # Which of its claims the reference supports had been judged, and is kept.
+    assert found.again.low == found.again.high
     reason = "answers not judged, which count as open (the first: no key)"
     assert found.left_out == {reason: 1}
 
@@ -461,3 +463,37 @@ def test_the_tables_stand_each_variant_beside_its_control() -> None:
     assert without[4].startswith("-50 (")
     assert documents.rows[0] == ("bad-0", "1", "1", "1", "0")
     assert sentences("a. b") == ["a", "b"]
+
+
+def test_equal_chunks_of_which_one_is_labeled_relevant() -> None:
+    """Two documents with the same text: the plan's own rows are answers to it."""
+    labels = {"right": True, "right ": False, "other": False}
+    chunks = [
+        {"text": text.strip(), "relevant": relevant, "id": f"{n}"}
+        for n, (text, relevant) in enumerate(labels.items())
+    ]
+    sample = Sample(
+        user_input="q", response="right. other", reference="right", retrieved_contexts=chunks
+    )
+    results = [Result("s", score(verdicts(sample)), sample=sample)]
+    rows = plan(results, ("relevant-only",))
+    assert [row["retrieved_contexts"] for row in rows[1:]] == [[chunks[0]]]
+    for row in rows:
+        row["response"] = "right"
+    assert ablation(results, rows, Mind()).changes["relevant-only"].change.size == 1
+    both = {**rows[1], "retrieved_contexts": ["right", "right"]}
+    with pytest.raises(InputError, match="contexts as in a plan"):
+        ablation(results, [rows[0], both], Mind())
+
+
+def test_a_label_wins_over_what_the_judge_says_of_an_equal_chunk() -> None:
+    chunks = [{"text": "right", "relevant": False, "id": "old"}, "right"]
+    sample = Sample(user_input="q", response="r", reference="right", retrieved_contexts=chunks)
+    claim = {"text": "r", "correct": True, "entailed_by": []}
+    known = Verdicts(
+        response_claims=[claim],
+        reference_claims=[{"text": "right", "entailed_by": [], "undetermined": [0, 1]}],
+    )
+    results = [Result("s", score(known.with_sample(sample)), sample=sample)]
+    rows = plan(results, ("relevant-only",), judge=Mind())
+    assert [row["retrieved_contexts"] for row in rows[1:]] == [["right"]]

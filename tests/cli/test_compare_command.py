@@ -224,6 +224,21 @@ def test_figures_of_the_check(
     assert wrong.status == 2
 
 
+def test_a_check_that_looks_at_nothing_does_not_pass(tmp_path: Path, capsys: Capsys) -> None:
+    """A figure that ``--mode`` leaves out, or that the definition lacks."""
+    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
+    for figures in ("relevant", "relevant,any", "relevant,irrelevant"):
+        given = (f"--fail-if-worse={figures}", "--mode", "irrelevant")
+        done = run_here(capsys, "compare", a, b, *given)
+        assert (done.status, "got --mode irrelevant beside it" in done.err) == (2, True)
+    validmind = ("--definition", "validmind")
+    for named in (("--fail-if-worse=irrelevant",), ("--fail-if-worse", "--mode", "irrelevant")):
+        done = run_here(capsys, "compare", a, b, *validmind, *named)
+        assert (done.status, "validmind has no such figure" in done.err) == (5, True)
+    both = run_here(capsys, "compare", a, a, *validmind, "--fail-if-worse")
+    assert (both.status, "not measured" in both.err) == (0, False)
+
+
 def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
     """Of 40 answers 5 became refusals: more than a tenth."""
     claims_nothing = score(Verdicts(response_claims=(), chunks=({"text": "The guide."},)))

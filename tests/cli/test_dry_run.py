@@ -90,7 +90,7 @@ def test_it_says_so_in_words_and_needs_a_model(tmp_path: Path, capsys: Capsys) -
     data = write_jsonl(tmp_path / "data.jsonl", [sample.model_dump(mode="json"), {"a": 1}])
     done = run_here(capsys, "score", data, "--judge", "openai:m", "--dry-run", "--rate", "2")
     first, calls, _, minutes = done.out.splitlines()
-    assert first == "data.jsonl: 1 sample, 4 chunks, 1 rows that cannot be read"
+    assert first == "data.jsonl: 1 sample, 4 chunks, 1 row that cannot be read"
     assert calls.startswith("3 to 7 calls if every reply can be used")
     assert minutes == "1.5 to 3.5 minutes at 2 calls a minute (--rate). Nothing was asked."
     for judge in ([], ["--judge", "local:m"]):

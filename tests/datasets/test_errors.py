@@ -130,6 +130,11 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     ("d.csv", b"a,a\n1,2\n", ("header", "'a' twice")),
     ("d.csv", b"\xfcber,b\n1,2\n", ("header", "0xfc")),
     ("d.json", b'{"a": 1}', ("a list of rows", "'a'")),
+    ("d.json", b'{"columns": [{"name": "a"}], "data": [["b"]]}', ("names as columns", "['b']")),
+    ("d.json", b'{"columns": ["a", "b"], "data": [["c"]]}', ("as many cells", "['c']")),
+    ("d.json", b'{"columns": ["a"], "data": [5]}', ("result 0", "as many cells", "got 5")),
+    # Columns of other rows: no row is made of two.
+    ("d.json", b'{"a": {"0": "b"}, "c": {"1": "d"}}', ("a list of rows", "'a', 'c'")),
     ("d.parquet", b"hello " * 9, ("a Parquet file",)),
     ("set/state.json", b"{}", (".jsonl, ", ".parquet", "dataset.to_parquet(")),
 ]

@@ -119,6 +119,34 @@ def test_documents_that_wrap_their_rows(tmp_path: Path) -> None:
         assert len(list(read_rows(path))) == len(PAIRS)
 
 
+TEXTS = {
+    "question": ["q0", "q1"],
+    "answer": ["a0", "a1"],
+    "gold": ["g0", "g1"],
+    "contexts": [["c0"], ["c1"]],
+}
+NUMBERED = {name: {"7": cells[0], "8": cells[1]} for name, cells in TEXTS.items()}
+ROWS = [dict(zip(TEXTS, cells, strict=True)) for cells in zip(*TEXTS.values(), strict=True)]
+TABLES: dict[str, Any] = {
+    "columns": TEXTS,
+    "columns by row number": NUMBERED,
+    "in another order": {**NUMBERED, "gold": {"8": "g1", "7": "g0"}},
+    "rows by number": dict(zip("78", ROWS, strict=True)),
+    "split": {"columns": [*TEXTS], "data": [[*each.values()] for each in ROWS]},
+    "columns beside rows": {"columns": [*TEXTS], "data": ROWS},
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_as_json(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(TABLES[name]), encoding="utf-8")
+    found = [row.sample for row in read_rows(path, {"reference": "gold"})]
+    texts = [(each.user_input, each.response, each.reference) for each in found]
+    assert texts == [("q0", "a0", "g0"), ("q1", "a1", "g1")]
+    assert [each.retrieved_contexts[0].text for each in found] == ["c0", "c1"]
+
+
 def test_broken_verdicts_do_no_harm_to_who_does_not_want_them(tmp_path: Path) -> None:
     line = {**rows(PAIRS[:1])[0], "verdicts": {"response_claims": 7}}
     path = write_jsonl(tmp_path / "d.jsonl", [line])

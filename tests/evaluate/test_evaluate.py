@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import time
+from array import array
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ import pytest
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
 from noisesense_adapters.evaluate.inputs import parsed
+from noisesense_adapters.evaluate.places import Places
 from noisesense_adapters.evaluate.rows import RowEvaluator, mean_of, rows_of
 from support.scripted_llm import ScriptedLLM
 
@@ -65,6 +67,45 @@ def test_a_chosen_path_leads_into_another_object() -> None:
     below = rows_with(Claims(), contexts="docs")
     item = {"outputs": {"answer": "a", "docs": '["c"]'}, "expected": "r"}
     assert len(below.places.read(item).sample.retrieved_contexts) == 1
+
+
+def test_a_blank_text_is_taken_only_where_there_is_no_other() -> None:
+    """As LangGraph's state, whose answer may be in its messages alone."""
+    usual = {**USUAL, "response": ("outputs.answer", "outputs.messages", "outputs")}
+    places = Places({**usual, "reference": ("expected.answer", "expected.reference", "other")})
+    outputs = {"answer": " ", "contexts": ["c"], "messages": "said"}
+    given = {"outputs": outputs, "expected": {"answer": "", "reference": {"note": 1}}}
+    found = places.read({**given, "other": "r"}).sample
+    assert (found.response, found.reference) == ("said", "r")
+    with pytest.raises(InputError, match="reference: expected a non-empty text, got ''"):
+        places.read(given)
+    del outputs["messages"]
+    with pytest.raises(InputError, match="response: expected a non-empty text, got ' '"):
+        places.read({**given, "other": "r"})
+
+
+LABELED = (
+    (array("b", [1, 0]), [True, False]),  # it has `tolist`, as numpy's
+    (["yes", 0], [True, False]),
+    ("[True, nan]", [True, None]),
+    ([float("nan"), True], [None, True]),
+    (float("nan"), [None, None]),  # an empty cell of pandas
+    (None, [None, None]),
+)
+
+
+@pytest.mark.parametrize(("labels", "expected"), LABELED)
+def test_labels_beside_the_chunks_are_read_as_those_in_chunks(
+    labels: Any, expected: list[bool | None]
+) -> None:
+    sample = Places(USUAL).read(row(contexts=["c", "d"], labels=labels)).sample
+    assert [chunk.relevant for chunk in sample.retrieved_contexts] == expected
+
+
+def test_labels_that_cannot_be_read_are_not_left_out() -> None:
+    for labels in ({"0": True}, 1, [True]):
+        with pytest.raises(InputError, match="chunk_labels: expected true, false or null"):
+            Places(USUAL).read(row(contexts=["c", "d"], labels=labels))
 
 
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:

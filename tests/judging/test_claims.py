@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -239,5 +240,45 @@ def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
     assert ClaimSource(said).read(["I'm sorry, but I can't help you."]).problem == ""
 
 
+@pytest.mark.parametrize(
+    ("text", "answer", "other"),
+    [
+        ("Yes. One can.", "Yes.", "One can."),
+        ("No. The bill is due.", "No.", "The bill is due."),
+        ("You can. Until May.", "You can.", "Until May."),
+        ("None. All are due.", "None.", "All are due."),
+        ("可以。五月之前。", "可以。", "五月之前。"),
+    ],
+)
+def test_a_yes_or_no_of_the_text_stands_behind_the_question(
+    text: str, answer: str, other: str
+) -> None:
+    """It shares no word with the question, which it answers; alone no chunk could say it."""
+    source = ClaimSource(text, "May one pay later?")
+    claims = [f"May one pay later? {answer}", other]
+    assert source.read([answer, other]) == (claims, "")
+
+
+def test_a_yes_or_no_that_the_text_does_not_say_is_no_claim_of_it() -> None:
+    source = ClaimSource("Nobody pays later: none may.", "May one pay later?")
+    assert "shares no word" in source.read(["No.", "Nobody pays later."]).problem
+    assert "placeholder" in source.read(["None."]).problem
+
+
 def test_claims_repeat_each_other_whatever_stands_between_their_words() -> None:
     assert repetitions(["The bell\x0brings.", "the bell, rings", "The bell rings twice."]) == 1
+
+
+def test_bits_of_another_claim_are_no_claims_and_long_lists_take_no_time() -> None:
+    assert distinct(["Paris", "Paris is big", "is", "big Paris", "par"]) == [
+        "Paris is big",
+        "big Paris",
+        "par",
+    ]
+    assert distinct(["東京", "東京は大きい", "大阪"]) == ["東京は大きい", "大阪"]
+    assert distinct(["?!", "…"]) == ["?!"]
+    words = [f"w{i}" for i in range(8_000)]
+    started = time.process_time()
+    assert distinct(words) == words
+    # 30 seconds when each was searched for in each other.
+    assert time.process_time() - started < 5

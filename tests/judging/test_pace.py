@@ -122,6 +122,8 @@ def test_the_rate_after_a_pause_is_what_was_taken(monkeypatch: pytest.MonkeyPatc
         ({"retry-after": "3"}, 3.0),
         ({"retry-after-ms": "250", "retry-after": "3"}, 0.25),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "1 Jan 2030 00:00:00 +00009999999999999999999"}, None),
+        ({"retry-after": "99999999999999999999 Jan 2030 00:00:00 GMT"}, None),
         ({}, None),
     ],
 )

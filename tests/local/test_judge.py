@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -162,6 +163,11 @@ def test_a_classifier_that_gives_something_else() -> None:
     wrong.values = (0.5, 1.5, 0.0)
     with pytest.raises(JudgeError, match=r"gave 1\.5 where a prob"):
         judged(LocalJudge(wrong))
+    pairs: Any = ([0.1, 0.9],) * 3  # of a classifier that gives every label's probability
+    for values, kind in ((pairs, "list"), (("likely",) * 3, "str")):
+        wrong.values = values
+        with pytest.raises(JudgeError, match=f"known gave a {kind} where a probability"):
+            judged(LocalJudge(wrong))
 
 
 def test_a_model_finds_the_claims() -> None:

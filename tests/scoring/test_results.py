@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from noisesense import (
+    Chunk,
+    InputError,
     RecordingError,
     Result,
     Sample,
@@ -156,3 +158,17 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str, message: str) -> None
         next(results)
     assert f"{path}, line 3" in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_a_score_beside_a_sample_is_of_its_chunks() -> None:
+    """Without them the label is not in the score, and a file of it could not be read again."""
+    sample = SAMPLE.model_copy(update={"retrieved_contexts": (Chunk(text="c", relevant=False),)})
+    verdicts = Verdicts(
+        response_claims=[{"text": "wrong", "correct": False, "entailed_by": [0]}],
+        reference_claims=[{"text": "right", "entailed_by": [0]}],
+    )
+    with pytest.raises(InputError, match=r"'q': expected .* the sample's chunks, 1, got 0"):
+        Result("q", score(verdicts), sample=sample)
+    fitting = Result("q", score(verdicts.with_sample(sample)), sample=sample)
+    assert fitting.score.irrelevant == 1.0
+    assert Result.from_json(fitting.to_json()) == fitting

@@ -138,7 +138,7 @@ def test_one_unit_or_none_has_no_interval() -> None:
     assert bootstrap_interval(nothing, ratio, Resampling()) is None
 
 
-@pytest.mark.parametrize("confidence", [1.0, 0.0, 95])
+@pytest.mark.parametrize("confidence", [1.0, 0.0, 95, "0.95", None])
 def test_a_confidence_out_of_range(confidence: float) -> None:
     with pytest.raises(InputError, match=r"^confidence: expected"):
         Resampling(confidence)

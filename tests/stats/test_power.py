@@ -101,7 +101,9 @@ def test_clusters_need_more() -> None:
     assert relevant(power(few, change=0.2)).seen is None
 
 
-@pytest.mark.parametrize("wrong", [{"change": 0.0}, {"change": 1}, {"often": 1}, {"answers": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"change": 0.0}, {"change": 1}, {"change": "0.1"}, {"often": 1}, {"answers": 0}]
+)
 def test_what_it_does_not_take(wrong: dict[str, float]) -> None:
     results = [result_of(i, (i % 2, 2)) for i in range(8)]
     with pytest.raises(InputError, match=next(iter(wrong))):

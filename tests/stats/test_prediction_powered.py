@@ -221,10 +221,14 @@ def test_results_that_do_not_fit() -> None:
         prediction_powered(judge, [judge[0]] * 2, mode="relevant")
     with pytest.raises(InputError, match="human_labeled: expected at least two scores, got 1"):
         prediction_powered(judge, judge[:1], mode="relevant")
-    with pytest.raises(
-        InputError, match=r"weights, number 1: expected a number above 0, got 0\.0"
+    for weights, wrong in (
+        ({"0": 2.0}, "label '1': expected a weight for each label, got none"),
+        ({}, "label '0': expected a weight for each label, got none"),
+        ({"0": 2.0, "1": 0.0}, r"label '1': expected a number above 0, got 0\.0"),
+        ({"0": "2", "1": 2.0}, "label '0': expected a number above 0, got '2'"),
     ):
-        prediction_powered(judge, judge[:2], mode="relevant", weights={"0": 2.0})
+        with pytest.raises(InputError, match=f"weights, {wrong}"):
+            prediction_powered(judge, judge[:2], mode="relevant", weights=weights)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="mode: expected 'relevant' or 'irrelevant'"):
         prediction_powered(judge, judge[:2], mode="both")  # type: ignore[arg-type]
 

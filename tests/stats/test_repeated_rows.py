@@ -108,3 +108,11 @@ def test_without_texts_the_claims_say_whether_the_response_is_the_reference() ->
     assert summarize([same, same]).is_echo
     # Tables of verdicts have no texts.
     assert not score(Verdicts.from_matrices([True], [[True]], [[True]])).echoes
+
+
+def test_ids_as_long_as_a_key_that_end_in_spaces_are_ids() -> None:
+    """As a database fills up a column of 64 characters."""
+    padded = [row(f"{i}", noisy=i % 2 == 0, named=f"{f'q{i}':<64}") for i in range(4)]
+    found = summarize(padded)
+    assert (found.repeated, found.clusters) == (0, None)
+    assert found.relevant.interval.units == 4

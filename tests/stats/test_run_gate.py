@@ -83,6 +83,12 @@ def test_outcomes(name: str) -> None:
     assert bool(said) == bool(found.reason)
 
 
+@pytest.mark.parametrize("count", [float("nan"), "60", None, -1])
+def test_a_number_of_samples_that_is_none(count: int) -> None:
+    with pytest.raises(InputError, match="min_samples: expected a whole number"):
+        gate_run(summarize([NONE]), 0.5, min_samples=count)
+
+
 def test_without_a_limit_only_what_was_measured_counts() -> None:
     assert gate_run(summarize([ALL]), None).outcome == "pass"
     assert gate_run(summarize([FAILED]), None, max_undefined=1).outcome == "not measured"

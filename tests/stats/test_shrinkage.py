@@ -77,3 +77,10 @@ def test_many_cases_speak_for_themselves() -> None:
     assert many.mean == pytest.approx(0.3, abs=0.011)  # as fine as the cells are
     assert 0.29 < many.low < many.high < 0.33
     assert found[Hits(0, 5)].low >= 0
+
+
+@pytest.mark.parametrize(("hits", "cases"), [(0, 5_000_000), (500_000, 500_000)])
+def test_millions_of_cases_that_are_all_alike(hits: int, cases: int) -> None:
+    found = shrunken(Counter({Hits(hits, cases): 1, Hits(1, 5): 10}))
+    assert found[Hits(hits, cases)].mean == pytest.approx(hits / cases, abs=1e-3)
+    assert 0 < found[Hits(1, 5)].mean < 1

@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from noisesense import Comparison, compare
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES, Category
+from noisesense.scoring.definitions import MODES, Category, modes_of
 from noisesense.stats.changes import SampleChange
 from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import MAX_UNDEFINED
@@ -23,6 +23,8 @@ from noisesense_adapters.cli.output import Heads, kind, one_line, shown
 from noisesense_adapters.datasets.read import results_of
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
+_ALL_MODES = "both modes"
+"""What ``--fail-if-worse`` is without a value."""
 _NAMES: dict[Figure, str] = {
     "relevant": "the relevant mode",
     "irrelevant": "the irrelevant mode",
@@ -39,7 +41,7 @@ class Worse(Gate):
         "without a value by both modes. any: all claims from chunks; correct: correct claims.",
         "relevant,irrelevant,any,correct",
         is_flag=False,
-        flag_value=",".join(MODES),
+        flag_value=_ALL_MODES,
     )
     margin: float = option(
         "B is worse if it is by more than M, and the same if it surely is not; of correct claims "
@@ -60,14 +62,23 @@ class Worse(Gate):
         """Those in which B may not be worse. Raises `InputError`."""
         if self.fail_if_worse is None:
             return ()
+        if self.fail_if_worse == _ALL_MODES:
+            return self.modes
         names = self.fail_if_worse.split(",")
         for name in names:
             if name not in FIGURES:
                 expected = f"some of {', '.join(FIGURES)}, with commas between"
                 hint = "without a value it must not stand before a file"
                 raise InputError(expected, repr(name), where="--fail-if-worse", hint=hint)
-        left_out = {*MODES} - {*self.modes}
-        return tuple(name for name in FIGURES if name in names and name not in left_out)
+            if name in MODES and name not in self.modes:
+                got = f"--mode {self.mode} beside it"
+                raise InputError(f"a check of {name}", got, where="--fail-if-worse")
+        return tuple(name for name in FIGURES if name in names)
+
+    @property
+    def names_figures(self) -> bool:
+        """Did the user name them? If not, a mode that the definition lacks is not meant."""
+        return self.mode is not None or self.fail_if_worse != _ALL_MODES
 
 
 class Compare(Command):
@@ -83,9 +94,9 @@ class Compare(Command):
 
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
     some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
-    --max-unanswered of B's verdicts have no answer, or more than --max-undefined of the samples
-    have nothing to measure in one run only; 6 fewer than --min-paired of A's samples are in B.
-    If several apply, the first of 1, 4, 5, 3.
+    --max-unanswered of B's verdicts have no answer, more than --max-undefined of the samples have
+    nothing to measure in one run only, or a check names a mode that the definition lacks; 6 fewer
+    than --min-paired of A's samples are in B. If several apply, the first of 1, 4, 5, 3.
     """
 
     a: Path = argument("Results of the version before: the baseline.")
@@ -119,6 +130,8 @@ class Compare(Command):
             _show(comparison, self.top, reading.heads)
         since = f"{name}, since {self.a.name}"
         options.write_page(self.report, results_of(self.b, **chosen), since, baseline=comparison)
+        if comparison.definition and not gate.names_figures:
+            figures = modes_of(comparison.definition)
         statuses = [_worse(comparison, figure, name) for figure in figures]
         if figures:
             statuses.append(_undefined(comparison, gate.max_undefined))
@@ -150,9 +163,10 @@ def _worse(comparison: Comparison, figure: Figure, b: str) -> int:
     """
     found: FigureComparison | None = getattr(comparison, figure)
     where = _NAMES[figure]
+    if found is None and comparison.definition:
+        said = f"the definition {comparison.definition} has no such figure as {where}"
+        return _told(UNMEASURED, said)
     if found is None:
-        if comparison.definition:
-            return 0  # the definition has no such mode
         return _told(UNDECIDED, f"there is nothing to compare in {where}")
     by = f" by more than {found.margin:.3g}" if found.margin else ""
     whether = f"whether {b} is worse{by} in {where}"
@@ -186,9 +200,16 @@ def _seen(found: FigureComparison) -> str:
     return f"differences of {found.seen:.2g} and more would have been seen"
 
 
+_BEGINS = {
+    ABOVE: "check failed",
+    UNDECIDED: "cannot be decided",
+    UNMEASURED: "not measured",
+    0: "warning",
+}
+
+
 def _told(status: int, said: str) -> int:
-    begins = {ABOVE: "check failed", UNDECIDED: "cannot be decided", 0: "warning"}[status]
-    output.tell(f"{begins}: {said}")
+    output.tell(f"{_BEGINS[status]}: {said}")
     return status
 
 

@@ -170,9 +170,10 @@ class Estimate:
 
     def sentences(self, name: str, rate: int) -> Iterator[str]:
         """The same in words."""
-        unread = f", {self.unread:,} rows that cannot be read" if self.unread else ""
-        samples = counted(self.samples, "sample")
-        yield f"{name}: {samples}, {counted(self.chunks, 'chunk')}{unread}"
+        counts = [counted(self.samples, "sample"), counted(self.chunks, "chunk")]
+        if self.unread:
+            counts.append(f"{counted(self.unread, 'row')} that cannot be read")
+        yield f"{name}: {', '.join(counts)}"
         calls = _extent(f"{self.least.calls:,}", f"{self.most.calls:,}")
         tokens = _extent(f"{self.least.tokens:,}", f"{self.most.tokens:,}")
         fewer = ": fewer where fewer claims are wrong" if self.least != self.most else ""

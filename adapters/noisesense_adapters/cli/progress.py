@@ -42,7 +42,7 @@ class RunProgress:
         self._judge = judge
         self._clock = clock
         self.done = self.failed = self.chunks = 0
-        self._kinds = set[str]()
+        self._kinds = set[str]()  # of failures, that were said
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(10),
@@ -52,9 +52,10 @@ class RunProgress:
             get_time=clock,
             speed_estimate_period=_PACE,
         )
-        self._told = clock()
-        self._tested = ""
-        self._over, self._lock = threading.Event(), threading.Lock()
+        self._last_line = clock()
+        self._test_result = ""  # as it was said
+        self._is_over = threading.Event()
+        self._lock = threading.Lock()
 
     def __enter__(self) -> RunProgress:
         total = self._rows if isinstance(self._rows, int) else count_rows(self._rows)
@@ -64,7 +65,7 @@ class RunProgress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._is_over.set()
         self._tell()
         self._bar.stop()
         if more := self.failed - len(self._kinds):
@@ -92,14 +93,14 @@ class RunProgress:
 
     def _beat(self) -> None:
         """A model may take minutes for its first sample: that is not silence."""
-        while not self._over.wait(1.0):
+        while not self._is_over.wait(1.0):
             self._tell()
 
     def _tell(self) -> None:
         with self._lock:
             tested = getattr(self._judge, "form_reason", "")
-            if tested != self._tested:
-                self._tested = tested
+            if tested != self._test_result:
+                self._test_result = tested
                 self.say(tested)
             task = self._bar.tasks[self._task]
             now = self._clock()
@@ -114,8 +115,8 @@ class RunProgress:
             far = f"{self.done:,}{of} samples{until}"
             if not self._bar.disable:
                 self._bar.update(self._task, description=f"{far}\n{made}")
-            elif now - self._told >= _TELL:
-                self._told = now
+            elif now - self._last_line >= _TELL:
+                self._last_line = now
                 self.say(f"{far}, {made}" if made else far)
 
     def note(self, line: str) -> None:

@@ -11,6 +11,7 @@ from noisesense import Offender, Range, offenders, sensitivity_band, stability
 from noisesense.errors import InputError
 from noisesense.stats.interval import interval_text
 from noisesense.stats.pairing import PairedBy
+from noisesense.stats.sensitivity import Band
 from noisesense.stats.stability import ModeStability
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
@@ -141,17 +142,16 @@ class Sensitivity(Command):
             f"{self.false_no:.1%} of yes said as no, each verdict on its own",
             "",
         )
-        output.show_modes(
-            {
-                each.mode: {
-                    "mean": each.mean,
-                    "moves to": each.moved,
-                    "  95% of the simulations": each.band and interval_text(each.band),
-                }
-                for each in modes_of(band)
-            }
-        )
+        output.show_modes({each.mode: _moved(each) for each in modes_of(band)})
         return reading.status
+
+
+def _moved(mode: Band) -> dict[str, object]:
+    return {
+        "mean": mode.mean,
+        "moves to": mode.moved,
+        "  95% of the simulations": None if mode.band is None else interval_text(mode.band),
+    }
 
 
 class Stability(Command):

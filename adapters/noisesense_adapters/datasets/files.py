@@ -20,6 +20,7 @@ from msgspec.json import decode as json_decode
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, parse_line
 from noisesense_adapters.datasets.rows import is_reference
+from noisesense_adapters.evaluate.chunks import texts_of
 from noisesense_adapters.evaluate.inputs import as_list, as_object, named, read_json
 from noisesense_adapters.extras import needs_extra
 
@@ -272,9 +273,8 @@ def document_rows(path: Path) -> Iterator[Raw]:
 def _rows_in(data: Any, path: Path) -> list[Any]:
     document = as_object(data)
     while document:
-        if {"columns", "data"} <= document.keys():  # pandas, orient="split"
-            names = document["columns"]
-            return [dict(zip(names, row, strict=False)) for row in as_list(document["data"])]
+        if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
+            return _rows_of_split(document["columns"], document["data"], path)
         data = next((document[name] for name in _LISTS if _may_be_rows(document.get(name))), None)
         if data is None:
             return _rows_of_table(document, path)
@@ -284,6 +284,19 @@ def _rows_in(data: Any, path: Path) -> list[Any]:
     rows = as_list(cast("object", data))
     nested = all(type(row) is list for row in rows)
     return list(chain.from_iterable(rows)) if nested else rows
+
+
+def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
+    """As pandas writes with ``orient="split"``. Raises `InputError`."""
+    names = texts_of(columns)
+    rows: list[Any] = []
+    for number, row in enumerate(as_list(data)):
+        cells = as_list(row)
+        if not names or len(cells) != len(names):
+            expected = "names as columns, and in data a list of as many cells for each row"
+            raise InputError(expected, describe(row), where=f"{path}, result {number}")
+        rows.append(dict(zip(names, cells, strict=True)))
+    return rows
 
 
 def _may_be_rows(value: object) -> bool:
@@ -303,15 +316,36 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return as_list(lists[0])
-    columns = {name: _column_cells(cells) for name, cells in document.items()}
-    lengths = {len(cells) for cells in columns.values()}
-    if len(lengths) != 1 or 0 in lengths:
+    values = list(document.values())
+    rows: list[Any] = []
+    if all(isinstance(value, list) for value in values):
+        rows = _rows_of_columns(document)
+    elif all(isinstance(value, dict) for value in values):
+        rows = _rows_of_numbers(document)
+    if not rows:
         got = f"an object with {named(document)}"
         raise InputError("a list of rows", got, where=str(path))
-    first = as_object(next(iter(document.values())))
-    if first and any(map(is_reference, first)):  # pandas, orient="index"
-        return list(document.values())
+    return rows
+
+
+def _rows_of_columns(columns: dict[str, list[Any]]) -> list[Any]:
+    """Of lists of cells; none if they differ in length."""
+    if len({len(cells) for cells in columns.values()}) != 1:
+        return []
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _rows_of_numbers(objects: dict[str, dict[str, Any]]) -> list[Any]:
+    """Of columns by row number, or with ``orient="index"`` of rows by their number.
+
+    None if the columns have other rows.
+    """
+    first = next(iter(objects.values()))
+    if any(map(is_reference, first)) or all(map(str.isdecimal, objects)):
+        return list(objects.values())
+    if any(cells.keys() != first.keys() for cells in objects.values()):
+        return []
+    return [{name: cells[number] for name, cells in objects.items()} for number in first]
 
 
 def _are_objects(value: object) -> bool:
@@ -319,11 +353,6 @@ def _are_objects(value: object) -> bool:
         return False
     items = cast("list[object]", value)
     return all(isinstance(item, dict) for item in items)
-
-
-def _column_cells(cells: object) -> list[Any]:
-    """The cells of a column: a list, or in pandas' default an object by row number."""
-    return as_list(cells) or list(as_object(cells).values())
 
 
 def saved_rows(folder: Path) -> Iterator[Raw]:

@@ -77,6 +77,7 @@ class Library:
                 second = self.topics[(number + step) % len(self.topics)]
                 question = f"{first.question.capitalize()}{_BETWEEN}{second.question}?"
                 contexts = retrieve(question, documents)
+                # The reference says it in another order: a response with its words is an echo.
                 sample = Sample(
                     user_input=question,
                     response=answer(question, [chunk.text for chunk in contexts]),

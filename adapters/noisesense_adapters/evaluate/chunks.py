@@ -162,8 +162,8 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
 
     Args:
         value: a list, as an object, as JSON or as a literal of Python or numpy.
-        labels: a list of ``true``, ``false`` or ``null`` (as in the chunk) for each chunk, as an
-            object or as text.
+        labels: a list with ``true``, ``false`` or ``null`` for each chunk, or what else a chunk's
+            own label may be; as an object or as text.
 
     Raises:
         InputError: not a list of texts, or another number of labels.
@@ -192,13 +192,19 @@ def _items(value: Any) -> list[Any]:
         value = parsed(value)
     elif inspect.isgenerator(value):
         value = _kept(value)
-    elif hasattr(value, "tolist"):  # of numpy and pandas
-        value = value.tolist()
-    elif hasattr(value, "to_list"):  # of polars
-        value = value.to_list()
+    value = _unboxed(value)
     if isinstance(value, (list, tuple)):
         return [*cast("Sequence[Any]", value)]
     return _list_in(as_object(plain(value)), value)
+
+
+def _unboxed(value: Any) -> Any:
+    """The list in an array or a column; anything else as it is."""
+    if hasattr(value, "tolist"):  # of numpy and pandas
+        return value.tolist()
+    if hasattr(value, "to_list"):  # of polars
+        return value.to_list()
+    return value
 
 
 def _kept(generator: GeneratorType[Any, Any, Any]) -> list[Any]:
@@ -382,12 +388,13 @@ def _words(chunk: Any) -> str:
 
 
 def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
-    given = parsed(labels) if isinstance(labels, str) else labels
+    given = parsed(labels) if isinstance(labels, str) else _unboxed(labels)
     if not isinstance(given, (list, tuple)) or len(cast("list[Any]", given)) != len(chunks):
         expected = f"true, false or null for each of {len(chunks)} chunks"
         raise InputError(expected, describe(labels), where="chunk_labels")
     labeled: list[Any] = []
-    for chunk, label in zip(chunks, cast("list[Any]", given), strict=True):
+    for chunk, value in zip(chunks, cast("list[Any]", given), strict=True):
+        label = label_of(value)
         if label is not None:
             chunk = {**(as_object(chunk) or {"text": chunk}), "relevant": label}
         labeled.append(chunk)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from math import isnan
 from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
@@ -40,7 +40,7 @@ _KINDS: dict[str, Any] = {
     "reference": str,
     "contexts": object,  # a value that is not a list of texts is an error
     "user_input": str,
-    "chunk_labels": (list, tuple, str),
+    "chunk_labels": object,  # likewise
     "verdicts": (Mapping, str),
 }
 _READERS: dict[str, Callable[[Any], Any]] = {
@@ -133,24 +133,31 @@ def _first_of(
 ) -> tuple[Any, str] | None:
     """The first value of that kind at one of the paths, and the path.
 
-    A list of chunks comes before one text, into which a prompt's template may have joined them.
+    A blank text comes last, and so does one text for all chunks, into which a prompt's template
+    may have joined them.
     """
-    one_text: tuple[Any, str] | None = None
+    last_resort: tuple[Any, str] | None = None
     for path in paths:
         value = value_at(path, row)
         if isinstance(value, InputError):  # a host's reason why it has none
             raise value
-        if kind is str and as_object(value):
-            with suppress(InputError):
-                return _READERS[field](value), path
+        if value is None or (isinstance(value, float) and isnan(value)):  # an empty cell
             continue
-        if field == "contexts" and is_one_text(value):
-            one_text = one_text or (value, path)
-        elif value is not None:
+        holds_other_paths = kind is str and bool(as_object(value))
+        try:
             value = _read(field, value, f"{field}, {path!r}")
-            if isinstance(value, kind):
-                return value, path
-    return one_text
+        except InputError:
+            if not holds_other_paths:
+                raise
+            continue
+        if not isinstance(value, kind):
+            continue
+        is_blank = isinstance(value, str) and not value.strip()
+        if is_blank or (field == "contexts" and is_one_text(value)):
+            last_resort = last_resort or (value, path)
+        else:
+            return value, path
+    return last_resort
 
 
 def _read(field: str, value: Any, where: str) -> Any:

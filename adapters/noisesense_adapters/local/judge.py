@@ -167,10 +167,13 @@ class _Bridge:
         raise JudgeError(f"the classifier {self.name} failed ({problem})")
 
     def _checked(self, value: Any) -> float | None:
-        number = math.nan if value is None else float(value)
+        expected = "where a probability from 0 to 1 is expected"
+        try:
+            number = math.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            raise JudgeError(f"{self.name} gave a {type(value).__name__} {expected}") from None
         if not math.isfinite(number):
             return None
         if not -1e-6 <= number <= 1 + 1e-6:
-            expected = "where a probability from 0 to 1 is expected"
             raise JudgeError(f"{self.name} gave {number:g} {expected}")
         return min(max(number, 0.0), 1.0)

@@ -26,7 +26,7 @@ class Form(NamedTuple):
     Attributes:
         template: one text with ``{premise}``, ``{claim}`` and ``{eos}`` (the tokenizer's end
             mark); None for the tokenizer's pair of texts.
-        yes: the column for "entailed"; None to find it by its label.
+        yes: the column for "entailed"; None to find it by its label, or with ``words``.
         words: the tokens of "no" and "yes" as the first word of a reply; None for a classifier.
         window: tokens of a long text in one input; None for as many as the model takes.
     """
@@ -172,7 +172,8 @@ class NLIModel:
     def _probability(self, logits: list[float]) -> float:
         if not all(map(math.isfinite, logits)):
             return math.nan
-        column = 1 if self._form.words else self._yes or 0
+        # Of a model that replies in words `_run` keeps the logits of "no" and "yes".
+        column = 1 if self._yes is None else self._yes
         if len(logits) == 1:  # a sigmoid is a softmax with 0
             logits = [0.0, *logits]
             column = 1

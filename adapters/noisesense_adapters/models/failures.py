@@ -276,7 +276,7 @@ def _seconds(text: str) -> float | None:
     with suppress(ValueError):
         number = float(text)
         return number if 0 <= number < math.inf else None
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         date = parsedate_to_datetime(text)
         return max(date.timestamp() - time.time(), 0.0)
     return None

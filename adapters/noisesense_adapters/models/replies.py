@@ -53,7 +53,7 @@ def stop_problem(reason: object) -> str:
     return "" if word in _WHOLE else _STOPS.get(word, UNFINISHED)
 
 
-_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count")
+_INPUT = ("input_tokens", "prompt_token_count")
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
 
@@ -103,18 +103,24 @@ _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[
 def usage_of(reply: object) -> Usage:
     """One call, with the tokens that a provider's reply, or its usage object, reports."""
     counts = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None) or reply
-
-    known = as_object(counts)
-
-    def tokens(names: tuple[str, ...]) -> list[int]:
-        values = [known.get(name, getattr(counts, name, None)) for name in names]
-        return [value for value in values if isinstance(value, int) and value > 0]
-
-    read = next(iter(tokens(_INPUT)), 0)
-    if not tokens(_INPUT[:1]):  # Anthropic's input_tokens are those that no cache had
-        read += sum(tokens(_CACHED))
-    written = next(iter(tokens(_OUTPUT)), 0)
+    # Anthropic's input_tokens are those that no cache had; prompt_tokens are all of them.
+    read = _first_count(counts, ("prompt_tokens",))
+    if not read:
+        read = _first_count(counts, _INPUT) + sum(_counts(counts, _CACHED))
+    written = _first_count(counts, _OUTPUT)
     return Usage(calls=1, input_tokens=read, output_tokens=written)
+
+
+def _first_count(counts: object, names: Sequence[str]) -> int:
+    """Under the first of the names that has one; else 0."""
+    return next(iter(_counts(counts, names)), 0)
+
+
+def _counts(counts: object, names: Sequence[str]) -> list[int]:
+    """The counts of tokens under these names, of an object or a dict."""
+    known = as_object(counts)
+    values = [known.get(name, getattr(counts, name, None)) for name in names]
+    return [value for value in values if isinstance(value, int) and value > 0]
 
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:

@@ -82,6 +82,8 @@ class OpenAILLM(Bridge):
         params = dict(params or {})
         address = base_url or (str(client.base_url) if client is not None else "")
         usual = os.environ.get("OPENAI_BASE_URL") or ""
+        if usual and not address:
+            check_address(usual, "OPENAI_BASE_URL")
         self.name = f"{model} at {endpoint(address)}" if address else model
         self.identity = identity(
             model=model,

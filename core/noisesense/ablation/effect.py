@@ -343,24 +343,22 @@ async def _put_answer(
 ) -> JudgeError | None:
     """Judge the answer that these variants gave, and put it into ``case.answers``.
 
-    A failure is returned, and leaves open what the answer says.
+    A failure is returned, and leaves open what it kept from being known.
     """
-    is_old = response == case.sample.response
     claims = [claim.text for claim in case.noisy]
     answer = Answer(OPEN, (OPEN,) * len(claims))
     error = None
     try:
-        if is_old:
+        if response == case.sample.response:
             answer = Answer(unsupported(case.score.verdicts), (SAID,) * len(claims))
         else:
             # Without chunks nothing is asked but the response's claims, and which are supported.
             changed = {"response": response, "retrieved_contexts": ()}
             verdicts = await judge.judge(case.sample.model_copy(update=changed))
-            said: tuple[Range, ...] = ()
+            answer = answer._replace(unsupported=unsupported(verdicts))
             if claims and OF_CLAIMS.intersection(variants):
                 cells = (await judge.entailment([response], claims)).cells
-                said = tuple(_said(cell) for (cell,) in cells)
-            answer = Answer(unsupported(verdicts), said)
+                answer = answer._replace(said=tuple(_said(cell) for (cell,) in cells))
     except JudgeError as caught:
         error = caught
     for variant in variants:

@@ -296,7 +296,9 @@ async def _learn(case: Case, judge: EntailmentJudge) -> None:
     table = (await judge.entailment(texts, claims)).cells
     by_chunk = zip(*table, strict=True)
     learned = dict(zip(texts, map(any_of, by_chunk), strict=True))
-    case.relevance = tuple(learned.get(chunk.text, known) for chunk, known in case.chunks)
+    case.relevance = tuple(
+        learned[chunk.text] if known is None else known for chunk, known in case.chunks
+    )
 
 
 def checking(judge: object) -> EntailmentJudge:
@@ -333,8 +335,10 @@ def _fits(case: Case, row: Row) -> bool:
     if count := distractors(row.variant):
         return own <= given and given.total() == own.total() + count
     if row.variant == "relevant-only":
-        known = all(relevant in (None, chunk.text in given) for chunk, relevant in case.chunks)
-        return bool(given) and given <= own and known
+        # The plan's judge may have found those relevant whose relevance is not known here.
+        surely = _texts(chunk for chunk, relevant in case.chunks if relevant)
+        possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
+        return bool(given) and surely <= given <= possibly
     if row.variant == "without-other":
         taken = {*own} - {*given}
         as_many = len(taken) == len(case.sources) > 0

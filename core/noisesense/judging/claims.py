@@ -43,14 +43,17 @@ def by_words(text: str) -> str:
 
 def distinct(claims: Iterable[str]) -> list[str]:
     """The claims without those that say by words what an earlier one says, and without bits of
-    two or three words that stand in another claim."""
+    up to three words that stand in another claim."""
     first: dict[str, str] = {}
     for claim in claims:
         first.setdefault(by_words(claim), claim)
+    # All in one text: to search each claim for each other one takes seconds for a long list.
+    everything = "\n".join(f" {words} " for words in first)
     kept: list[str] = []
     for words, claim in first.items():
-        is_bit = _is_bare(words) and any(_holds(other, words) for other in first)
-        if not is_bit:
+        whole_words = words if _UNSPACED.search(words) else f" {words} "
+        stands_in_another = everything.count(whole_words) > 1  # once it stands for itself
+        if not (_is_bare(words) and stands_in_another):
             kept.append(claim)
     return kept
 
@@ -71,13 +74,13 @@ _SPACES = bytes(code for code in range(128) if chr(code).isspace())
 _BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()
 
 
-def _holds(claim: str, words: str) -> bool:
-    """Are the words a part of the claim? Both as `by_words` has them."""
-    if claim == words:
+def _stands_in(text: str, words: str) -> bool:
+    """Are the words a part of the text, and not all of it? Both as `by_words` has them."""
+    if text == words:
         return False
     if _UNSPACED.search(words):
-        return words in claim
-    return f" {words} " in f" {claim} "
+        return words in text
+    return f" {words} " in f" {text} "
 
 
 @lru_cache(maxsize=512)
@@ -142,6 +145,10 @@ class ClaimSource:
     @cached_property
     def _text_words(self) -> str:
         return by_words(self.text)
+
+    @cached_property
+    def _text_sentences(self) -> frozenset[str]:
+        return frozenset(map(by_words, sentences(self.text)))
 
     @cached_property
     def _instruction_words(self) -> str:
@@ -225,7 +232,7 @@ class ClaimSource:
         text = self._text_words
         if words in ("", text):
             return ""
-        if words in _phrases().placeholders:
+        if words in _phrases().placeholders and words not in self._text_sentences:
             return "a placeholder"
         if words not in text:
             if _is_list(claim):
@@ -236,8 +243,9 @@ class ClaimSource:
         is_echo = len(words.split()) > 2 and words in self._instruction_words
         if is_echo and not spoken <= self._text_content:
             return "words of the instruction"
+        is_copied = _stands_in(text, words)
         about = self._about
-        if about and not spoken & about and not self._says_nothing(claim):
+        if about and not is_copied and not spoken & about and not self._says_nothing(claim):
             return "a claim that shares no word with the text"
         return ""
 
@@ -266,9 +274,11 @@ class ClaimSource:
         return not self.counts_refusals and claims_nothing(statement)
 
     def _behind_question(self, claim: str) -> str:
-        """The claim; behind the question where the model only gave the answer back."""
-        is_answer = by_words(claim) == self._text_words
-        if is_answer and _is_bare(claim) and self.question.strip():
+        """The claim; behind the question where it says nothing without it ("1998", "Yes.")."""
+        words = by_words(claim)
+        is_answer = words == self._text_words and _is_bare(claim)
+        is_word_of_it = _is_one_word(words) and _stands_in(self._text_words, words)
+        if (is_answer or is_word_of_it) and self.question.strip():
             return f"{self.question.strip()} {claim}"
         return claim
 
@@ -281,6 +291,12 @@ def _is_bare(text: str) -> bool:
     """Is it so short that it is hardly a sentence?"""
     words = by_words(text).split()
     return len(words) <= _BARE and len(content(text)) <= _BARE
+
+
+def _is_one_word(words: str) -> bool:
+    """Are they one word, or function words alone ("it is")?"""
+    spoken = content(words)
+    return not spoken or (len(spoken) == 1 and " " not in words)
 
 
 def is_terse(reference: str) -> bool:

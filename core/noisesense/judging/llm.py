@@ -13,6 +13,7 @@ from noisesense.errors import (
     UnfitJudgeError,
     check_choice,
     check_whole,
+    describe,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource, distinct
@@ -121,6 +122,9 @@ class LLMJudge(PlannedJudge):
                 hint = "a list has no probabilities"
                 raise InputError('check="each"', 'check="list"', where="threshold", hint=hint)
         check_plan(plan, store)
+        for given, kind, where in ((prompts, Prompts, "prompts"), (budget, Budget, "budget")):
+            if given is not None and not isinstance(given, kind):
+                raise InputError(f"a {kind.__name__}", describe(given), where=where)
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")

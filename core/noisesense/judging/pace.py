@@ -123,17 +123,19 @@ class Pace:
         self._paused_until = now + pause
 
     def _go_on(self, now: float, refused_since: float) -> None:
-        """At a little less than was taken since the last pause, in all the time to this one's end.
+        """End the pause, at a rate a little below that at which calls were taken before it.
 
-        A provider that names no time may have been down: then its pause says nothing of a limit,
-        and the first long one leaves the rate as it is.
+        The pause is part of the time in which they were taken: a limit a minute lets all through
+        at once, and then none. Not if the provider named no time: it may have been down, and the
+        first long pause then leaves the rate as it is.
         """
         pause = now - refused_since if self._is_told else _FIRST_PAUSE
         was_down = not self._is_told and self._refusals > 2 and not self._has_been_down
         self._has_been_down = self._has_been_down or was_down
         if self._taken and not was_down:
-            measured = self._taken / (max(refused_since - self._measured_from, 0.0) + pause)
-            self._rate = _BELOW * min(measured, self._rate_at(refused_since))
+            before_pause = max(refused_since - self._measured_from, 0.0)
+            taken_rate = self._taken / (before_pause + pause)
+            self._rate = _BELOW * min(taken_rate, self._rate_at(refused_since))
         self._taken = self._refusals = 0
         self._refused_since = None
         self._probing = False

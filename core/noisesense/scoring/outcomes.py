@@ -261,11 +261,15 @@ def gate(
             `ModeSummary.interval`; by default the bounds alone decide.
 
     Raises:
-        InputError: a limit that is no number from 0 to 1.
+        InputError: a limit that is no number from 0 to 1, or one number in place of bounds.
     """
     check_limit(limit)
     if bounds is None:
         return "undefined"
+    if isinstance(bounds, Real):
+        hint = "give score.bounds(mode); a value alone does not tell open verdicts"
+        expected = "the lowest and the highest value"
+        raise InputError(expected, describe(bounds), where="bounds", hint=hint)
     by_bounds = _side(bounds, limit)
     if by_bounds is None:
         # The interval covers the bounds, so it does not decide either.
@@ -279,6 +283,12 @@ def _side(ends: Sequence[Any], limit: float) -> Literal["pass", "fail"] | None:
     if ends[1] <= limit:
         return "pass"
     return "fail" if ends[0] > limit else None
+
+
+def check_between(number: float, where: str) -> None:
+    """Raises `InputError` unless it is a number between 0 and 1, and neither of them."""
+    if not isinstance(number, Real) or not 0 < number < 1:
+        raise InputError("a number between 0 and 1", describe(number), where=where)
 
 
 def check_limit(limit: float, where: str = "limit") -> float:

@@ -165,7 +165,7 @@ class Result(Struct, frozen=True):
         judge_test: the judge's result on texts whose answers are known, if it was tested.
 
     Raises:
-        InputError: both a score and an error, or neither.
+        InputError: both a score and an error, or neither; or a score without the sample's chunks.
     """
 
     id: str
@@ -183,6 +183,20 @@ class Result(Struct, frozen=True):
             got = "neither" if self.score is None else "both"
             expected = "a score, or an error that says why there is none"
             raise InputError(expected, got, where=f"result {self.id!r}")
+        if self.score is not None and self.sample is not None:
+            self._check_chunks(self.score.verdicts, self.sample)
+
+    def _check_chunks(self, verdicts: VerdictsForm, sample: Sample) -> None:
+        """A file keeps the chunks once, so the score must be of the sample's own."""
+        listed = len(verdicts.chunks or ())
+        contexts = len(sample.retrieved_contexts)
+        if listed != contexts:
+            raise InputError(
+                f"a score of verdicts that list the sample's chunks, {contexts}",
+                str(listed),
+                where=f"result {self.id!r}",
+                hint="score(verdicts.with_sample(sample))",
+            )
 
     @property
     def echoes(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from noisesense.errors import check_whole
 from noisesense.scoring.definitions import MODES, Mode, check_mode, modes_of
 from noisesense.scoring.outcomes import Range, Record, check_limit, extent, gate
 from noisesense.stats.interval import Interval
@@ -94,10 +95,12 @@ def gate_run(
         min_samples: how many samples there are at least. A run that stopped early has fewer.
 
     Raises:
-        InputError: a limit or a share that is no number from 0 to 1, or an unknown mode.
+        InputError: a limit or a share that is no number from 0 to 1, an unknown mode, or a
+            ``min_samples`` that is no whole number.
     """
     check_limit(max_undefined, "max_undefined")
     check_limit(max_unanswered, "max_unanswered")
+    check_whole(min_samples, 0, "min_samples")
     modes = modes_of(summary.definition) if summary.definition else MODES
     if mode is not None:
         modes = (check_mode(mode),)

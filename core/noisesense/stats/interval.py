@@ -30,8 +30,7 @@ from operator import mul, sub
 from random import Random
 from typing import Literal, NamedTuple
 
-from noisesense.errors import InputError, describe
-from noisesense.scoring.outcomes import Range, extent
+from noisesense.scoring.outcomes import Range, check_between, extent
 from noisesense.stats.resampling import (
     NORMAL,
     Statistic,
@@ -81,8 +80,11 @@ class Interval(NamedTuple):
 
 
 def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
-    """The ends of an interval, in two digits of its width where it is made of random draws: other
-    draws would change the next one."""
+    """The ends of an interval.
+
+    Of one that is made of random draws as many decimals, 2 to 4, as show two digits of its width:
+    further ones would change with the seed.
+    """
     width = interval.high - interval.low
     drawn = not isinstance(interval, Interval) or interval.method != "t"
     digits = 4
@@ -97,7 +99,7 @@ class Resampling:
     """How intervals are made: the same seed gives the same interval.
 
     Raises:
-        InputError: a confidence of 0 or less, or of 1 or more.
+        InputError: a confidence that is no number between 0 and 1.
     """
 
     confidence: float = 0.95
@@ -105,9 +107,7 @@ class Resampling:
     resamples: int = 2000
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
-            got = describe(self.confidence)
-            raise InputError("a number between 0 and 1", got, where="confidence")
+        check_between(self.confidence, "confidence")
 
     @property
     def tail(self) -> float:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from noisesense.errors import PairingError
+from noisesense.errors import InputError, PairingError
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.interval import Resampling
 from noisesense.stats.pairing import PairedBy, pair, same_texts
-from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
+from noisesense.stats.powered_mean import PPIMean, check_weight, differ, powered_mean
 
 
 class Labeled(NamedTuple):
@@ -54,7 +54,7 @@ def labeled_pairs(
         )
     if unknown := len(paired.only_b):
         warnings.append(f"{unknown} labels are on samples that the judge did not score.")
-    stands_for = [1.0 if weights is None else weights.get(y.id, 0.0) for _, y in same]
+    stands_for = [1.0 if weights is None else _weight_of(y.id, weights) for _, y in same]
     if _stand_together(judged, same, stands_for):
         warnings.append(
             "The labeled samples stand together in the results, more than a random choice would: "
@@ -62,6 +62,13 @@ def labeled_pairs(
             "export-labels' writes a sheet in random order, to be filled in from the top."
         )
     return Labeled(judged, same, stands_for, warnings)
+
+
+def _weight_of(name: str, weights: Mapping[str, float]) -> float:
+    place = f"weights, label {name!r}"
+    if name not in weights:
+        raise InputError("a weight for each label", "none", where=place)
+    return check_weight(weights[name], place)
 
 
 def _stand_together(

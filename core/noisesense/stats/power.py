@@ -6,9 +6,9 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from noisesense.errors import InputError, check_whole, describe
+from noisesense.errors import InputError, check_whole
 from noisesense.scoring.definitions import modes_of
-from noisesense.scoring.outcomes import Range, Record
+from noisesense.scoring.outcomes import Range, Record, check_between
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.figures import Figure, value_of
 from noisesense.stats.interval import Resampling, effective_units, ends_of
@@ -88,9 +88,8 @@ def power(
             that have something to measure.
         PairingError: too few samples are in both runs.
     """
-    for number, name in ((change, "change"), (often, "often")):
-        if not 0 < number < 1:
-            raise InputError("a number between 0 and 1", describe(number), where=name)
+    check_between(change, "change")
+    check_between(often, "often")
     check_whole(answers, 1, "answers")
     first = [result_in(result) for result in results]
     paired = other is not None

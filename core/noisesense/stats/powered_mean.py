@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
+from math import fsum, inf, sqrt
 from numbers import Real
 from operator import mul
 from statistics import fmean, pvariance
@@ -164,11 +164,17 @@ def _middles(ranges: Iterable[Range]) -> list[float]:
     return [low if low == high else (low + high) / 2 for low, high in ranges]
 
 
+def check_weight(weight: float, where: str) -> float:
+    """The weight, if it is a number above 0. Raises `InputError`."""
+    if not isinstance(weight, Real) or not 0 < weight < inf:
+        raise InputError("a number above 0", describe(weight), where=where)
+    return weight
+
+
 def _for_others(weights: Sequence[float], others: int) -> list[float]:
     """How many unlabeled samples each labeled one stands for, beside itself; all alike if none."""
     for i, weight in enumerate(weights):
-        if not isinstance(weight, Real) or not 0 < weight < float("inf"):
-            raise InputError("a number above 0", describe(weight), where=f"weights, number {i}")
+        check_weight(weight, f"weights, number {i}")
     scale = (len(weights) + others) / fsum(weights)
     beside = [max(weight * scale - 1, 0.0) for weight in weights]
     return beside if any(beside) else [1.0] * len(weights)
@@ -231,12 +237,21 @@ class _Prediction(NamedTuple):
         slopes: Sequence[float],
         stands_for: list[float],
     ) -> _Prediction:
-        rest = fmean(others) if others else 0.0
-        terms = [
-            y + slope * (rest - f) for y, f, slope in zip(labels, scores, slopes, strict=True)
-        ]
-        slope = fmean(slopes)
-        return cls(terms, stands_for, fsum(labels), slope * rest, slope, len(others))
+        """From people's labels, the judge's scores of the same samples and of the others, and λ
+        of each labeled sample."""
+        mean_of_others = fmean(others) if others else 0.0
+        terms: list[float] = []
+        for y, f, slope in zip(labels, scores, slopes, strict=True):
+            terms.append(y + slope * (mean_of_others - f))
+        mean_slope = fmean(slopes)
+        return cls(
+            terms=terms,
+            stands_for=stands_for,
+            labels=fsum(labels),
+            shift=mean_slope * mean_of_others,
+            slope=mean_slope,
+            others=len(others),
+        )
 
     @property
     def of_others(self) -> float:
@@ -258,16 +273,19 @@ class _Prediction(NamedTuple):
             (round(term * size, 12), round(size, 12))
             for term, size in zip(self.terms, self.stands_for, strict=True)
         )
+        # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         limits = (self.shift - self.slope * error, self.shift + error)
-        endless = few_units_interval(units, resampling, limits)
-        # The others are so many and no more, and each is one draw.
+        of_endless = few_units_interval(units, resampling, limits)
+        # That is of the mean of endlessly many others. There are so many and no more, each of them
+        # one draw, and they are a part of all samples: √(N / (n + N)) where the weights are equal.
         effective = _effective(self.stands_for)
         part = self.others / count * sqrt(1 + effective / self.others)
-        low = self.mean + part * (endless.low - self.of_others)
-        high = self.mean + part * (endless.high - self.of_others)
+        low = self.mean + part * (of_endless.low - self.of_others)
+        high = self.mean + part * (of_endless.high - self.of_others)
+        # Whatever people would have said of the others.
         least = self.labels / count
         most = (self.labels + self.others) / count
-        return endless._replace(low=max(low, least), high=min(high, most))
+        return of_endless._replace(low=max(low, least), high=min(high, most))
 
 
 def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:

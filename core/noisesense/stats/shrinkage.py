@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import accumulate
-from math import exp, fsum, lgamma, log, log1p
+from math import exp, fsum, inf, lgamma, log, log1p
 from operator import mul
 from typing import NamedTuple
 
@@ -72,10 +72,12 @@ def _likelihood(case: Hits) -> list[float]:
     """Of each cell; scaled, as only the proportions count."""
     misses = case.cases - case.hits
     logs = [case.hits * log(rate) + misses * log1p(-rate) for rate in _RATES]
+    # Of the two cells at the ends, as if their rates were 0 and 1.
+    never = -inf if case.hits else 0.0
+    always = -inf if misses else 0.0
+    logs = [never, *logs, always]
     top = max(logs)
-    never = 0.0 if case.hits else exp(-top)
-    always = 0.0 if misses else exp(-top)
-    return [never, *(exp(each - top) for each in logs), always]
+    return [exp(each - top) for each in logs]
 
 
 class Rate(NamedTuple):

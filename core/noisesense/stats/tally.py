@@ -26,7 +26,7 @@ from noisesense.stats.summarize import ModeSummary, Summary, cells_of
 
 _DIGITS_OF_KEY = 64
 """Of an id that is the key of a sample's texts; a quick hash fills the last 16 of them."""
-_DIGITS_OF_HASH = 16
+_BYTES_OF_HASH = 8
 
 _category = attrgetter("category")
 
@@ -100,7 +100,7 @@ class Tally:
         sums["echoes"] += result.echoes
         outcomes: tuple[Outcome, ...] = ()
         lack = score.lack
-        # The same without a lack, and twice as fast.
+        # Not always ``score.measures``, which finds the lack again and takes twice as long.
         measures = modes_of(score.definition) if lack is None else score.measures
         if measures:
             outcomes = tuple(sorted(score.outcomes, key=_category))
@@ -203,7 +203,11 @@ class Tally:
         )
 
     def _units(self, *, by_name: bool) -> Counter[_Unit]:
-        """The independent units, and how many are alike; a cluster is one only ``by_name``."""
+        """The independent units, and how many are alike.
+
+        ``by_name``: each cluster is one, as every sample names its own. Else each sample with an
+        id is one, whatever its cluster.
+        """
         units = Counter(self._unnamed.values())
         clusters = defaultdict[object, list[tuple[_Sample, int]]](list)
         for (cluster, sample), times in self._named.items():
@@ -285,12 +289,14 @@ def _key_of_texts(name: str) -> bytes | None:
 
     That is its end: the start of a quick hash is only zeros (see `datasets.read.light_row`).
     """
-    if len(name) != _DIGITS_OF_KEY:
+    # Digits alone: `fromhex` passes over white space, with which a database fills up its ids.
+    if len(name) != _DIGITS_OF_KEY or not name.isalnum():
         return None
     try:
-        return bytes.fromhex(name[-_DIGITS_OF_HASH:])
+        key = bytes.fromhex(name)
     except ValueError:
         return None
+    return key[-_BYTES_OF_HASH:]
 
 
 def _outcomes_of(samples: Iterable[tuple[_Sample, int]]) -> Counter[Outcome]:

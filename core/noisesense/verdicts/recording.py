@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, get_args
 
@@ -80,19 +82,33 @@ class RecordedJudge:
         return recorded.verdicts.with_sample(sample)
 
     def _nearest(self, sample: Sample) -> str:
-        """A hint: in which fields the most similar recorded sample differs."""
-        fields = [*Sample.model_fields]
-        fewest = fields
-        line = 0
+        """A hint: in which fields the most similar recorded sample differs, of one or two."""
+        for differing in _DIFFERING:
+            line = self._lines.get(_texts_except(differing, sample))
+            if line is not None:
+                return f"line {line} differs only in {' and '.join(differing)}"
+        return "samples are found by their exact texts; record this one"
+
+    @cached_property
+    def _lines(self) -> dict[tuple[object, ...], int]:
+        """By a sample's texts without one or two fields, the first line that has them.
+
+        Made at the first miss. Where all miss, comparing each with all would take hours.
+        """
+        lines: dict[tuple[object, ...], int] = {}
         for recorded in self._by_key.values():
-            texts = zip(fields, sample.texts, recorded.sample.texts, strict=True)
-            differing = [field for field, text, other in texts if text != other]
-            if len(differing) < len(fewest):
-                fewest = differing
-                line = recorded.line
-        if not line:
-            return "samples are found by their exact texts; record this one"
-        return f"line {line} differs only in {' and '.join(fewest)}"
+            for differing in _DIFFERING:
+                lines.setdefault(_texts_except(differing, recorded.sample), recorded.line)
+        return lines
+
+
+_FIELDS = tuple(Sample.model_fields)
+_DIFFERING = (*combinations(_FIELDS, 1), *combinations(_FIELDS, 2))
+
+
+def _texts_except(fields: tuple[str, ...], sample: Sample) -> tuple[object, ...]:
+    texts = zip(_FIELDS, sample.texts, strict=True)
+    return tuple(None if field in fields else text for field, text in texts)
 
 
 def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
