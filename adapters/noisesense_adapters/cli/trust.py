@@ -196,7 +196,7 @@ def _threshold(judge: str, best: Calibration) -> str:
     return (
         f"best threshold for {judge} by these labels (measure it on others): --threshold "
         f"{best.threshold}, {best.false_yes:.1%} false yes, {best.false_no:.1%} false no, kappa "
-        f"{best.kappa:.3f}"
+        f"{shown(best.kappa, '.3f')}"
     )
 
 
