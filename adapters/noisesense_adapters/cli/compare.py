@@ -129,7 +129,8 @@ class Compare(Command):
         else:
             _show(comparison, self.top, reading.heads)
         since = f"{name}, since {self.a.name}"
-        options.write_page(self.report, results_of(self.b, **chosen), since, baseline=comparison)
+        of_b = results_of(self.b, **chosen)
+        options.write_page(self.report, of_b, since, saved_as=name, baseline=comparison)
         unsure = UNDECIDED if gate.fail_if_undecided else 0
         statuses = [_worse(comparison, figure, name, unsure) for figure in figures]
         if figures:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -61,9 +62,9 @@ class Output(Options):
 
     def write_pages(self, results: Path, name: str) -> None:
         """The report and the plots that are asked for, of the results in a file."""
-        for page, function in ((self.report, "write_report"), (self.png, "write_png")):
-            if page is not None:
-                options.write_page(page, results_of(results), name, function)
+        saved = {} if self.out is None else {"saved_as": self.out.name}
+        options.write_page(self.report, results_of(results), name, **saved)
+        options.write_page(self.png, results_of(results), name, "write_png")
 
 
 class Score(Command):
@@ -126,7 +127,7 @@ class Score(Command):
             judges[model.name] = model.form_reason
             store = self.asking.store
         _show(self.dataset.name, summary, chunks, judge_warnings(judges))
-        _show_files(self.output.out, store, kept=kept)
+        _show_files(self.output.out, store, summary, kept=kept)
 
     def _judge(self) -> Any:
         """The model that judges; None: nobody. Raises `InputError` for options without one."""
@@ -221,15 +222,18 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _show_files(out: Path | None, store: Path | None, *, kept: bool) -> None:
-    """Where the results are, or still are, and the judge's replies."""
+def _show_files(out: Path | None, store: Path | None, summary: Summary, *, kept: bool) -> None:
+    """Where the results are, or still are, the judge's replies, and what to ask next."""
     written: list[str] = []
     if out is not None:
         written.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
     if store is not None:
         written.append(f"every reply of the judge is kept in {store}")
+    asks = ""
+    if out is not None and not kept and summary.from_chunks.noisy:
+        asks = f". Next, which documents mislead: noisesense offenders {quote(str(out))}"
     if written:
-        say("; ".join(written))
+        say(f"{'; '.join(written)}{asks}")
 
 
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:

@@ -84,7 +84,8 @@ class Trust(Command):
         self._tell(found)
         if self.results is not None:
             rows = results_of(self.results, **scored_as._asdict())
-            options.write_page(self.report, rows, self.results.name, trust=found)
+            name = self.results.name
+            options.write_page(self.report, rows, name, saved_as=name, trust=found)
         return options.SOME_FAILED if any(each.failed for each in found) else reading.status
 
     def _checked(self) -> Path:
