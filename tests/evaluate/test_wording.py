@@ -80,9 +80,9 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     leading = unsure.documents[0]
     assert 0 < leading.top_tenth < 0.9
     assert sentence == (
-        "0.md leads: it misled in 1 of the 4 samples that retrieved it. That is too little to be "
-        "90% sure that it is among the tenth of the retrieved documents that mislead most often: "
-        f"the probability is {leading.top_tenth:.0%}."
+        "0.md and 5 more lead: each misled in 1 of the 4 samples that retrieved it. That is too "
+        "little to be 90% sure that it is among the tenth of the retrieved documents that mislead "
+        f"most often: the probability is {leading.top_tenth:.0%}."
     )
     leading.top_tenth = 0.896
     leading.open_samples = 2
