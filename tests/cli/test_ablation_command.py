@@ -68,6 +68,8 @@ def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
     planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
     done = run_here(capsys, *planned)
     assert (done.status, done.out.startswith("wrote 16 rows to ")) == (0, True)
+    then = f"noisesense ablation report {results} {todo} --judge PROVIDER:MODEL\n"
+    assert done.out.endswith(f" Fill in `response`, then:\n  {then}")
     rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
     assert rows == plan(read_results(results), ("again", "without"))
     again = run_here(capsys, *planned)

@@ -66,7 +66,8 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         '  "Claim 0.0" (q0)',
         '  "Claim 0.1" (q0)',
         "",
-        f"Next, do they cause these claims: noisesense ablation plan {path} --out todo.jsonl",
+        "Next, do they cause these claims?",
+        f"  noisesense ablation plan {path} --out todo.jsonl",
     ]
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results).documents

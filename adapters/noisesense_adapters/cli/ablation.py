@@ -83,8 +83,8 @@ class Plan(Command):
         write_whole(self.out, map(to_json, rows))
         files = f"{quote(str(self.results))} {quote(str(self.out))}"
         say(
-            f"wrote {len(rows):,} rows to {self.out}. Fill in `response`, then: noisesense "
-            f"ablation report {files} --judge PROVIDER:MODEL"
+            f"wrote {len(rows):,} rows to {self.out}. Fill in `response`, then:",
+            f"  noisesense ablation report {files} --judge PROVIDER:MODEL",
         )
         return reading.status
 

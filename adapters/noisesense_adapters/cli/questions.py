@@ -78,7 +78,7 @@ class Offenders(Command):
             output.section(f"{document_name(each.document)}:", said)
         if not caused and reading.has_texts:
             asks = f"noisesense ablation plan {quote(str(self.results))} --out todo.jsonl"
-            output.say("", f"Next, do they cause these claims: {asks}")
+            output.section("Next, do they cause these claims?", [f"  {asks}"])
         return reading.status
 
 
