@@ -186,7 +186,9 @@ def _worse(comparison: Comparison, figure: Figure, b: str, unsure: int) -> int:
         said += f" (interval of the difference {shown(found.interval)})"
         if found.seen is not None:
             said += f"; {_seen(found)}"
-        return _told(unsure, said if unsure else f"{said}; this passes without --fail-if-undecided")
+        return _told(
+            unsure, said if unsure else f"{said}; this passes without --fail-if-undecided"
+        )
     return 0
 
 
@@ -271,10 +273,16 @@ def _noisier(comparison: Comparison) -> FigureComparison | None:
     """The figure that says that B is noisier beyond chance: that of all claims from chunks, else
     that of a mode."""
     for found in (comparison.any, comparison.relevant, comparison.irrelevant):
-        if found is not None and found.interval is not None and not found.too_few:
-            if found.interval.low > 0:
-                return found
+        if found is not None and _is_higher(found):
+            return found
     return None
+
+
+def _is_higher(found: FigureComparison) -> bool:
+    """Is B's mean higher than A's, beyond chance?"""
+    if found.interval is None or found.too_few:
+        return False
+    return found.interval.low > 0
 
 
 def _more_noise(found: FigureComparison) -> str:

@@ -30,7 +30,9 @@ _LEGEND = (
     "chunk; samples: with such a claim, of those that retrieved it; rate: that share, drawn "
     "towards the rates of all documents, the more the less often it was retrieved"
 )
-_LEGEND_OF_CAUSES = "; gone: of the claims said again with the same chunks, not said without theirs"
+_LEGEND_OF_CAUSES = (
+    "; gone: of the claims said again with the same chunks, not said without theirs"
+)
 
 
 class Offenders(Command):

@@ -78,7 +78,7 @@ class Score(Command):
 
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
-    cannot be decided; 5 too little was measured: nothing at all, or with --fail-above fewer than
+    cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5 too little was measured: nothing at all, or with --fail-above fewer than
     --min-samples, or more than --max-undefined of them not, or more than --max-unanswered of the
     verdicts have no answer; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """

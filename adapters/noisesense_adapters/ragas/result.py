@@ -162,9 +162,10 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
 def results_of(result: Any, *, name: str = "") -> list[Result]:
     """The results of an evaluation with their texts, in the dataset's order.
 
-    ``write_results("results.jsonl", results_of(result))`` makes a file that "noisesense offenders",
-    "ablation", "compare" and the report read. No model is asked. A document's name is the entry
-    of ``retrieved_context_ids`` in the row; without that list a document is its text.
+    ``write_results("results.jsonl", results_of(result))`` makes a file that the commands
+    ``offenders``, ``ablation`` and ``compare`` and the report read. No model is asked. A
+    document's name is its entry of ``retrieved_context_ids`` in the row; without that list a
+    document is its text.
 
     Args:
         result: what ``evaluate()`` gave.
@@ -193,7 +194,9 @@ def _whole_result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     was = value.score
     settings = Settings(was.definition, was.empty, was.undetermined)
     score = settings.score(value.judgement.verdicts.with_sample(sample))
-    return Result(sample.key, score, sample=sample, unanswered=scored.unanswered, usage=scored.usage)
+    return Result(
+        sample.key, score, sample=sample, unanswered=scored.unanswered, usage=scored.usage
+    )
 
 
 def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
