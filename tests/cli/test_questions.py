@@ -82,7 +82,7 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     path = written(tmp_path, *results)
     counts = tmp_path / "ablation.json"
     plain = run_here(capsys, "offenders", path, "--examples", "0").out.splitlines()
-    assert [row.split()[-1] for row in plain[-5:-3]] == ["guide.md", "faq.md"]
+    assert [row.split()[-1] for row in plain[-6:-4]] == ["guide.md", "faq.md"]
     ends = {"value": 1.0, "low": 1.0, "high": 1.0}
     cause = {"document": "faq.md", "claims": 1, "again": ends, "gone": ends}
     counts.write_text(json.dumps({"causes": [cause]}))

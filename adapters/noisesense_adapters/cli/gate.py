@@ -104,7 +104,8 @@ class Gate(Options):
         )
         prefix = f"{run}: " if run else ""
         for each in found.findings:
-            tell(f"{_BEGINS[each.outcome]}: {prefix}{each.reason}")
+            passes = "; this passes" if found.passed else ""
+            tell(f"{_BEGINS[each.outcome]}: {prefix}{each.reason}{passes}")
         return _STATUSES[found.outcome]
 
 

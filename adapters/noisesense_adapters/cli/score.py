@@ -78,9 +78,10 @@ class Score(Command):
 
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
-    cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5 too little was measured: nothing at all, or with --fail-above fewer than
-    --min-samples, or more than --max-undefined of them not, or more than --max-unanswered of the
-    verdicts have no answer; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
+    cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
+    too little was measured: nothing at all, or with --fail-above fewer than --min-samples, or more
+    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer;
+    130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """
 
     dataset: Path = argument(
@@ -127,7 +128,18 @@ class Score(Command):
             judges[model.name] = model.form_reason
             store = self.asking.store
         _show(self.dataset.name, summary, chunks, judge_warnings(judges))
-        _show_files(self.output.out, store, summary, kept=kept)
+        out = self.output.out
+        _show_files(out, store, None if kept else self._next(summary), kept=kept)
+
+    def _next(self, summary: Summary) -> str | None:
+        """What to ask next of the results, or of a file that holds verdicts; None of no noise."""
+        path = self.output.out
+        judging = self.judging
+        if path is None and not (judging.judge or judging.verdicts or self.source.map):
+            path = self.dataset
+        if path is None or not summary.from_chunks.noisy:
+            return None
+        return f"Next, which documents mislead: noisesense offenders {quote(str(path))}"
 
     def _judge(self) -> Any:
         """The model that judges; None: nobody. Raises `InputError` for options without one."""
@@ -222,18 +234,16 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _show_files(out: Path | None, store: Path | None, summary: Summary, *, kept: bool) -> None:
+def _show_files(out: Path | None, store: Path | None, asks: str | None, *, kept: bool) -> None:
     """Where the results are, or still are, the judge's replies, and what to ask next."""
     written: list[str] = []
     if out is not None:
         written.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
     if store is not None:
         written.append(f"every reply of the judge is kept in {store}")
-    asks = ""
-    if out is not None and not kept and summary.from_chunks.noisy:
-        asks = f". Next, which documents mislead: noisesense offenders {quote(str(out))}"
-    if written:
-        say(f"{'; '.join(written)}{asks}")
+    told = ["; ".join(written), asks]
+    if any(told):
+        say(". ".join(filter(None, told)))
 
 
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:
