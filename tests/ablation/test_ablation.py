@@ -97,6 +97,7 @@ def test_of_a_system_that_never_changes_every_sentence_says_no_effect() -> None:
                           "go with these chunks.")  # fmt: skip
     assert sham.endswith("10 of 10 were said: 0% (0% to 31%) go with others.")
     assert verdict.startswith("No effect of these chunks is shown: the difference is +0 (")
+    assert verdict.endswith(") percentage points, an interval that holds 0.")
     assert "(20 samples): no effect is shown, +0 (" in reranked
     assert {change.change.value for change in found.changes.values()} == {0.0}
     assert found.trend is None
@@ -148,11 +149,20 @@ def test_samples_whose_every_chunk_is_guilty_are_counted_apart() -> None:
     )
 
 
-def test_fewer_than_six_samples_show_no_effect() -> None:
+def test_fewer_than_six_samples_are_too_few_to_tell() -> None:
     found = measured(run_of([1] * 5), repeating, variants=PAIR)
     assert found.effect.interval.low > 0
     assert said(found)[2].startswith(
-        "No effect of these chunks is shown: the difference is +100 ("
+        "Too few to tell whether these chunks matter: the difference is +100 ("
+    )
+    assert said(found)[2].endswith(
+        " percentage points, from 5 samples (or clusters), and it takes 6."
+    )
+    one = measured(run_of([1]), repeating, variants=(*PAIR, "relevant-only"))
+    assert one.effect.interval is None
+    assert said(one)[2].endswith("from 1 sample (or clusters), and it takes 6.")
+    assert said(one)[3].endswith(
+        "50% (1 sample): too few to tell (it takes 6), -50 (too few samples) percentage points."
     )
     more = measured(run_of([1] * 6), repeating, variants=PAIR)
     assert said(more)[2].startswith("So these chunks matter: the difference is +100 (")
@@ -416,6 +426,9 @@ def test_a_relevant_chunk_is_not_called_unknown_where_only_the_answer_is_missing
 def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     results = run_of([1] * 4)
     rows = plan(results, ("without",))
+    for unanswered, count in ((rows, "8 rows"), ([], "0 rows")):
+        with pytest.raises(InputError, match=f"expected an answer, got none in {count}.*`resp"):
+            ablation(results, unanswered, Mind())
     for row in rows[:-1]:
         row["response"] = "wrong 0 0"
     found = ablation(results, rows, Mind())
@@ -456,6 +469,7 @@ def test_a_judge_that_checks_no_given_claims_is_refused(tmp_path: Path) -> None:
 
 def test_the_tables_stand_each_variant_beside_its_control() -> None:
     variants, documents = ablation_tables(measured(run_of([1] * 10), repeating, variants=PAIR))
+    assert variants.titles[2:4] == ("same chunks", "with this variant")
     again, without, _ = variants.rows
     assert again[:3] == ("again", "10", "50% (38% to 62%)")
     assert without[0] == "without"

@@ -68,6 +68,8 @@ def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
     planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
     done = run_here(capsys, *planned)
     assert (done.status, done.out.startswith("wrote 16 rows to ")) == (0, True)
+    then = f"noisesense ablation report {results} {todo} --judge PROVIDER:MODEL\n"
+    assert done.out.endswith(f" Fill in `response`, then:\n  {then}")
     rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
     assert rows == plan(read_results(results), ("again", "without"))
     again = run_here(capsys, *planned)
@@ -160,6 +162,10 @@ def test_relevance_that_nobody_knows_needs_a_judge_in_the_plan(
 def test_what_is_wrong_with_answers_and_systems_is_named(
     results: Path, judge: list[str], capsys: Capsys
 ) -> None:
+    todo = write_jsonl(results.with_name("todo.jsonl"), plan(read_results(results)))
+    done = run_here(capsys, "ablation", "report", results, todo, *judge)
+    assert (done.status, done.out) == (2, "")
+    assert "expected an answer, got none in 32 rows. Hint: fill in `response`" in done.err
     answered = write_jsonl(results.with_name("answered.jsonl"), [{"id": "s0"}])
     done = run_here(capsys, "ablation", "report", results, answered, *judge)
     assert (done.status, "answer 1" in done.err) == (2, True)

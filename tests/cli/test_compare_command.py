@@ -70,8 +70,12 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
     assert found.relevant.interval is not None
     low, high = found.relevant.interval[:2]
     assert (done.status, done.err, low > 0) == (0, "", True)
-    # 20 of 40 answers lost one correct claim of four.
-    lost, head, *_ = done.out.splitlines()
+    # 20 of 40 answers lost one correct claim of four: it is noise now, of which they had none.
+    noisier, lost, head, *_ = done.out.splitlines()
+    assert noisier == (
+        "B is noisier: in all claims from chunks its mean is 0.12, that of A 0.00 "
+        f"(difference {low:.4f} to {high:.4f})."
+    )
     assert lost.startswith("B has fewer correct claims: 3.50 an answer, A has 4.00 (difference -0")
     assert head == "40 samples in both, paired by id; definition ragas, lower is better"
     assert column(done) == {
@@ -109,7 +113,12 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     # B's mean is 0.125 with an interval of about 0.09 to 0.16.
     "too near to say": (
         *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95", 0),
-        "warning: b.jsonl: the relevant mean, 0.1250 (interval 0.0",
+        "warning: b.jsonl: 40 samples are too few to tell whether the relevant mean is above "
+        "0.12: here it is 0.1250, and its interval, 0.0852 to 0.1849, holds 0.12; this passes",
+    ),
+    "too near to say, and may not pass": (
+        *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95 --fail-if-undecided", 4),
+        "cannot be decided: b.jsonl: 40 samples are too few to tell whether the relevant mean",
     ),
     "worse by more": (
         *(WORSE, 0, 0, f"{FAIL} --margin 0.05 --mode relevant", 1),
@@ -117,7 +126,21 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     ),
     "too few to say": (
         *(WORSE, 0, 0, f"{FAIL} --margin 0.12", 0),
-        "warning: too few pairs to say whether b.jsonl is worse by more than 0.12",
+        "warning: 40 pairs are too few to tell whether b.jsonl is worse by more than 0.12 in the "
+        "relevant mode (interval of the difference 0.0",
+    ),
+    "too few, and may not pass": (
+        *(WORSE, 0, 0, f"{FAIL} --margin 0.12 --fail-if-undecided", 4),
+        "cannot be decided: 40 pairs are too few to tell whether b.jsonl is worse by more than",
+    ),
+    "surely within the margin": (
+        *(BEFORE, 0, 0, f"{FAIL} any,correct --margin 0.3 --fail-if-undecided", 0),
+        "",
+    ),
+    # B has 3.5 correct claims of A's 4, an interval of about 0.34 to 0.66 fewer; 10% of 4 is 0.4.
+    "what the margin of correct claims is": (
+        *(WORSE, 0, 0, f"{FAIL} correct --margin 0.1", 0),
+        "worse by more than 0.4 (0.1 of A's 4.0000) in correct claims (interval of the difference",
     ),
     "the limit is in B's range": (
         *(BEFORE, 0, 2, "--fail-above 0.01", 4),
@@ -287,3 +310,14 @@ def test_an_id_twice_is_an_error_of_score(tmp_path: Path, capsys: Capsys) -> Non
     twice.write_text((tmp_path / "r.jsonl").read_text("utf-8") * 2, encoding="utf-8")
     done = run_here(capsys, "score", twice)
     assert (done.status, "line 4: expected each id once, got 'q0' again" in done.err) == (2, True)
+
+
+def test_undecided_may_fail_only_where_something_may_be_undecided(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(BEFORE)])
+    for line in ("--fail-if-worse", "--margin 0.1", "--fail-above 0.1", ""):
+        done = run_here(capsys, "compare", a, b, "--fail-if-undecided", *line.split())
+        assert (done.status, "expected --fail-if-worse and --margin (or" in done.err) == (2, True)
+    done = run_here(capsys, "score", a, "--fail-if-undecided", "--confidence", "0.9")
+    assert (done.status, "expected --fail-above and --confidence" in done.err) == (2, True)

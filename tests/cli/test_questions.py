@@ -58,10 +58,16 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         "",
         "claims  open  only  samples        rate  interval     document",
         "     3     1     3   2 of 3  59% to 81%  15% to 100%  guide.md",
+        "claims: wrong ones from it; open: the judge left open whether they are; only: from no "
+        "other chunk; samples: with such a claim, of those that retrieved it; rate: that share, "
+        "drawn towards the rates of all documents, the more the less often it was retrieved.",
         "",
         "guide.md:",
         '  "Claim 0.0" (q0)',
         '  "Claim 0.1" (q0)',
+        "",
+        "Next, do they cause these claims?",
+        f"  noisesense ablation plan {path} --out todo.jsonl",
     ]
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results).documents
@@ -76,7 +82,7 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     path = written(tmp_path, *results)
     counts = tmp_path / "ablation.json"
     plain = run_here(capsys, "offenders", path, "--examples", "0").out.splitlines()
-    assert [row.split()[-1] for row in plain[-2:]] == ["guide.md", "faq.md"]
+    assert [row.split()[-1] for row in plain[-6:-4]] == ["guide.md", "faq.md"]
     ends = {"value": 1.0, "low": 1.0, "high": 1.0}
     cause = {"document": "faq.md", "claims": 1, "again": ends, "gone": ends}
     counts.write_text(json.dumps({"causes": [cause]}))
@@ -86,8 +92,10 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
         "By the ablation most claims go with faq.md: 1 of 1 that were said again with the same "
         "chunks were not said without it."
     )
-    assert [row.split()[-1] for row in lines[-2:]] == ["faq.md", "guide.md"]
-    assert "1 of 1  faq.md" in lines[-2]
+    *_, first, second, legend = lines
+    assert (first.split()[-1], second.split()[-1]) == ("faq.md", "guide.md")
+    assert "1 of 1  faq.md" in first
+    assert "; gone: of the claims said again with the same chunks, not said" in legend
     counts.write_text("{}")
     wrong = run_here(capsys, "offenders", path, "--ablation", counts)
     assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)

@@ -45,9 +45,14 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "                    relevant    irrelevant",
         "mean                  0.2500        0.0000",
         "  95% interval  0.01 to 0.81  0.00 to 0.77",
-        f"wrote {tmp_path / 'out.jsonl'}",
+        f"wrote {tmp_path / 'out.jsonl'}. Next, which documents mislead: noisesense offenders "
+        f"{tmp_path / 'out.jsonl'}",
     ]
     assert "note: relevant: 2 samples only; read the interval, not the mean." in done.err
+    del lines[0]
+    clean = write_jsonl(tmp_path / "clean.jsonl", lines)
+    done = run_here(capsys, "score", clean, "--out", tmp_path / "a b.jsonl")
+    assert done.out.endswith(f"\nwrote {tmp_path / 'a b.jsonl'}\n")
 
 
 def test_columns_definition_and_clusters_are_as_they_were_chosen(

@@ -83,7 +83,8 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert (done.status, figures(out)) == (0, EXPECTED)
     calls = server.log.calls
     assert f"judged with {calls} calls" in done.out
-    kept = f"wrote {out}; every reply of the judge is kept in {out}.db"
+    kept = f"wrote {out}; every reply of the judge is kept in {out}.db. Next, which documents "
+    kept += f"mislead: noisesense offenders {out}"
     assert done.out.splitlines()[9:] == [kept]  # ten lines in all
     (result, *_) = read_results(out)
     settings = r"plan=lazy check=list, prompts \d+"

@@ -75,9 +75,20 @@ def test_one_document_is_named_where_it_is_sure() -> None:
         "probability of over 99% it is among the tenth of the retrieved documents that mislead "
         "most often."
     )
-    unsure = offenders([each for i in range(30) for each in retrievals(f"{i}", i < 6, 4)])
+    unsure = offenders([each for i in range(30) for each in retrievals(f"{i}.md", i < 6, 4)])
     (sentence,) = offender_sentences(unsure)
-    assert sentence.startswith("No document stands out: of none is it likely enough (90%)")
+    leading = unsure.documents[0]
+    assert 0 < leading.top_tenth < 0.9
+    assert sentence == (
+        "0.md and 5 more lead: each misled in 1 of the 4 samples that retrieved it. That is too "
+        "little to be 90% sure that it is among the tenth of the retrieved documents that mislead "
+        f"most often: the probability is {leading.top_tenth:.0%}."
+    )
+    leading.top_tenth = 0.896
+    leading.open_samples = 2
+    (sentence,) = offender_sentences(unsure)
+    assert sentence.startswith("0.md leads: it misled in 1 to 3 of the 4 samples that")
+    assert sentence.endswith(": the probability is just under 90%.")
     assert list(offender_sentences(offenders(others()))) == []
 
 

@@ -80,7 +80,9 @@ def test_the_workflow(case: str, tmp_path: Path) -> None:
     statuses = [score_step.returncode, compare_step.returncode]
     assert statuses == [scored, compared], score_step.stderr + compare_step.stderr
     is_near = case in ("at the limit", "stopped")
-    assert ("too near 0.4 to say" in score_step.stderr) == is_near
+    assert (
+        "too few to tell whether the relevant mean is above 0.4" in score_step.stderr
+    ) == is_near
     assert (checkout / "report.html").exists()
     is_worse = case in ("worse", "worse and above")
     assert ("B has fewer correct claims" in compare_step.stdout) == is_worse
@@ -139,4 +141,6 @@ def test_the_pytest_example(name: str, tmp_path: Path) -> None:
         ("test_not_worse_than_before", compared),
     ):
         assert (f"FAILED test_noise.py::{test}" in done.stdout) == bool(status), done.stdout
-    assert ("too near 0.4 to say" in done.stdout) == (name == "at the limit")
+    assert ("too few to tell whether the relevant mean is above 0.4" in done.stdout) == (
+        name == "at the limit"
+    )

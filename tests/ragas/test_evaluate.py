@@ -8,15 +8,33 @@ import math
 import pickle
 import socket
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ragas import SingleTurnSample
 
-from noisesense import InputError, JudgeError, Judgement, Sample, Usage, Verdicts, score
+from noisesense import (
+    InputError,
+    JudgeError,
+    Judgement,
+    Sample,
+    Usage,
+    Verdicts,
+    offenders,
+    read_results,
+    score,
+    write_results,
+)
 from noisesense import summarize as summarize_scores
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows, rubrics, summarize
+from noisesense_adapters.ragas import (
+    NoiseSensitivity,
+    VerdictsInRows,
+    results_of,
+    rubrics,
+    summarize,
+)
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE
 from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, evaluated
@@ -196,3 +214,39 @@ def test_which_metric_is_meant_and_what_is_no_result() -> None:
     for nothing in (result.to_pandas(), [], [{"faithfulness": 0.5}]):
         with pytest.raises(InputError, match="a pandas column or a file keeps numbers alone"):
             summarize(nothing)
+
+
+def test_a_run_becomes_results_with_texts_and_documents(tmp_path: Path) -> None:
+    """OPEN, SURE and a row that failed; of the first two the documents have names."""
+    samples, judge = judged(a=OPEN, b=SURE)
+    documents: list[Any] = [["a.md"], [7]]
+    rows: list[Any] = [
+        {**ragas_row(sample), "retrieved_context_ids": ids}
+        for sample, ids in zip(samples, documents, strict=True)
+    ]
+    run = evaluated([*rows, {**ragas_row(samples[0]), "response": " "}], both(judge))
+    write_results(tmp_path / "results.jsonl", results_of(run))
+    first, second, failed = read_results(tmp_path / "results.jsonl")
+    assert first.bounds("relevant") == (1 / 4, 3 / 4)
+    assert second.bounds("relevant") == (1 / 4, 1 / 4)
+    assert [each.sample.retrieved_contexts[0].id for each in (first, second)] == ["a.md", "7"]
+    assert (first.id, first.sample.response) == (samples[0].key, "a")
+    assert failed.error == "the row failed; ragas has logged why"
+    assert str(summarize_scores([first, second, failed])) == str(summarize(run))
+    # Each entails one claim for certain, a.md perhaps two more.
+    found = offenders([first, second]).documents
+    assert {(each.document, each.claims, each.undetermined) for each in found} == {
+        ("a.md", 1, 2),
+        ("7", 1, 0),
+    }
+
+
+def test_results_need_the_dataset_and_an_id_for_each_context() -> None:
+    samples, judge = judged(a=SURE)
+    run = evaluated(samples, both(judge))
+    with pytest.raises(InputError, match="result: expected what evaluate\\(\\) gave"):
+        results_of(run.scores)
+    row: Any = {**ragas_row(samples[0]), "retrieved_context_ids": ["a", "b"]}
+    run = evaluated([row], both(judge))
+    with pytest.raises(InputError, match="row 0, retrieved_context_ids: expected 1 ids, as many"):
+        results_of(run)

@@ -76,8 +76,8 @@ def test_the_table_is_saved_as_csv_and_no_cell_is_a_formula(show: Show) -> None:
     ]
 
 
-def test_samples_are_ranked_by_the_lowest_value_they_can_have(show: Show) -> None:
-    """Of equal values the one with more noise of any kind comes first."""
+def test_samples_are_ranked_by_the_lowest_share_of_noise_they_can_have(show: Show) -> None:
+    """Of both modes together: 1 of 1 claims, 1 of 2, 1 to 2 of 2, 0 of 1, and nothing."""
     tables = {
         "clean": Verdicts.from_matrices([True], [[True, False]], [[True, False]]),
         "misled": Verdicts.from_matrices([False], [[False, True]], [[True, False]]),
@@ -96,7 +96,10 @@ def test_samples_are_ranked_by_the_lowest_value_they_can_have(show: Show) -> Non
             "clean": "0.00",
             "empty": "undefined",
         }
-        assert names == ["noisy", "open", "misled", "clean", "empty"]
+        assert names == ["misled", "noisy", "open", "clean", "empty"]
+        page.get_by_role("button", name="Relevant", exact=True).click()
+        by_relevant = page.locator(".opener").all_inner_texts()
+        assert by_relevant == ["noisy", "open", "misled", "clean", "empty"]
         for kind, expected in (("undetermined", ["open"]), ("failed", ["empty"])):
             page.get_by_label("Show").select_option(kind)
             assert page.locator(".opener").all_inner_texts() == expected
@@ -135,6 +138,7 @@ def test_the_table_sorts_and_turns_pages(show: Show) -> None:
     with show() as seen:
         page = seen.page
         assert page.locator("#status").inner_text() == "1 to 25 of 66"
+        press(page, "Relevant")
         relevant = values_in(page, 2)
         assert relevant == sorted(relevant, reverse=True)
         press(page, "Irrelevant")

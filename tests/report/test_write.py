@@ -20,6 +20,7 @@ from noisesense import (
     compare,
     score,
     trust,
+    write_results,
 )
 from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.datasets import ablate
@@ -182,6 +183,10 @@ def test_the_document_to_look_at_first(tmp_path: Path) -> None:
     said = _words(_page(run, tmp_path))
     assert "Look first at &lt;b&gt;bad&lt;/b&gt;: it entails 9 claims" in said
     assert "in 9 of 10 samples that retrieved it; rate 8" in said
+    assert "noisesense ablation plan results.jsonl --out todo.jsonl writes what to ask" in said
+    write_results(tmp_path / "my run.jsonl", run)
+    said = _words(_page(tmp_path / "my run.jsonl", tmp_path))
+    assert "noisesense ablation plan &#39;my run.jsonl&#39; --out todo.jsonl writes" in said
 
 
 def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:

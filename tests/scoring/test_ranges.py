@@ -23,6 +23,10 @@ def test_arithmetic_covers_every_completion() -> None:
     assert Range(-0.25, 0.5).absolute == (0.0, 0.5)
     assert OPEN.absolute == OPEN
     assert (extent(OPEN), extent(SHUT, "+.1f")) == ("0.250 to 0.500", "+0.5")
+    # What rounds to 0 has no minus.
+    assert extent((-0.5, -0.00004), ".4f") == "-0.5000 to 0.0000"
+    assert extent((-0.00004, -0.00005), "+.4f") == "+0.0000 to -0.0001"
+    assert extent((-0.004, 0.004), ".0%") == "0% to 0%"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ SILENT = score(Verdicts(response_claims=()))
 LOST = score(Verdicts(response_claims=(), chunks=()))
 FAILED = Result("f", error="timed out")
 OPEN = score(Verdicts.from_matrices([None], [[True]], [[True]]))
+ECHO = score(Verdicts.from_matrices(
+    [True], [[True]], [[True]], response_claims=["a"], reference_claims=["a"]
+))  # fmt: skip
 HALF = score_of((1, 2))
 NONE = score_of((0, 2))
 ALL = score_of((2, 2))
@@ -68,7 +71,20 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     ),
     "a fail is graver than too little": ([ALL, LOST], {}, "fail", "have no figure"),
     "no interval": ([HALF], {"by_interval": True}, "undecided", "has no interval"),
-    "near": ([NONE, ALL] * 20, {"by_interval": True}, "warn", "too near 0.5"),
+    "near": (
+        *([NONE, ALL] * 20, {"by_interval": True}, "warn"),
+        "40 samples are too few to tell whether the relevant mean is above 0.5: here it is 0.5000",
+    ),
+    "too few may not pass": (
+        *([NONE, ALL] * 20, {"by_interval": True, "fail_undecided": True}, "undecided"),
+        "40 samples are too few to tell whether the relevant mean is above 0.5",
+    ),
+    "an echo is no matter of numbers": (
+        [ECHO] * 10,
+        {"by_interval": True, "fail_undecided": True},
+        "warn",
+        "the response is the reference, word for word, in 10 of 10",
+    ),
     "far below": ([NONE] * 40, {"by_interval": True}, "pass", ""),
     "of the other mode": ([ALL], {"mode": "irrelevant"}, "pass", ""),
 }

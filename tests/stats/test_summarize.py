@@ -57,6 +57,23 @@ def test_a_summary_as_plain_data() -> None:
     assert data["unmeasured"] == "1 of 3 answers claims nothing, 1 failed"
 
 
+def test_a_summary_as_text() -> None:
+    found = summarize(RESULTS)
+    assert str(found).splitlines() == [
+        "3 samples, 2 scored; definition ragas, lower is better",
+        "relevant: mean 0.5000",
+        "irrelevant: mean 0.0000",
+        *found.warnings,
+    ]
+    # Of ten samples five are 0 and five 0 or 1: from 0 to 1/2.
+    opened = score(Verdicts.from_matrices([False], [[None]], [[True]]))
+    _, text, *_ = str(summarize([score_of((0, 1))] * 5 + [opened] * 5)).splitlines()
+    assert text.startswith("relevant: mean 0.0000 to 0.5000 (95% interval 0.00 to 0.")
+    assert str(summarize([])) == "0 samples, 0 scored\nThere are no results."
+    silent = str(summarize([score(EMPTY)])).splitlines()
+    assert silent[1:3] == ["relevant: undefined", "irrelevant: undefined"]
+
+
 def test_nothing_to_measure_may_count_as_zero() -> None:
     """RAGChecker's convention, if the samples were scored under it."""
     zero = relevant([score_of((1, 2)), score(EMPTY, empty="zero")])

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 from pkgutil import resolve_name
+from shlex import quote
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.ablation import VARIANTS, Ablation, ablation, plan
@@ -80,7 +81,11 @@ class Plan(Command):
         variants = asked.variants.split(",")
         rows = plan(reading.results(self.results), variants, asked.seed, judge)
         write_whole(self.out, map(to_json, rows))
-        say(f"wrote {len(rows):,} rows to {self.out}: fill in `response`, then `ablation report`")
+        files = f"{quote(str(self.results))} {quote(str(self.out))}"
+        say(
+            f"wrote {len(rows):,} rows to {self.out}. Fill in `response`, then:",
+            f"  noisesense ablation report {files} --judge PROVIDER:MODEL",
+        )
         return reading.status
 
 

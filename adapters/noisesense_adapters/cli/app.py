@@ -16,7 +16,7 @@ app = group(
     "  1    failed: a check failed\n"
     "  2    error: named on stderr\n"
     "  3    incomplete: done, but some samples failed or lines could not be read\n"
-    "  4    undecided: verdicts are missing, or there is no mean\n"
+    "  4    undecided: verdicts are missing, no mean, or too few pairs to tell\n"
     "  5    unmeasured: too many verdicts without answer, or too little to measure\n"
     "  6    unpaired: too few samples are in both runs\n"
     "  130  interrupted\n\n"

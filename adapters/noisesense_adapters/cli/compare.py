@@ -43,6 +43,10 @@ class Worse(Gate):
         is_flag=False,
         flag_value=_ALL_MODES,
     )
+    fail_if_undecided: bool = option(
+        "With --margin or --confidence, exit with 4 where there are too few samples to tell; else "
+        "they pass with a warning."
+    )
     margin: float = option(
         "B is worse if it is by more than M, and the same if it surely is not; of correct claims "
         "M is a share of A's.",
@@ -56,6 +60,13 @@ class Worse(Gate):
         "SHARE",
         default=MAX_UNDEFINED,
     )
+
+    needed_to_be_undecided = "--fail-if-worse and --margin (or --fail-above and --confidence)"
+
+    @property
+    def may_be_undecided(self) -> bool:
+        """Is there a check that too few samples leave undecided?"""
+        return super().may_be_undecided or bool(self.fail_if_worse and self.margin)
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -129,10 +140,12 @@ class Compare(Command):
         else:
             _show(comparison, self.top, reading.heads)
         since = f"{name}, since {self.a.name}"
-        options.write_page(self.report, results_of(self.b, **chosen), since, baseline=comparison)
+        of_b = results_of(self.b, **chosen)
+        options.write_page(self.report, of_b, since, saved_as=name, baseline=comparison)
         if comparison.definition and not gate.names_figures:
             figures = modes_of(comparison.definition)
-        statuses = [_worse(comparison, figure, name) for figure in figures]
+        unsure = UNDECIDED if gate.fail_if_undecided else 0
+        statuses = [_worse(comparison, figure, name, unsure) for figure in figures]
         if figures:
             statuses.append(_undefined(comparison, gate.max_undefined))
         return worst(
@@ -155,11 +168,11 @@ def _undefined(comparison: Comparison, most: float) -> int:
     return UNMEASURED
 
 
-def _worse(comparison: Comparison, figure: Figure, b: str) -> int:
+def _worse(comparison: Comparison, figure: Figure, b: str, unsure: int) -> int:
     """``--fail-if-worse`` by one figure: the exit status.
 
-    On stderr why it is not 0, or a warning where it is and the pairs do not show that B is not
-    worse by more than the margin.
+    On stderr why it is not 0. It is ``unsure``, with a warning if that is 0, where the pairs do
+    not show that B is not worse by more than the margin.
     """
     found: FigureComparison | None = getattr(comparison, figure)
     where = _NAMES[figure]
@@ -169,6 +182,8 @@ def _worse(comparison: Comparison, figure: Figure, b: str) -> int:
     if found is None:
         return _told(UNDECIDED, f"there is nothing to compare in {where}")
     by = f" by more than {found.margin:.3g}" if found.margin else ""
+    if by and figure == "correct" and found.mean_a is not None:
+        by += f" ({comparison.margin:.3g} of A's {shown(found.mean_a)})"
     whether = f"whether {b} is worse{by} in {where}"
     if found.decision == "worse":
         return _told(ABOVE, f"{b} is worse{by} in {where}")
@@ -181,9 +196,13 @@ def _worse(comparison: Comparison, figure: Figure, b: str) -> int:
         depends = "depends on verdicts that the judge left open"
         return _told(UNDECIDED, f"{whether} {depends}")
     if found.margin and _may_be_worse(found):
-        interval = f"interval {shown(found.interval)}"
-        said = f"too few pairs to say {whether} ({interval})"
-        return _told(0, said if found.seen is None else f"{said}; {_seen(found)}")
+        said = f"{counted(found.pairs, 'pair')} are too few to tell {whether}"
+        said += f" (interval of the difference {shown(found.interval)})"
+        if found.seen is not None:
+            said += f"; {_seen(found)}"
+        return _told(
+            unsure, said if unsure else f"{said}; this passes without --fail-if-undecided"
+        )
     return 0
 
 
@@ -214,6 +233,9 @@ def _told(status: int, said: str) -> int:
 
 
 def _show(comparison: Comparison, top: int, heads: Heads) -> None:
+    noisier = _noisier(comparison)
+    if noisier is not None:
+        output.say(f"{_more_noise(noisier)}.")
     if comparison.lost and comparison.correct:
         output.say(f"{_lost(comparison.correct)}.")
     by = "id" if comparison.paired_by == "id" else "question and reference"
@@ -223,6 +245,11 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     if comparison.figures:
         output.say("")
         output.show_modes({each.figure: _figures(each) for each in comparison.figures})
+        output.say(
+            "",
+            "correct is how many claims of an answer are correct, and higher is better; the other "
+            "figures are shares of its claims.",
+        )
         undecided = [
             f"  {_NAMES[each.figure]}: {_seen(each)} (in 80 of 100 comparisons)"
             for each in comparison.figures
@@ -261,6 +288,30 @@ def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
             output.say(
                 f'    {kind(claim.before)} -> {kind(claim.after)}: "{one_line(claim.text)}"'
             )
+
+
+def _noisier(comparison: Comparison) -> FigureComparison | None:
+    """The figure that says that B is noisier beyond chance: that of all claims from chunks, else
+    that of a mode."""
+    for found in (comparison.any, comparison.relevant, comparison.irrelevant):
+        if found is not None and _is_higher(found):
+            return found
+    return None
+
+
+def _is_higher(found: FigureComparison) -> bool:
+    """Is B's mean higher than A's, beyond chance?"""
+    if found.interval is None or found.too_few:
+        return False
+    return found.interval.low > 0
+
+
+def _more_noise(found: FigureComparison) -> str:
+    """That B says more that is wrong and comes from chunks, in words."""
+    return (
+        f"B is noisier: in {_NAMES[found.figure]} its mean is {shown(found.mean_b, '.2f')}, that "
+        f"of A {shown(found.mean_a, '.2f')} (difference {shown(found.interval, '+.2f')})"
+    )
 
 
 def _lost(correct: FigureComparison) -> str:

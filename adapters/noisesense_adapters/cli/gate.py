@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from noisesense import InputError, Summary, gate_run
 from noisesense.scoring.definitions import MODES, Mode, check_mode
 from noisesense.scoring.outcomes import check_limit
@@ -37,6 +39,10 @@ class Gate(Options):
     confidence: float | None = option(
         "Of intervals. Fail only what is above X for certain; warn where an interval holds X.", "C"
     )
+    fail_if_undecided: bool = option(
+        "With --confidence, exit with 4 where there are too few samples to tell; else they pass "
+        "with a warning."
+    )
     mode: str | None = option("Check only this mode; by default both.", "relevant|irrelevant")
     max_unanswered: float = option(
         "Exit with 5 if more of the needed verdicts have no answer.",
@@ -62,6 +68,16 @@ class Gate(Options):
             raise InputError("a number between 0 and 1", f"{self.level:g}", where="--confidence")
         if self.mode is not None:
             check_mode(self.mode)
+        if self.fail_if_undecided and not self.may_be_undecided:
+            got = "only --fail-if-undecided"
+            raise InputError(self.needed_to_be_undecided, got, where="checks")
+
+    needed_to_be_undecided: ClassVar[str] = "--fail-above and --confidence as well"
+
+    @property
+    def may_be_undecided(self) -> bool:
+        """Is there a check that too few samples leave undecided?"""
+        return self.fail_above is not None and self.confidence is not None
 
     @property
     def level(self) -> float:
@@ -81,13 +97,15 @@ class Gate(Options):
             self.fail_above,
             mode=None if self.mode is None else check_mode(self.mode),
             by_interval=self.confidence is not None,
+            fail_undecided=self.fail_if_undecided,
             max_undefined=self.max_undefined if is_gate else 1.0,
             max_unanswered=self.max_unanswered,
             min_samples=self.min_samples if is_gate else 0,
         )
         prefix = f"{run}: " if run else ""
         for each in found.findings:
-            tell(f"{_BEGINS[each.outcome]}: {prefix}{each.reason}")
+            passes = "; this passes" if found.passed else ""
+            tell(f"{_BEGINS[each.outcome]}: {prefix}{each.reason}{passes}")
         return _STATUSES[found.outcome]
 
 

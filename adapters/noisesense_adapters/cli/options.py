@@ -235,6 +235,7 @@ class Reading:
         self._chosen = chosen
         self._errors = 0
         self.tally, self.heads = Tally(), Heads()
+        self.has_texts = False
 
     @property
     def status(self) -> int:
@@ -245,9 +246,10 @@ class Reading:
         return map(self.heads.note, results_of(path, **self._chosen, on_error=self.tell))
 
     def tallied(self, path: Path) -> Iterator[Result]:
-        """The same, and ``tally`` counts them."""
+        """The same; ``tally`` counts them, and ``has_texts`` says whether one has its texts."""
         for result in self.results(path):
             self.tally.add(result)
+            self.has_texts |= result.sample is not None
             yield result
 
     def tell(self, error: InputError) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from noisesense import Interval, Result
 from noisesense.scoring.definitions import MODES, Category, Mode
-from noisesense.scoring.outcomes import extent
+from noisesense.scoring.outcomes import extent, number_text
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.cli.terminal import columns, show, visible
 
@@ -93,7 +93,9 @@ def shown(value: Any, form: str = ".4f") -> str:
         return f"{value:,}"
     if isinstance(value, Interval):
         return interval_text(value, percent=form.endswith("%"))
-    return f"{value:{form}}" if isinstance(value, float) else extent((value[0], value[1]), form)
+    if isinstance(value, float):
+        return number_text(value, form)
+    return extent((value[0], value[1]), form)
 
 
 def percent(value: Any) -> str:

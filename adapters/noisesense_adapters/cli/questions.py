@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, cast
 
 from noisesense import Offender, Range, offenders, sensitivity_band, stability
@@ -25,6 +26,14 @@ from noisesense_adapters.evaluate.wording import (
 )
 
 _NARROW = 30
+_LEGEND = (
+    "claims: wrong ones from it; open: the judge left open whether they are; only: from no other "
+    "chunk; samples: with such a claim, of those that retrieved it; rate: that share, drawn "
+    "towards the rates of all documents, the more the less often it was retrieved"
+)
+_LEGEND_OF_CAUSES = (
+    "; gone: of the claims said again with the same chunks, not said without theirs"
+)
 
 
 class Offenders(Command):
@@ -65,10 +74,14 @@ class Offenders(Command):
         extra = [">gone"] if caused else []
         titles = [">claims", ">open", ">only", ">samples", ">rate", "interval", *extra, "document"]
         output.show_table(titles, [_row(each, caused) for each in ranking])
+        output.say(f"{_LEGEND}{_LEGEND_OF_CAUSES if caused else ''}.")
         for each in ranking:
             told = each.offences[: self.examples]
             said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in told]
             output.section(f"{document_name(each.document)}:", said)
+        if not caused and reading.has_texts:
+            asks = f"noisesense ablation plan {quote(str(self.results))} --out todo.jsonl"
+            output.section("Next, do they cause these claims?", [f"  {asks}"])
         return reading.status
 
 

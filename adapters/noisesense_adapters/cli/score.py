@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -62,9 +63,9 @@ class Output(Options):
 
     def write_pages(self, results: Path, name: str) -> None:
         """The report and the plots that are asked for, of the results in a file."""
-        for page, function in ((self.report, "write_report"), (self.png, "write_png")):
-            if page is not None:
-                options.write_page(page, results_of(results), name, function)
+        saved = {} if self.out is None else {"saved_as": self.out.name}
+        options.write_page(self.report, results_of(results), name, **saved)
+        options.write_page(self.png, results_of(results), name, "write_png")
 
 
 class Score(Command):
@@ -78,9 +79,10 @@ class Score(Command):
 
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
-    cannot be decided; 5 too little was measured: nothing at all, or with --fail-above fewer than
-    --min-samples, or more than --max-undefined of them not, or more than --max-unanswered of the
-    verdicts have no answer; 130 interrupted. If several apply, the first of 1, 4, 5, 3.
+    cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
+    too little was measured: nothing at all, or with --fail-above fewer than --min-samples, or more
+    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer;
+    130 interrupted. If several apply, the first of 1, 4, 5, 3.
     """
 
     dataset: Path = argument(
@@ -127,7 +129,18 @@ class Score(Command):
             judges[model.name] = model.form_reason
             store = self.asking.store
         _show(self.dataset.name, summary, chunks, judge_warnings(judges))
-        _show_files(self.output.out, store, kept=kept)
+        out = self.output.out
+        _show_files(out, store, None if kept else self._next(summary), kept=kept)
+
+    def _next(self, summary: Summary) -> str | None:
+        """What to ask next of the results, or of a file that holds verdicts; None of no noise."""
+        path = self.output.out
+        judging = self.judging
+        if path is None and not (judging.judge or judging.verdicts or self.source.map):
+            path = self.dataset
+        if path is None or not summary.from_chunks.noisy:
+            return None
+        return f"Next, which documents mislead: noisesense offenders {quote(str(path))}"
 
     @property
     def _store(self) -> Path | None:
@@ -238,15 +251,16 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _show_files(out: Path | None, store: Path | None, *, kept: bool) -> None:
-    """Where the results are, or still are, and the judge's replies."""
+def _show_files(out: Path | None, store: Path | None, asks: str | None, *, kept: bool) -> None:
+    """Where the results are, or still are, the judge's replies, and what to ask next."""
     written: list[str] = []
     if out is not None:
         written.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
     if store is not None:
         written.append(f"every reply of the judge is kept in {store}")
-    if written:
-        say("; ".join(written))
+    told = ["; ".join(written), asks]
+    if any(told):
+        say(". ".join(filter(None, told)))
 
 
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:

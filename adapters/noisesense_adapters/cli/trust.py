@@ -85,7 +85,8 @@ class Trust(Command):
         self._tell(found)
         if self.results is not None:
             rows = results_of(self.results, **scored_as._asdict())
-            options.write_page(self.report, rows, self.results.name, trust=found)
+            name = self.results.name
+            options.write_page(self.report, rows, name, saved_as=name, trust=found)
         return options.SOME_FAILED if any(each.failed for each in found) else reading.status
 
     def _checked(self) -> Path:
@@ -206,7 +207,7 @@ def _threshold(judge: str, best: Calibration) -> str:
     return (
         f"best threshold for {judge} by these labels (measure it on others): --threshold "
         f"{best.threshold}, {best.false_yes:.1%} false yes, {best.false_no:.1%} false no, kappa "
-        f"{best.kappa:.3f}"
+        f"{shown(best.kappa, '.3f')}"
     )
 
 

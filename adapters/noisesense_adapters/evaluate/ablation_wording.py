@@ -8,6 +8,7 @@ from typing import NamedTuple
 from noisesense import Estimate, Range
 from noisesense.ablation import Ablation, Cause, Fate, direction
 from noisesense.scoring.outcomes import extent
+from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.summarize import counted
 from noisesense_adapters.evaluate.wording import document_name
 
@@ -68,11 +69,29 @@ def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
     kept = f"{_still_said(sham.gone)} of {_number(sham.again)} were said"
     gone = f"{_percent(sham.gone)} ({_span(sham.gone)})"
     yield f"With as many other chunks away instead, {kept}: {gone} go with others."
-    sign = direction(found.effect)
-    verdict = "No effect of these chunks is shown" if sign is None else "So these chunks matter"
+    yield _effect(found.effect)
+
+
+def _effect(effect: Estimate) -> str:
+    """Do more claims go with their own chunks than with others?"""
+    difference = f"the difference is {_points(effect)} percentage points"
+    sign = direction(effect)
+    if sign == "more":
+        return f"So these chunks matter: {difference}."
     if sign == "less":
-        verdict = "The other chunks matter more"
-    yield f"{verdict}: the difference is {_points(found.effect)} percentage points."
+        return f"The other chunks matter more: {difference}."
+    if (units := _units(effect)) < MIN_PAIRS:
+        few = f"{counted(units, 'sample')} (or clusters)"
+        return (
+            f"Too few to tell whether these chunks matter: {difference}, from {few}, and it takes "
+            f"{MIN_PAIRS}."
+        )
+    return f"No effect of these chunks is shown: {difference}, an interval that holds 0."
+
+
+def _units(change: Estimate) -> int:
+    """Over how many samples, or clusters, the interval is; one alone has none."""
+    return 1 if change.interval is None else change.interval.units
 
 
 def _said_again(fate: Fate, which: str, how: str) -> str:
@@ -106,7 +125,11 @@ def _span(share: Estimate) -> str:
 
 def _difference(change: Estimate) -> str:
     shown = f"{_points(change)} percentage points"
-    return shown if direction(change) else f"no effect is shown, {shown}"
+    if direction(change):
+        return shown
+    if _units(change) < MIN_PAIRS:
+        return f"too few to tell (it takes {MIN_PAIRS}), {shown}"
+    return f"no effect is shown, {shown}"
 
 
 def _points(change: Estimate) -> str:
@@ -137,7 +160,7 @@ def ablation_tables(found: Ablation) -> list[Listing]:
     tables: list[Listing] = []
     if found.again is not None:
         caption = "Share of a response's claims that the reference does not support, on average"
-        titles = ("variant", "samples", "same chunks", "these chunks", "difference in points")
+        titles = ("variant", "samples", "same chunks", "with this variant", "difference in points")
         tables.append(Listing(caption, titles, _variants(found, found.again)))
     if found.causes:
         caption = "Claims that a document entails and the reference does not support"

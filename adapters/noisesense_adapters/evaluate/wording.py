@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from noisesense import Offenders, Range, Summary, Trust
+from noisesense import Offender, Offenders, Range, Summary, Trust
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
 from noisesense.stats.labels_cells import CellKind, Rate
@@ -98,10 +98,7 @@ def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Itera
             "retrieved documents that mislead most often."
         )
     elif sum(each.claims > 0 for each in found.documents) > 1:
-        yield (
-            f"No document stands out: of none is it likely enough ({SURE:.0%}) that it is among "
-            "the tenth of the retrieved documents that mislead most often."
-        )
+        yield _too_little_to_tell(found)
     if found.terse:
         yield (
             f"Of {counted(found.true_looking, 'claim')} that the reference or a relevant chunk "
@@ -109,6 +106,27 @@ def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Itera
             'what is true, correct documents stand first: "noisesense ablation" shows which ones '
             "cause anything."
         )
+
+
+def _counts(document: Offender) -> tuple[int, int, int]:
+    return document.samples, document.open_samples, document.retrieved
+
+
+def _too_little_to_tell(found: Offenders) -> str:
+    """That the first of several is not sure enough to be named as the one to look at."""
+    leading = found.documents[0]
+    level = [each for each in found.documents[1:] if _counts(each) == _counts(leading)]
+    lead = f"and {len(level):,} more lead: each" if level else "leads: it"
+    misled = extent((leading.samples, leading.samples + leading.open_samples), ",")
+    probability = f"{leading.top_tenth:.0%}"
+    if probability == f"{SURE:.0%}":
+        probability = f"just under {probability}"
+    return (
+        f"{document_name(leading.document)} {lead} misled in {misled} of the "
+        f"{counted(leading.retrieved, 'sample')} that retrieved it. That is too little to be "
+        f"{SURE:.0%} sure that it is among the tenth of the retrieved documents that mislead most "
+        f"often: the probability is {probability}."
+    )
 
 
 def _at_most_99(share: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.protocol import Judgement
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.results import Result
@@ -19,8 +19,9 @@ from noisesense.scoring.scoring import score as make_score
 from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
+from noisesense_adapters.evaluate.evaluator import Settings
 from noisesense_adapters.evaluate.rows import mean_of
-from noisesense_adapters.ragas.sample import row_trace
+from noisesense_adapters.ragas.sample import named_sample, row_trace
 
 _log = logging.getLogger("noisesense")
 
@@ -156,6 +157,46 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     rows = cast("list[dict[str, Any]]", scores if isinstance(scores, list) else [])
     column = _our_column(rows, name)
     return _summary([row[column] for row in rows], **options)
+
+
+def results_of(result: Any, *, name: str = "") -> list[Result]:
+    """The results of an evaluation with their texts, in the dataset's order.
+
+    ``write_results("results.jsonl", results_of(result))`` makes a file that the commands
+    ``offenders``, ``ablation`` and ``compare`` and the report read. No model is asked. A
+    document's name is its entry of ``retrieved_context_ids`` in the row; without that list a
+    document is its text.
+
+    Args:
+        result: what ``evaluate()`` gave.
+        name: as in `summarize`.
+
+    Raises:
+        InputError: no dataset beside the scores (as pandas and files hold them), another number of
+            ids than of contexts, or as `summarize`.
+    """
+    dataset = getattr(result, "dataset", None)
+    if dataset is None:
+        raise InputError("what evaluate() gave", describe(result), where="result")
+    column = _our_column(result.scores, name)
+    results: list[Result] = []
+    for number, (row, scores) in enumerate(zip(dataset, result.scores, strict=True)):
+        with error_context(f"row {number}"):
+            results.append(_whole_result(number, row.model_dump(), scores[column]))
+    return results
+
+
+def _whole_result(number: int, row: Mapping[str, Any], value: Any) -> Result:
+    scored = _result(number, value)
+    if not isinstance(value, ScoredFloat):
+        return scored
+    sample = named_sample(row)
+    was = value.score
+    settings = Settings(was.definition, was.empty, was.undetermined)
+    score = settings.score(value.judgement.verdicts.with_sample(sample))
+    return Result(
+        sample.key, score, sample=sample, unanswered=scored.unanswered, usage=scored.usage
+    )
 
 
 def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:

@@ -62,6 +62,24 @@ def read_row(row: Mapping[str, Any]) -> Given:
     return Given(sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]"))
 
 
+def named_sample(row: Mapping[str, Any]) -> Sample:
+    """The row's sample; each chunk is named by its entry in ``retrieved_context_ids``, if the row
+    has that list. Raises `InputError`."""
+    sample = read_row(row).sample
+    names = row.get("retrieved_context_ids")
+    chunks = sample.retrieved_contexts
+    if not names or not chunks:
+        return sample
+    if len(names) != len(chunks):
+        expected = f"{len(chunks)} ids, as many as contexts"
+        raise InputError(expected, str(len(names)), where="retrieved_context_ids")
+    named = [
+        chunk.model_copy(update={"id": str(name)})
+        for chunk, name in zip(chunks, names, strict=True)
+    ]
+    return sample.model_copy(update={"retrieved_contexts": tuple(named)})
+
+
 def row_trace(group: Any) -> Any:
     """What ragas has traced of the row of its row group; None outside ``evaluate()``."""
     # The last tracer: a list of callbacks that is handed to several runs keeps all of them.

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -86,6 +87,7 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
+    saved_as: str = "results.jsonl",
     confidence: float = 0.95,
     baseline: Comparison | None = None,
     trust: Sequence[Trust] = (),
@@ -102,6 +104,8 @@ def write_report(
         results: results, or the path of a file that `noisesense.read_results` reads. Read once;
             memory grows with the texts.
         path: the file to write, completely or not at all.
+        saved_as: the file of the results, for the next command that the page names; of a path its
+            name.
         title: the heading; by default ``Noise sensitivity`` with the name of the file.
         confidence: the confidence level of the intervals.
         baseline: the comparison of an earlier run with this one; see `noisesense.compare`.
@@ -120,7 +124,8 @@ def write_report(
         hint = "compare(read_results(earlier), read_results(this run))"
         raise InputError("a Comparison", describe(baseline), where="baseline", hint=hint)
     if isinstance(results, (str, os.PathLike)):
-        title = title or f"Noise sensitivity: {as_path(results).name}"
+        saved_as = as_path(results).name
+        title = title or f"Noise sensitivity: {saved_as}"
         results = read_results(results)
     tally = Tally()
     samples = Samples()
@@ -133,6 +138,7 @@ def write_report(
     caused = _caused(ablation)
     page = _TEMPLATE.render(
         title=title or "Noise sensitivity",
+        saved_as=quote(saved_as),
         baseline=baseline,
         trust=list(chain.from_iterable(map(trust_sentences, trust))),
         **_of_ablation(ablation),

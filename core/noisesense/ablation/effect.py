@@ -19,7 +19,7 @@ from noisesense.ablation.planning import (
     distractors,
     matched,
 )
-from noisesense.errors import JudgeError
+from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import Judge
 from noisesense.scoring.definitions import Truth
@@ -32,6 +32,7 @@ from noisesense.stats.interval import (
     estimate,
 )
 from noisesense.stats.paired import MIN_PAIRS, difference_interval
+from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import VerdictsForm
 
 SAID = Range(1.0, 1.0)
@@ -305,7 +306,8 @@ def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -
         judge: also has to check given claims, as `LLMJudge` and `LocalJudge` do.
 
     Raises:
-        InputError: an unknown variant, an answer to another question or over other contexts.
+        InputError: no answer at all, an unknown variant, an answer to another question or over
+            other contexts.
         JudgeError: every call failed.
     """
     return run_blocking(ablation_async(results, answered, judge))
@@ -319,12 +321,17 @@ async def ablation_async(
     left_out: Counter[str] = Counter()
     cases = cases_of(results, left_out)
     variants_of: dict[tuple[str, str], list[str]] = {}  # by case and response
+    rows = 0
     for case, row in matched(cases, answered):
+        rows += 1
         response = row.response or ""
         if response.strip():
             variants_of.setdefault((case.id, response), []).append(row.variant)
         else:
             left_out["rows without an answer"] += 1
+    if not variants_of:
+        got = f"none in {counted(rows, 'row')}"
+        raise InputError("an answer", got, where="answered", hint="fill in `response`")
     errors = await gather_all(
         _put_answer(cases[name], response, variants, judge)
         for (name, response), variants in variants_of.items()

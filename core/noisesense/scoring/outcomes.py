@@ -45,8 +45,15 @@ class Range(NamedTuple):
 
 def extent(ends: tuple[float, float], form: str = ".3f") -> str:
     """A range as text; one number if both ends are equal."""
-    low, high = (f"{end:{form}}" for end in ends)
+    low, high = (number_text(end, form) for end in ends)
     return low if ends[0] == ends[1] else f"{low} to {high}"
+
+
+def number_text(value: float, form: str) -> str:
+    """A number as text; what rounds to 0 has no minus."""
+    text = f"{value:{form}}"
+    is_zero = not text.strip("+-0.%")
+    return f"{0.0:{form}}" if is_zero else text
 
 
 class Record:

@@ -8,8 +8,7 @@ from typing import Literal, get_args
 
 from noisesense.errors import check_whole
 from noisesense.scoring.definitions import MODES, Mode, check_mode, modes_of
-from noisesense.scoring.outcomes import Range, Record, check_limit, extent, gate
-from noisesense.stats.interval import Interval
+from noisesense.scoring.outcomes import Record, check_limit, extent, gate
 from noisesense.stats.summarize import Summary, counted, echo_of
 
 MAX_UNDEFINED = 0.1
@@ -72,6 +71,7 @@ def gate_run(
     *,
     mode: Mode | None = None,
     by_interval: bool = False,
+    fail_undecided: bool = False,
     max_undefined: float = MAX_UNDEFINED,
     max_unanswered: float = MAX_UNANSWERED,
     min_samples: int = 0,
@@ -90,6 +90,8 @@ def gate_run(
         mode: check this mode only; by default all that the definition has.
         by_interval: fail only a mean whose whole interval is above the limit, and warn where the
             interval holds the limit.
+        fail_undecided: where the interval holds the limit the run is *undecided*, and does not
+            pass.
         max_undefined: the highest share of the samples without a figure, 0 to 1.
         max_unanswered: the highest `Summary.unanswered_share`, 0 to 1.
         min_samples: how many samples there are at least. A run that stopped early has fewer.
@@ -118,11 +120,12 @@ def gate_run(
         said = f"only {counted(summary.samples, 'sample')}"
         said += f", and at least {min_samples:,} were expected"
         findings.append(Finding("not measured", said))
+    unsure: RunOutcome = "undecided" if fail_undecided else "warn"
     if limit is not None:
         if summary.is_echo:
             findings.append(Finding("warn", echo_of(summary.echoes, summary.scored)))
         for each in modes:
-            findings += _value(summary, each, limit, by_interval=by_interval)
+            findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
 
 
@@ -152,38 +155,36 @@ def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
         )
 
 
-def _value(summary: Summary, mode: Mode, limit: float, *, by_interval: bool) -> Iterator[Finding]:
-    """Is the mean within the limit?"""
+def _value(
+    summary: Summary, mode: Mode, limit: float, *, by_interval: bool, unsure: RunOutcome
+) -> Iterator[Finding]:
+    """Is the mean within the limit? ``unsure`` is what comes of an interval that holds it."""
     figures = summary.mode(mode)
     if figures is None or figures.mean is None:
         yield Finding("not measured", f"the {mode} mean is undefined")
-    elif not by_interval:
-        yield from _side(mode, figures.mean, None, limit)
-    elif figures.interval is None:
+        return
+    interval = figures.interval if by_interval else None
+    if by_interval and interval is None:
         said = f"the {mode} mean has no interval: it needs two samples or more"
         yield Finding("undecided", said)
-    else:
-        yield from _side(mode, figures.mean, figures.interval, limit)
-
-
-def _side(mode: Mode, mean: Range, interval: Interval | None, limit: float) -> Iterator[Finding]:
-    """On which side of the limit is the mean?"""
-    outcome = gate(mean, limit, interval=interval)
-    value = f"the {mode} mean, {extent(mean, '.4f')}"
-    if interval is not None:
-        value += f" (interval {extent((interval.low, interval.high), '.4f')})"
+        return
+    outcome = gate(figures.mean, limit, interval=interval)
+    mean = extent(figures.mean, ".4f")
+    ends = extent((interval.low, interval.high), ".4f") if interval else ""
     if outcome == "fail":
-        yield Finding("fail", f"{value}, is above {limit:g}")
+        value = f"{mean} (interval {ends})" if ends else mean
+        yield Finding("fail", f"the {mode} mean, {value}, is above {limit:g}")
     elif outcome == "undecided":
-        between = f"{mean.low:.4f} and {mean.high:.4f}"
+        between = f"{figures.mean.low:.4f} and {figures.mean.high:.4f}"
         yield Finding(
             "undecided",
             f"the {mode} mean lies between {between}; whether it is above {limit:g} depends on "
             "verdicts that the judge left open",
         )
-    elif outcome == "warn":
+    elif outcome == "warn" and interval is not None:
+        units = counted(interval.units, "sample" if summary.clusters is None else "cluster")
         yield Finding(
-            "warn",
-            f"{value}, is too near {limit:g} to say on which side it is; more samples would "
-            "decide it",
+            unsure,
+            f"{units} are too few to tell whether the {mode} mean is above {limit:g}: here it is "
+            f"{mean}, and its interval, {ends}, holds {limit:g}",
         )

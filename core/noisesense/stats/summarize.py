@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
-from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
+from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record, extent
 from noisesense.scoring.scoring import Score
-from noisesense.stats.interval import Interval
+from noisesense.stats.interval import Interval, interval_text
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,16 @@ class Summary(Record, BothModes[ModeSummary]):
     clusters: int | None
     confidence: float
 
+    def __str__(self) -> str:
+        """Both means with their intervals, and the warnings, a line each."""
+        lines = [f"{counted(self.samples, 'sample')}, {self.scored:,} scored"]
+        if self.definition is not None:
+            lines[0] += f"; definition {self.definition}, lower is better"
+        for each in (self.relevant, self.irrelevant):
+            if each is not None:
+                lines.append(f"{each.mode}: {_mean_text(each)}")
+        return "\n".join([*lines, *self.warnings])
+
     @property
     def unanswered_share(self) -> float | None:
         """``open_cells / needed_cells``; None where nothing was needed."""
@@ -156,6 +166,16 @@ class Summary(Record, BothModes[ModeSummary]):
         modes = [mode for mode in (self.relevant, self.irrelevant) if mode]
         of_modes = (warning for mode in modes for warning in _of_mode(self, mode))
         return (*_of_run(self), *of_modes)
+
+
+def _mean_text(figures: ModeSummary) -> str:
+    if figures.mean is None:
+        return "undefined"
+    text = f"mean {extent(figures.mean, '.4f')}"
+    if figures.interval is None:
+        return text
+    between = interval_text(figures.interval)
+    return f"{text} ({figures.interval.confidence:.0%} interval {between})"
 
 
 _NEARLY_ALL = 0.9

@@ -15,7 +15,7 @@
   const columns = heads.filter((head) => /^\d+$/.test(head.dataset.sort)).map((head) => head.textContent.trim());
   const find = document.getElementById("find");
   const show = document.getElementById("show");
-  const sorting = { by: "relevant", down: true };
+  const sorting = { by: "both", down: true };
   const opened = new Set();
   let found = [];
   let page = 0;
@@ -27,6 +27,8 @@
   const isOpen = (row, mode) => row[mode] && row[mode][0] < row[mode][1];
   const sum = (row, parts) => (row.kinds ? parts.reduce((n, part) => n + row.kinds[part], 0) : null);
   const noise = (row) => sum(row, [1, 2]) ?? 0;
+  /** The share of the claims that come from chunks and not from the reference; null: undefined. */
+  const both = (row) => (MODES.every((mode) => low(row, mode) === null) ? null : noise(row) / (sum(row, [0, 1, 2, 3, 4]) || 1));
   /** Of a cell, or of how many of how many: what it is sorted by, and saved as. */
   const figure = (cell) => (Array.isArray(cell) ? cell[0] : cell);
   const shown = (cell) => (Array.isArray(cell) ? cell.join(" of ") : String(cell ?? ""));
@@ -52,6 +54,7 @@
   }
   function key(row) {
     if (sorting.by === "id") return row.id;
+    if (sorting.by === "both") return both(row);
     return sorting.by in row.cells ? figure(row.cells[sorting.by]) : low(row, sorting.by);
   }
   const byName = new Intl.Collator("en", { numeric: true }).compare;
