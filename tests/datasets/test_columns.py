@@ -126,7 +126,7 @@ def test_a_column_that_is_missing_or_may_be_one_of_two(
     [
         ({"response": "Antwrt"}, "response, reference, .*: expected a column 'Antwrt' and one of"),
         ({"response": "Antwort"}, "reference, retrieved_contexts: expected one of 'reference'"),
-        ({**COLUMNS, "group": "Antwrt"}, "group: expected a column 'Antwrt', got only 'Frage'"),
+        ({**COLUMNS, "group": "Antwrt"}, "line 1, group: expected a column 'Antwrt', got only 'Frage'"),
     ],
 )
 def test_a_wrong_column_is_told_though_others_are_missing(
@@ -227,6 +227,55 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
     path.write_text(LONG + "1,Who?,Ada.,Ada.,A third.\n")  # its group ended before
     with pytest.raises(InputError, match="each id once, got '1' again"):
         list(read_rows(path, columns))
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ({"user_input": "When?"}, "user_input: expected one text in all rows of a group, got 2"),
+        ({"response": "Bob."}, "response: expected one text in all rows of a group, got 2"),
+        ({"reference": "Bob."}, "reference: expected one text in all rows of a group, got 2"),
+        ({"retrieved_contexts": 1}, "chunk 1: expected a text"),
+        ({"topic": ""}, "line 2, group: expected a value in every row, got ''"),
+        ({"topic": None}, "line 2, group: expected a value in every row, got None"),
+    ],
+)
+def test_a_row_that_a_group_would_swallow_is_an_error(
+    second: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    """Such rows became chunks of the first one: their questions and answers were lost, silently."""
+    line = {"user_input": "Who?", "response": "Ada.", "reference": "Ada."}
+    line |= {"retrieved_contexts": "Ada built it.", "topic": "history"}
+    other = {**line, "topic": "art"}
+    lines = [line, {**line, **second}, other]
+    found = list(read_rows(write_jsonl(tmp_path / "d.jsonl", lines), {"group": "topic"}))
+    (bad,) = [row for row in found if isinstance(row, BadRow)]
+    assert message in str(bad.error)
+    assert isinstance(found[-1], Row)
+    assert found[-1].id == "art"
+
+
+def test_a_group_without_a_chunk_or_a_column_ends_no_run(tmp_path: Path) -> None:
+    """As a left join writes "nothing retrieved". The missing column was the error of the run."""
+    line = {"topic": "a", "response": "Ada.", "reference": "Ada.", "passage": "Ada built it."}
+    none = {**line, "topic": "b", "passage": None}
+    short = {"topic": "c", "response": "Ada.", "reference": "Ada."}
+    path = write_jsonl(tmp_path / "d.jsonl", [line, none, short])
+    columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "topic"}
+    first, second, third = read_rows(path, columns)
+    assert isinstance(first, Row)
+    assert isinstance(second, Row)
+    assert isinstance(third, BadRow)
+    assert second.sample is not None
+    assert second.sample.retrieved_contexts == ()
+    assert "line 3, retrieved_contexts: expected a column 'passage'" in str(third.error)
+
+
+def test_a_group_and_a_separator_exclude_each_other(tmp_path: Path) -> None:
+    """The separator was not applied: "c1|c2" stayed one chunk."""
+    path = table(tmp_path, "c1|c2")
+    with pytest.raises(InputError, match="split_contexts or a group, got both"):
+        read_rows(path, {"group": "response"}, split_contexts="|")
 
 
 def test_what_should_have_been_retrieved_labels_the_chunks_if_that_is_asked(

@@ -48,6 +48,7 @@ _LINE = frozenset(ResultLine.model_fields)
 _NAMES = ("id", "cluster")
 _GROUP = "group"
 _CONTEXTS = "retrieved_contexts"
+_TEXTS = ("response", "reference", "user_input")
 
 
 def read_rows(
@@ -95,12 +96,8 @@ def read_rows(
     if isinstance(read, ColumnReader):
         if _GROUP in columns:
             by = columns[_GROUP]
-            if not any(_value_of(by, raw) for raw in first):
-                with error_context(str(path)):
-                    pick(_object(first[0]), by, _GROUP)
-            contexts = read.columns[_CONTEXTS]
-            rows = _grouped(rows, by, contexts)
-            first = list(_grouped(first, by, contexts))
+            rows = _grouped(rows, by, read.columns)
+            first = list(_grouped(first, by, read.columns))
             read = replace(read, columns={**read.columns, _CONTEXTS: _CONTEXTS})
         if split_contexts is not None:
             read = replace(read, separator=split_contexts)
@@ -172,23 +169,56 @@ def _without_rows(path: Path) -> str:
     return "only a header" if path.suffix.lower() in (".csv", ".tsv") else "none"
 
 
-def _grouped(rows: Iterable[Raw], by: Column, contexts: Column) -> Iterator[Raw]:
+def _grouped(rows: Iterable[Raw], by: Column, columns: Mapping[str, Column]) -> Iterator[Raw]:
     """One row of all that follow each other with the same value, with a list of their chunks."""
-    for name, members in groupby(rows, key=partial(_value_of, by)):
-        first, *others = members
-        if name is None:
-            yield from (first, *others)
-            continue
-        chunks = [pick(_object(each), contexts, _CONTEXTS) for each in (first, *others)]
-        data = {**_object(first), _CONTEXTS: chunks, "id": name}
-        yield Raw(first.place, data)
+    for value, members in groupby(rows, key=partial(_group_of, by)):
+        same = list(members)
+        yield Raw(same[0].place, _merged(value, same, columns))
 
 
-def _value_of(column: Column, raw: Raw) -> str | None:
-    """What a row shares with others; None if it cannot be read, which is told later."""
-    with suppress(InputError):
-        return str(pick(_object(raw), column, _GROUP))
-    return None
+def _group_of(column: Column, raw: Raw) -> str | InputError:
+    """What a row shares with others, or why that is not known."""
+    try:
+        value = pick(_object(raw), column, _GROUP)
+    except InputError as error:
+        return error
+    if value in (None, ""):  # rows without a value have nothing in common
+        return InputError("a value in every row", describe(value), where=_GROUP)
+    return str(value)
+
+
+def _merged(
+    group: str | InputError, members: list[Raw], columns: Mapping[str, Column]
+) -> dict[str, Any] | InputError:
+    """The data of a group's first row with the chunks of all, or the error in its place."""
+    if isinstance(group, InputError):
+        return group
+    chunks: list[Any] = []
+    try:
+        rows = [_object(raw) for raw in members]
+        for field in _TEXTS:
+            if field in columns:
+                _check_same(rows, columns[field], field)
+        for row in rows:
+            chunk = pick(row, columns[_CONTEXTS], _CONTEXTS)
+            if chunk not in (None, ""):  # nothing was retrieved
+                chunks.append(chunk)
+    except InputError as error:
+        return error
+    return {**rows[0], _CONTEXTS: chunks, "id": group}
+
+
+def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
+    """Raise `InputError` if rows of one sample differ in a text: all but the first would be lost."""
+    texts: set[str] = set()
+    for row in rows:
+        with suppress(InputError):  # told when the first row is read
+            value = pick(row, column, field)
+            if value not in (None, ""):  # spreadsheets merge equal cells
+                texts.add(str(value))
+    if len(texts) > 1:
+        hint = "--map group= takes the column that only rows of one sample share"
+        raise InputError("one text in all rows of a group", f"{len(texts)} different", where=field, hint=hint)
 
 
 def _checked(
@@ -198,6 +228,9 @@ def _checked(
     if separator == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked = dict(columns or {})
+    if separator is not None and _GROUP in checked:
+        hint = "a group's rows have one chunk each"
+        raise InputError("split_contexts or a group", "both", where="split_contexts", hint=hint)
     for field in checked:
         if field not in FIELDS:
             raise InputError(f"one of {', '.join(FIELDS)}", repr(field), where="columns")
