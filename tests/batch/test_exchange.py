@@ -241,7 +241,7 @@ def test_other_samples_or_prompts_while_requests_are_open(folder: Path) -> None:
     answers = answered(folder, pairs)
     written(folder / "data.jsonl", pairs[2:])
     for options in ({}, {"model": "gpt-5"}, {"check": "each"}):
-        with pytest.raises(InputError, match=r"4 requests to gpt-4\.1-mini, prompts \d+, have no"):
+        with pytest.raises(InputError, match=r"to 4 requests, of gpt-4\.1-mini \(prompts \d+\)\."):
             export(folder, **options)
     assert (folder / "round.jsonl").read_bytes() == before
     forced = export(folder, "next.jsonl", force=True)
@@ -252,6 +252,16 @@ def test_other_samples_or_prompts_while_requests_are_open(folder: Path) -> None:
     # The same samples again are no other samples.
     again = export(folder, "next.jsonl")
     assert (again.requests, again.asked_before) == (4, 4)
+
+
+def test_open_requests_of_several_judges_are_told_as_theirs(folder: Path) -> None:
+    """All eight were told as requests to the last one."""
+    written(folder / "data.jsonl", pairs_of(2))
+    export(folder)
+    export(folder, "other.jsonl", model="gpt-5", force=True)
+    told = r"to 8 requests, of gpt-4\.1-mini \(prompts \d+\) and gpt-5 \(prompts \d+\)\."
+    with pytest.raises(InputError, match=told):
+        export(folder, "next.jsonl", model="gpt-5-mini")
 
 
 def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:

@@ -110,6 +110,7 @@ def test_responses_and_others_over_langchain(metadata: dict[str, Any], content: 
     [
         (SimpleNamespace(stop_reason="end_turn"), ""),
         (SimpleNamespace(stop_reason="max_tokens"), "cut short"),
+        ({"stopReason": "max_tokens", "metrics": {}}, "cut short"),  # Bedrock's Converse
         ({"done_reason": "stop"}, ""),
         ({"done_reason": "length"}, "cut short"),
         ({"candidates": [SimpleNamespace(finish_reason="FinishReason.STOP")]}, ""),

@@ -86,6 +86,14 @@ def test_names_paths_and_functions(tmp_path: Path) -> None:
     assert texts({**LINE, "meta.gold.answer": "Rome."}, COLUMNS, tmp_path)[2] == "Rome."
 
 
+def test_a_column_twice_in_parquet_is_an_error(tmp_path: Path) -> None:
+    """The last one was read, as in a table of pandas' ``orient="split"``."""
+    path = tmp_path / "d.parquet"
+    pq.write_table(pa.table([["a"], ["b"], ["c"]], ["response", "response", "reference"]), path)
+    with pytest.raises(InputError, match=r"columns: expected each column once, got 'response'"):
+        read_rows(path)
+
+
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
     "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
     "no such column": ({"reference": "gold"}, ("reference: ", "'gold'", "'meta'", "'q'")),
@@ -126,7 +134,10 @@ def test_a_column_that_is_missing_or_may_be_one_of_two(
     [
         ({"response": "Antwrt"}, "response, reference, .*: expected a column 'Antwrt' and one of"),
         ({"response": "Antwort"}, "reference, retrieved_contexts: expected one of 'reference'"),
-        ({**COLUMNS, "group": "Antwrt"}, "line 1, group: expected a column 'Antwrt', got only 'Frage'"),
+        (
+            {**COLUMNS, "group": "Antwrt"},
+            "line 1, group: expected a column 'Antwrt', got only 'Frage'",
+        ),
     ],
 )
 def test_a_wrong_column_is_told_though_others_are_missing(

@@ -133,6 +133,7 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     ("d.json", b'{"columns": [{"name": "a"}], "data": [["b"]]}', ("names as columns", "['b']")),
     ("d.json", b'{"columns": ["a", "b"], "data": [["c"]]}', ("as many cells", "['c']")),
     ("d.json", b'{"columns": ["a"], "data": [5]}', ("result 0", "as many cells", "got 5")),
+    ("d.json", b'{"columns": ["a", "a"], "data": [["b", "c"]]}', ("columns", "'a' twice")),
     # Columns of other rows: no row is made of two.
     ("d.json", b'{"a": {"0": "b"}, "c": {"1": "d"}}', ("a list of rows", "'a', 'c'")),
     ("d.parquet", b"hello " * 9, ("a Parquet file",)),

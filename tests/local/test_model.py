@@ -4,7 +4,7 @@ With models of transformers it is tested in ``own_environment/``."""
 
 from __future__ import annotations
 
-from noisesense_adapters.local.model import windows
+from noisesense_adapters.local.model import _limit, windows
 from support.tiny_nli import tokens
 
 
@@ -25,3 +25,13 @@ def test_windows() -> None:
     assert windows("", 3, len) == [""]
     # East Asian sentences have no spaces between them.
     assert windows("塔是红色的。海是蓝色的。", 6, len) == ["塔是红色的。", "海是蓝色的。"]
+
+
+def test_what_a_model_takes_where_its_tokenizer_does_not_say() -> None:
+    """CamemBERT, as RoBERTa, has 514 positions for 512 tokens: a long chunk was an IndexError."""
+    unlimited = 10**30
+    for kind in ("roberta", "camembert"):
+        config = {"model_type": kind, "max_position_embeddings": 514}
+        assert _limit(unlimited, config) == 512
+    assert _limit(unlimited, {"model_type": "bert", "max_position_embeddings": 512}) == 512
+    assert _limit(256, {"model_type": "bert", "max_position_embeddings": 512}) == 256

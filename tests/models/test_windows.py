@@ -144,3 +144,12 @@ def test_what_is_no_long_prompt(status: int, message: str) -> None:
 def test_tokens_from_a_cache_were_read(counts: dict[str, Any], tokens: int) -> None:
     assert usage_of(SimpleNamespace(usage=counts)).input_tokens == tokens
     assert usage_of(SimpleNamespace(usage=SimpleNamespace(**counts))).input_tokens == tokens
+
+
+def test_thoughts_are_output_that_is_paid_for() -> None:
+    """Google counts them apart: 4,000 tokens were told as 25."""
+    counts = {"prompt_token_count": 300, "candidates_token_count": 25}
+    counts |= {"thoughts_token_count": 3_975, "total_token_count": 4_300}
+    for usage in (counts, SimpleNamespace(**counts)):
+        found = usage_of(SimpleNamespace(usage_metadata=usage))
+        assert (found.input_tokens, found.output_tokens) == (300, 4_000)

@@ -17,6 +17,7 @@ from noisesense.jsonl import as_path, to_json, whole_file
 from noisesense.judging.calls import AwaitingAnswerError, run_blocking
 from noisesense.judging.protocol import Judgement
 from noisesense.scoring.outcomes import Record
+from noisesense.stats.summarize import counted
 from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
 from noisesense_adapters.batch.requests import StoredRequest, open_requests, put_request
 from noisesense_adapters.datasets.read import read_rows
@@ -233,11 +234,10 @@ class _Writer:
 
 
 def _still_open(requests: list[StoredRequest], store: VerdictStore) -> InputError:
-    newest = requests[-1]
+    judges = dict.fromkeys(f"{each.model} (prompts {each.version})" for each in requests)
     return InputError(
         "the samples and the judge of the round that is open",
-        f"others: {len(requests):,} requests to {newest.model}, prompts {newest.version}, "
-        "have no answer yet",
+        f"others: no answer yet to {counted(len(requests), 'request')}, of {' and '.join(judges)}",
         where=str(store.path),
         hint="import their answers first; or --force leaves them open, and their answers "
         "can still be imported",

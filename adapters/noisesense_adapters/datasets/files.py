@@ -199,9 +199,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     names = _cells(reader) or []
     if isinstance(names, InputError):
         raise names.within(f"{path}, header")
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise InputError("each column once", f"{name!r} twice", where=f"{path}, header")
+    _check_names(names, f"{path}, header")
     while True:
         place = f"{path.name}, line {reader.line_num + 1}"
         cells = _cells(reader)
@@ -214,6 +212,13 @@ def csv_rows(path: Path) -> Iterator[Raw]:
         elif cells:
             expected = f"{len(names)} cells, as in the header"
             yield Raw(place, InputError(expected, str(len(cells))))
+
+
+def _check_names(names: list[str], where: str) -> None:
+    """Raise `InputError` for a column that is there twice: only one of them would be read."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InputError("each column once", f"{name!r} twice", where=where)
 
 
 def _texts(path: Path) -> Iterator[str]:
@@ -289,6 +294,7 @@ def _rows_in(data: Any, path: Path) -> list[Any]:
 def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
     """As pandas writes with ``orient="split"``. Raises `InputError`."""
     names = texts_of(columns)
+    _check_names(names, f"{path}, columns")
     rows: list[Any] = []
     for number, row in enumerate(as_list(data)):
         cells = as_list(row)
@@ -363,7 +369,7 @@ def saved_rows(folder: Path) -> Iterator[Raw]:
     number = 0
     for part in as_list(state.get("_data_files")):
         path = folder / Path(str(as_object(part).get("filename"))).name
-        with _readable(path), arrow.memory_map(str(path)) as file:
+        with _readable(path, "an Arrow file"), arrow.memory_map(str(path)) as file:
             for batch in arrow.ipc.open_stream(file):
                 batch.validate(full=True)
                 for position in range(batch.num_rows):
@@ -388,6 +394,7 @@ def parquet_rows(path: Path) -> Iterator[Raw]:
         texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
         # With dictionaries, a text that a small file repeats a million times stays small.
         with parquet.ParquetFile(path, read_dictionary=texts) as file:
+            _check_names(file.schema_arrow.names, "columns")
             for batch in file.iter_batches(batch_size=_BATCH):
                 batch.validate(full=True)  # or else a damaged batch can crash the process
                 for position in range(batch.num_rows):
@@ -413,7 +420,7 @@ def _parquet() -> Any:
 
 
 @contextmanager
-def _readable(path: Path) -> Generator[None, None, None]:
+def _readable(path: Path, expected: str = "a Parquet file") -> Generator[None, None, None]:
     """Turn Arrow's errors about damaged files into `InputError` with the path."""
     try:
         yield
@@ -422,7 +429,7 @@ def _readable(path: Path) -> Generator[None, None, None]:
     except Exception as error:  # noqa: BLE001 - OSError, UnicodeDecodeError, …
         got = encodable((str(error).splitlines() or [type(error).__name__])[0])
         hint = "the file may be damaged or cut off"
-        raise InputError("a Parquet file", got, where=str(path), hint=hint) from None
+        raise InputError(expected, got, where=str(path), hint=hint) from None
 
 
 LINES = (".jsonl", ".ndjson")

@@ -218,7 +218,9 @@ def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
                 texts.add(str(value))
     if len(texts) > 1:
         hint = "--map group= takes the column that only rows of one sample share"
-        raise InputError("one text in all rows of a group", f"{len(texts)} different", where=field, hint=hint)
+        raise InputError(
+            "one text in all rows of a group", f"{len(texts)} different", where=field, hint=hint
+        )
 
 
 def _checked(

@@ -157,14 +157,17 @@ class _Bridge:
             values = list(self._classifier.entails([premise] * len(claims), claims))
         except JudgeError:
             raise
-        except Exception as error:  # noqa: BLE001 - its message may quote the texts
+        except Exception as error:  # noqa: BLE001 - whatever a classifier raises
             problem = type(error).__name__
         else:
-            if len(values) == len(claims):
-                return [self._checked(value) for value in values]
-            problem = f"{len(values)} probabilities for {len(claims)} pairs"
-            raise JudgeError(f"{self.name} gave {problem}")
+            return self._all_checked(values, len(claims))
+        # Not within the handler: the error may quote the texts.
         raise JudgeError(f"the classifier {self.name} failed ({problem})")
+
+    def _all_checked(self, values: list[Any], pairs: int) -> list[float | None]:
+        if len(values) != pairs:
+            raise JudgeError(f"{self.name} gave {len(values)} probabilities for {pairs} pairs")
+        return [self._checked(value) for value in values]
 
     def _checked(self, value: Any) -> float | None:
         expected = "where a probability from 0 to 1 is expected"

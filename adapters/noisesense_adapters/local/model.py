@@ -221,11 +221,15 @@ def _best_device(torch: Any) -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
+_FROM_TWO = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "longformer", "mpnet")
+"""Models whose positions begin at 2: the last two of their positions are beyond the text."""
+
+
 def _limit(of_tokenizer: int, config: Mapping[str, Any]) -> int:
     """The number of tokens that the model takes."""
     positions = config.get("max_position_embeddings") or 0
-    if config.get("model_type") in ("roberta", "xlm-roberta"):
-        positions -= 2  # its positions begin at 2
+    if config.get("model_type") in _FROM_TWO:
+        positions -= 2
     # A tokenizer without a limit has an enormous one.
     limits = [limit for limit in (positions, of_tokenizer) if 0 < limit < 10**6]
     return min(limits, default=_NO_LIMIT)

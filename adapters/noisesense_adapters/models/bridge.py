@@ -69,11 +69,14 @@ class Ending(NamedTuple):
     refusal: object = None
 
 
+_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
+
+
 def ending_of(reply: object) -> Ending:
     """Wherever a provider's reply, as an object or as a dict, says why it ended."""
     choices = as_list(_field(reply, "choices")) or as_list(_field(reply, "candidates"))
     choice = choices[0] if choices else reply
-    reasons = (_field(choice, name) for name in ("finish_reason", "stop_reason", "done_reason"))
+    reasons = (_field(choice, name) for name in _REASONS)
     stop = next((reason for reason in reasons if reason), None)
     status = _field(choice, "status")  # of OpenAI's Responses
     if isinstance(status, str):

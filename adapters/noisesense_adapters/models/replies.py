@@ -56,6 +56,7 @@ def stop_problem(reason: object) -> str:
 _INPUT = ("input_tokens", "prompt_token_count")
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
+_THOUGHT = ("thoughts_token_count",)
 
 LONGEST = 2_000_000
 """Characters of a reply that are read. A longer one is no reply to any prompt of ours."""
@@ -107,7 +108,8 @@ def usage_of(reply: object) -> Usage:
     read = _first_count(counts, ("prompt_tokens",))
     if not read:
         read = _first_count(counts, _INPUT) + sum(_counts(counts, _CACHED))
-    written = _first_count(counts, _OUTPUT)
+    # Google's candidates are counted without their thoughts, which are billed alike.
+    written = _first_count(counts, _OUTPUT) + sum(_counts(counts, _THOUGHT))
     return Usage(calls=1, input_tokens=read, output_tokens=written)
 
 
