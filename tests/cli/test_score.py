@@ -49,6 +49,8 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         f"{tmp_path / 'out.jsonl'}",
     ]
     assert "note: relevant: 2 samples only; read the interval, not the mean." in done.err
+    wide = run_here(capsys, "score", path, "--confidence", "0.995")
+    assert "\n  99.5% interval  " in wide.out, "it was called a 100% interval"
     del lines[0]
     clean = write_jsonl(tmp_path / "clean.jsonl", lines)
     done = run_here(capsys, "score", clean, "--out", tmp_path / "a b.jsonl")

@@ -91,6 +91,19 @@ def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
     assert (first["means"], first["usage"]["calls"] > 0) == ({}, True)
 
 
+def test_a_wrong_confidence_is_told_before_a_judge_is_asked(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """The judge was paid for all labels first."""
+    labels = tmp_path / "labels.jsonl"
+    write_recording(labels, LABELS)
+    with ScriptedServer(Mind(SAID)) as server:
+        asked = ("--judge", "openai:scripted", "--base-url", server.base_url)
+        done = run_here(capsys, "trust", "--on", labels, *asked, "--confidence", "95")
+    assert_error(done, "--confidence: expected a number between 0 and 1, got 95.0")
+    assert server.requests == []
+
+
 def test_who_was_not_asked_is_no_judge(tmp_path: Path, capsys: Capsys) -> None:
     """For a sample for which nothing was retrieved nobody is: its results name "none"."""
     nothing = Sample(response="r", reference="g", retrieved_contexts=())

@@ -254,7 +254,7 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
 def test_a_row_that_a_group_would_swallow_is_an_error(
     second: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    """Such rows became chunks of the first one: their questions and answers were lost, silently."""
+    """Such rows became chunks of the first one: their questions were lost without a word."""
     line = {"user_input": "Who?", "response": "Ada.", "reference": "Ada."}
     line |= {"retrieved_contexts": "Ada built it.", "topic": "history"}
     other = {**line, "topic": "art"}
@@ -287,6 +287,14 @@ def test_a_group_and_a_separator_exclude_each_other(tmp_path: Path) -> None:
     path = table(tmp_path, "c1|c2")
     with pytest.raises(InputError, match="split_contexts or a group, got both"):
         read_rows(path, {"group": "response"}, split_contexts="|")
+    # Nor is either applied where there are no columns.
+    line = {"sample": {"response": "r", "reference": "f", "retrieved_contexts": ["c1|c2"]}}
+    lines = write_jsonl(tmp_path / "recording.jsonl", [line])
+    expected = "expected a table with a column of contexts, got a recording"
+    with pytest.raises(InputError, match=f"split_contexts: {expected}"):
+        read_rows(lines, split_contexts="|")
+    with pytest.raises(InputError, match=f"group: {expected}"):
+        read_rows(lines, {"group": "id"})
 
 
 def test_what_should_have_been_retrieved_labels_the_chunks_if_that_is_asked(

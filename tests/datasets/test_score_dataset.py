@@ -36,6 +36,15 @@ def test_definition_and_empty(tmp_path: Path) -> None:
     assert scores(again) == expected()
 
 
+def test_a_wrong_confidence_is_told_before_anyone_is_asked(tmp_path: Path) -> None:
+    """All samples were judged and paid for, and the summary was lost."""
+    judge = Scripted()
+    path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS))
+    with pytest.raises(InputError, match="confidence: expected a number between 0 and 1, got 95"):
+        score_dataset(path, judge=judge, confidence=95)
+    assert judge.asked == []
+
+
 OPEN = list(random_pairs(40, seed=900, shape=Shape(undetermined=0.15, labeled=0.3)))
 
 

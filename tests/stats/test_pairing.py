@@ -91,6 +91,11 @@ def test_too_few_pairs_are_an_error() -> None:
         compare(a, b)
     found = compare(a, b, min_paired=0.85)
     assert (found.pairs, len(found.only_a), len(found.only_b)) == (17, 3, 3)
+    # 179 of 200 are 89.5%: "0.9 or less" was what had just been refused.
+    many = [result(f"{i}?", "x", name=str(i)) for i in range(200)]
+    with pytest.raises(PairingError, match=r"min_paired=0\.89 or less"):
+        compare(many, many[:179])
+    assert compare(many, many[:179], min_paired=0.89).pairs == 179
     # The share is of A: a part that was the baseline is compared with the whole, and a run that
     # stopped is not.
     assert compare(a[:5], a).pairs == 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from noisesense import power
+from noisesense.scoring.outcomes import percent_text
 from noisesense.stats.paired import POWER
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
@@ -52,7 +53,7 @@ class Power(Command):
             source = "values of one run, as if the other version answered independently"
         answered = f", {counted(found.answers, 'answer')} to each question"
         output.say(
-            f"to see a change of {found.change:g} in {found.often:.0%} of the comparisons"
+            f"to see a change of {found.change:g} in {percent_text(found.often)} of the comparisons"
             f"{answered if found.answers > 1 else ''}",
             f"from the {source}",
             "",

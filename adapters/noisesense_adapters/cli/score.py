@@ -14,6 +14,7 @@ import click
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
+from noisesense.scoring.outcomes import percent_text
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
@@ -267,7 +268,7 @@ def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:
     """Labels and figures of one mode, top to bottom; the report and --json have more."""
     return {
         "mean": mode.mean,
-        f"  {confidence:.0%} interval": mode.interval,
+        f"  {percent_text(confidence)} interval": mode.interval,
         "samples undetermined": mode.undetermined,
         "samples undefined": mode.undefined,
     }

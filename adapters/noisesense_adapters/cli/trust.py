@@ -11,6 +11,7 @@ from noisesense import Calibration, Result, trust_results
 from noisesense import Trust as Found
 from noisesense import trust as measure
 from noisesense.errors import InputError
+from noisesense.scoring.outcomes import check_between
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.labels_cells import CellAgreement, CellKind, Rate
 from noisesense.stats.powered_mean import PPIMean
@@ -104,6 +105,7 @@ class Trust(Command):
                 hint = f"{_command(self.on, 'RESULTS')}, those that the sheet was written from"
                 raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
         options.check_pictures(self.report)
+        check_between(self.confidence, "--confidence")  # before a judge is paid
         return self.on
 
     def _tell(self, found: list[Found]) -> None:

@@ -102,6 +102,10 @@ def read_rows(
         if split_contexts is not None:
             read = replace(read, separator=split_contexts)
             rows = _with_separator(rows, read, path)
+    elif _GROUP in columns or split_contexts is not None:
+        option = _GROUP if split_contexts is None else "split_contexts"
+        got = "a recording, or results of another tool"
+        raise InputError("a table with a column of contexts", got, where=f"{path}, {option}")
     if columns:
         _check_not_all_bad(
             map(partial(_row, read=read, columns=columns, verdicts=verdicts), first)
@@ -209,7 +213,7 @@ def _merged(
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
-    """Raise `InputError` if rows of one sample differ in a text: all but the first would be lost."""
+    """Raise `InputError` if rows differ in a text, of which all but the first would be lost."""
     texts: set[str] = set()
     for row in rows:
         with suppress(InputError):  # told when the first row is read

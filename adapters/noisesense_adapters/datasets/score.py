@@ -17,6 +17,7 @@ from noisesense import Judge, RecordedJudge, Summary, Tally, errors
 from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import NO_USAGE
+from noisesense.scoring.outcomes import check_between
 from noisesense.scoring.results import Choices, Result
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense_adapters.datasets.files import check_folder
@@ -91,6 +92,7 @@ def score_dataset(
     if verdicts is not None and judge is not None:
         raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
     errors.check_whole(concurrency, 1, "concurrency")
+    check_between(confidence, "confidence")  # before a judge is paid
     chosen = choices(**chosen)
     tally = Tally()
     target = None if out is None else check_output(as_path(out), as_path(path))

@@ -15,7 +15,7 @@ from noisesense import Judge, Result, StructuredLLM, Summary, Verdicts, summariz
 from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, error_context
 from noisesense.judging.sharing import sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.outcomes import extent
+from noisesense.scoring.outcomes import extent, percent_text
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
@@ -299,7 +299,8 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
         text = extent(figures.mean, ".4g")
         status = "undetermined" if value is None else "determined"
     if figures.interval is not None:
-        text += f" ({summary.confidence:.0%} interval {interval_text(figures.interval)})"
+        percent = percent_text(summary.confidence)
+        text += f" ({percent} interval {interval_text(figures.interval)})"
     known = f"{figures.determined} of {summary.samples} samples have a value"
     if figures.undetermined:
         known += f", {figures.undetermined} undetermined"

@@ -16,6 +16,7 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.definitions import MODES
+from noisesense.scoring.outcomes import percent_text
 from noisesense_adapters.evaluate.inputs import Column, as_object
 from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
@@ -256,7 +257,7 @@ def _result(line: dict[str, Any] | None) -> Result:
 
 def _table(title: str, results: list[Result]) -> ReportAnalysis:
     summary = summarize(results)
-    percent = f"{summary.confidence:.0%}"
+    percent = percent_text(summary.confidence)
     columns = ["mode", "mean", "mean low", "mean high", f"{percent} low", f"{percent} high"]
     columns += ["determined", "undetermined", "undefined", "nothing claimed", "nothing retrieved"]
     columns.append("failed")

@@ -56,6 +56,11 @@ def number_text(value: float, form: str) -> str:
     return f"{0.0:{form}}" if is_zero else text
 
 
+def percent_text(share: float) -> str:
+    """A share in percent, with the digits it has: a 99.5% interval is no 100% one."""
+    return f"{100 * share:.10g}%"
+
+
 class Record:
     """Base of the results."""
 

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Sequence, Set
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice
-from noisesense.scoring.outcomes import check_limit
+from noisesense.scoring.outcomes import check_limit, percent_text
 from noisesense.scoring.results import Result
 
 PairedBy = Literal["id", "question"]
@@ -195,8 +195,9 @@ def _too_few(
     got = "none"
     hint = "give the samples of both runs the same ids"
     if count:
-        expected = f"at least {min_paired:.0%} of {runs[0]} in {runs[1]}"
+        expected = f"at least {percent_text(min_paired)} of {runs[0]} in {runs[1]}"
         got = f"{count} of {wanted}"
-        hint += f", or allow fewer with min_paired={count / wanted:.2g} or less"
+        allowed = 100 * count // wanted / 100  # never more than there are
+        hint += f", or allow fewer with min_paired={allowed:g} or less"
     got = f"{got} ({', '.join(only)})"
     return PairingError(expected, got, where=f"paired by {paired.by}", hint=hint)

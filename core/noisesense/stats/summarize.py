@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from noisesense.judging.protocol import Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
-from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record, extent
+from noisesense.scoring.outcomes import (
+    BothModes,
+    Counts,
+    Partition,
+    Range,
+    Record,
+    extent,
+    percent_text,
+)
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval, interval_text
 
@@ -175,7 +183,7 @@ def _mean_text(figures: ModeSummary) -> str:
     if figures.interval is None:
         return text
     between = interval_text(figures.interval)
-    return f"{text} ({figures.interval.confidence:.0%} interval {between})"
+    return f"{text} ({percent_text(figures.interval.confidence)} interval {between})"
 
 
 _NEARLY_ALL = 0.9
