@@ -101,7 +101,7 @@ def test_a_wrong_confidence_is_told_before_a_judge_is_asked(
         asked = ("--judge", "openai:scripted", "--base-url", server.base_url)
         done = run_here(capsys, "trust", "--on", labels, *asked, "--confidence", "95")
     assert_error(done, "--confidence: expected a number between 0 and 1, got 95.0")
-    assert server.requests == []
+    assert server.log.calls == 0
 
 
 def test_who_was_not_asked_is_no_judge(tmp_path: Path, capsys: Capsys) -> None:
