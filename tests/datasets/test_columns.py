@@ -177,6 +177,12 @@ def chunks(path: Path, separator: str | None = None) -> list[list[str]]:
 def test_contexts_with_something_between_them(tmp_path: Path) -> None:
     data = table(tmp_path, "c1;;c2", '["c1", "c;;2"]', "c1")
     assert chunks(data, ";;") == [["c1", "c2"], ["c1", "c;;2"], ["c1"]]
+    # A number of a source begins no list: such rows failed.
+    cited = table(tmp_path, "[1] c1;;[2] c2", "[Page 3] c1", "[Document(page_content='a;;b')]")
+    assert chunks(cited, ";;") == [["[1] c1", "[2] c2"], ["[Page 3] c1"], ["a;;b"]]
+    # A list that is cut off is an error still.
+    (cut,) = read_rows(table(tmp_path, '["c1", "c;;2'), split_contexts=";;")
+    assert isinstance(cut, BadRow)
 
 
 @pytest.mark.parametrize(("typed", "between"), [(r"\n", "\n"), (r"\t", "\t"), ("\\\\n", r"\n")])

@@ -134,6 +134,10 @@ _NUMBERED = re.compile(
 )
 
 
+_BEGINS_LIST = re.compile(r"""\s*\[\s*(["'{\[\]]|\w+\(|$)""")
+"""Of texts, objects or documents. A chunk may begin with ``[1]`` or ``[Page 3]``."""
+
+
 def _side_by_side(names: Sequence[str], row: Mapping[str, Any]) -> list[Any]:
     """The chunks in columns of one each; an empty cell is none."""
     return [row[name] for name in names if row.get(name) not in (None, "")]
@@ -197,7 +201,7 @@ class ColumnReader(Struct, frozen=True):
         """The contexts in a cell. An empty one means that nothing was retrieved."""
         if cell is None or (isinstance(cell, str) and not cell.strip()):
             return []
-        if self.separator and isinstance(cell, str) and not cell.lstrip().startswith("["):
+        if self.separator and isinstance(cell, str) and not _BEGINS_LIST.match(cell):
             return chunks_of([part for part in cell.split(self.separator) if part.strip()])
         try:
             return chunks_of(cell)
