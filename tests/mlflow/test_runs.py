@@ -195,6 +195,31 @@ def test_of_two_runs_over_the_same_traces_each_has_its_own_figures() -> None:
     assert [(each.samples, each.relevant.mean.value) for each in found] == [(1, 1.0), (1, 0.0)]
 
 
+def test_a_row_with_a_scorer_for_each_mode_counts_once() -> None:
+    """It counted twice, and the interval was that of twice as many samples."""
+    import mlflow
+
+    from noisesense_adapters.mlflow import NoiseSensitivity, run_summary
+
+    rows = [
+        {
+            "inputs": {"question": f"q{i}", "contexts": ["a"]},
+            "outputs": f"r{i}",
+            "expectations": {"expected_response": "r", "verdicts": verdicts},
+        }
+        for i, verdicts in enumerate((_VERDICTS, _VERDICTS))
+    ]
+    scorers = [NoiseSensitivity(judge=Judge(), mode=mode) for mode in ("relevant", "irrelevant")]
+    summary = run_summary(mlflow.genai.evaluate(data=rows, scorers=scorers).run_id)
+    assert (summary.samples, summary.scored, summary.relevant.mean.value) == (2, 2, 1.0)
+
+
+_VERDICTS = {
+    "response_claims": [{"text": "r", "correct": False, "entailed_by": [0]}],
+    "reference_claims": [{"text": "r", "entailed_by": [0]}],
+}
+
+
 def test_a_name_in_an_error_does_not_look_like_a_rate_limit() -> None:
     """MLflow runs such a row again, and each time it is paid for."""
     from noisesense_adapters.mlflow import NoiseSensitivity

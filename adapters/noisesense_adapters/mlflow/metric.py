@@ -252,16 +252,23 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
     results: list[Result] = []
     echoes = 0
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
+        row = trace.info.trace_id
+        error: str | None = None
+        scored: dict[str, Any] | None = None
         for assessment in trace.info.assessments or ():
             metadata: Mapping[str, str] = assessment.metadata or {}
             if metadata.get(_RUN, run_id) != run_id:
                 continue  # a trace keeps what every run said of it
             if assessment.name == name and assessment.error is not None:
-                results.append(Result(trace.info.trace_id, error=assessment.error.error_message))
+                error = assessment.error.error_message
             elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-                known = json.loads(metadata[_SCORED])
-                echoes += known["echoes"]
-                results.append(rescored(trace.info.trace_id, known))
+                # Of both modes, though each may have a scorer of its own, of this name.
+                scored = json.loads(metadata[_SCORED])
+        if scored is not None:
+            echoes += scored["echoes"]
+            results.append(rescored(row, scored))
+        elif error is not None:
+            results.append(Result(row, error=error))
     if not results:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
     for number in range(len(results), _rows_given(run_id)):
