@@ -107,7 +107,7 @@ def test_json_and_statuses(folder: Path, command: Command) -> None:
         file.write('{"custom_id": "theirs", "response": null}\n{"custom\n')
     taken = command("batch", "import", "answers.jsonl", *STORE, "--json")
     assert (taken.status, "answers.jsonl, line 10" in taken.err) == (3, True)
-    assert "1 answers to requests that this store did not make" in taken.err
+    assert "1 answer to requests that this store did not make" in taken.err
     assert json.loads(taken.out) == {"taken": 8, "known": 0, "open": {}, "foreign": 1, "left": 0}
 
 

@@ -21,6 +21,7 @@ from noisesense.judging.calls import as_text, run_blocking
 from noisesense.judging.prompts import Answer, Claims, answers_form
 from noisesense.judging.store import UNUSABLE
 from noisesense.scoring.outcomes import Record
+from noisesense.stats.summarize import counted
 from noisesense_adapters.batch.requests import StoredRequest, open_requests
 from noisesense_adapters.batch.rounds import is_request
 from noisesense_adapters.datasets.files import jsonl_rows
@@ -131,7 +132,7 @@ async def _import(
     if set(counts) == {"foreign"} and not failures and not taken:
         raise InputError(
             "answers to requests of this store",
-            f"{counts['foreign']:,} answers to others",
+            f"{counted(counts['foreign'], 'answer')} to others",
             where=where,
             hint="is it the file of another round, or the store of another dataset?",
         )

@@ -135,5 +135,5 @@ class Import(Command):
             if imported.left:
                 say(f"{counted(imported.left, 'request')} still open; the next export asks again")
         if imported.foreign:
-            tell(f"{imported.foreign:,} answers to requests that this store did not make")
+            tell(f"{counted(imported.foreign, 'answer')} to requests that this store did not make")
         return options.SOME_FAILED if imported.foreign else reading.status

@@ -52,8 +52,9 @@ class Power(Command):
         if not found.paired:
             source = "values of one run, as if the other version answered independently"
         answered = f", {counted(found.answers, 'answer')} to each question"
+        often = percent_text(found.often)
         output.say(
-            f"to see a change of {found.change:g} in {percent_text(found.often)} of the comparisons"
+            f"to see a change of {found.change:g} in {often} of the comparisons"
             f"{answered if found.answers > 1 else ''}",
             f"from the {source}",
             "",

@@ -45,7 +45,7 @@ def parsed(text: str) -> Any:
         raise InputError(expected, describe(text))
     try:
         printed = _with_commas(text.strip())
-        with PARSING:
+        with PARSING:  # one thread at a time
             return _value_of(ast.parse(printed, mode="eval").body)
     except InputError:
         raise

@@ -278,9 +278,10 @@ def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
     try:
         answer = answer_in(text).casefold()
         first = _WORD_FIRST.match(answer)
-        named = [word for word in words if first and first[1] == word.casefold()]
-        if first and named and _adds_nothing(answer[first.end() :], first[1], words):
-            return named[0]
+        if first is not None and _adds_nothing(answer[first.end() :], first[1], words):
+            for word in words:
+                if word.casefold() == first[1]:
+                    return word
     except UnreadableError as error:
         problem = str(error)
     raise ReplyError(f"the reply is no answer: {problem}", usage)

@@ -124,7 +124,7 @@ def _scored(result: Result) -> dict[str, Any]:
     row: dict[str, Any] = {"id": result.id, "cluster": result.cluster, "error": result.error}
     score = result.score
     if score is None:
-        return row
+        return row  # the schema makes the other columns null
     row["unanswered"] = result.unanswered
     row["definition"] = score.definition
     row["needed_cells"], row["open_cells"] = cells_of(score)

@@ -83,19 +83,29 @@ def _share_of_high(values: list[float]) -> float:
 
 
 def _sign(mode: ModeSummary, name: str, figure: Range | None, threshold: float) -> dict[str, Any]:
-    present = _missing(mode)
-    # Rounded, as 3/10 - 2/10 is 1/10, but less as floats.
-    if figure is not None and round(figure.low, 9) >= threshold:
-        present = "yes"
-    elif figure is not None and round(figure.high, 9) < threshold:
-        present = "no"
+    missing = _missing(mode)
+    present = missing
+    shown = missing
+    if figure is not None:
+        present = _reaches(figure, threshold) or missing
+        shown = extent(figure, ".3g")
     return {
         "Mode": mode.mode,
         "Sign": name,
         "Present": present,
-        "Figure": _missing(mode) if figure is None else extent(figure, ".3g"),
+        "Figure": shown,
         "Threshold": threshold,
     }
+
+
+def _reaches(figure: Range, threshold: float) -> str | None:
+    """``"yes"`` or ``"no"``; None if the threshold is within the range."""
+    # Rounded, as 3/10 - 2/10 is 1/10, but less as floats.
+    if round(figure.low, 9) >= threshold:
+        return "yes"
+    if round(figure.high, 9) < threshold:
+        return "no"
+    return None
 
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
