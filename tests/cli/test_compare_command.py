@@ -285,6 +285,8 @@ def test_power_and_what_would_have_been_seen(tmp_path: Path, capsys: Capsys) -> 
     assert f"the relevant mode: differences of {seen:.2g} and more would have been" in done.out
     done = run_here(capsys, "power", a, "--change", "0.1")
     assert (done.status, "samples needed" in done.out) == (0, True)
+    often = run_here(capsys, "power", a, "--often", "0.995").out
+    assert "in 99.5% of the comparisons" in often, "it said 100%"
     data = json.loads(run_here(capsys, "power", a, b, "--json").out)
     assert (data["paired"], data["figures"][0]["samples"]) == (True, 40)
 
