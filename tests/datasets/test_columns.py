@@ -249,9 +249,11 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ({"user_input": "When?"}, "user_input: expected one text in all rows of a group, got 2"),
-        ({"response": "Bob."}, "response: expected one text in all rows of a group, got 2"),
-        ({"reference": "Bob."}, "reference: expected one text in all rows of a group, got 2"),
+        ({"user_input": "When?"}, "user_input: expected the same in all rows of a group, got 2"),
+        ({"response": "Bob."}, "response: expected the same in all rows of a group, got 2"),
+        ({"reference": "Bob."}, "reference: expected the same in all rows of a group, got 2"),
+        ({"gold": ["It burned."]}, "relevant_contexts: expected the same in all rows of a group"),
+        ({"verdicts": {"response_claims": []}}, "verdicts: expected the same in all rows of a"),
         ({"retrieved_contexts": 1}, "chunk 1: expected a text"),
         ({"topic": ""}, "line 2, group: expected a value in every row, got ''"),
         ({"topic": None}, "line 2, group: expected a value in every row, got None"),
@@ -261,11 +263,12 @@ def test_a_row_that_a_group_would_swallow_is_an_error(
     second: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     """Such rows became chunks of the first one: their questions were lost without a word."""
-    line = {"user_input": "Who?", "response": "Ada.", "reference": "Ada."}
-    line |= {"retrieved_contexts": "Ada built it.", "topic": "history"}
+    line: dict[str, Any] = {"user_input": "Who?", "response": "Ada.", "reference": "Ada."}
+    line |= {"retrieved_contexts": "Ada built it.", "topic": "history", "gold": ["Ada built it."]}
+    line["verdicts"] = {"response_claims": [{"text": "Ada", "correct": True, "entailed_by": []}]}
     other = {**line, "topic": "art"}
-    lines = [line, {**line, **second}, other]
-    found = list(read_rows(write_jsonl(tmp_path / "d.jsonl", lines), {"group": "topic"}))
+    path = write_jsonl(tmp_path / "d.jsonl", [line, {**line, **second}, other])
+    found = list(read_rows(path, {"group": "topic", "relevant_contexts": "gold"}))
     (bad,) = [row for row in found if isinstance(row, BadRow)]
     assert message in str(bad.error)
     assert isinstance(found[-1], Row)

@@ -48,7 +48,7 @@ _LINE = frozenset(ResultLine.model_fields)
 _NAMES = ("id", "cluster")
 _GROUP = "group"
 _CONTEXTS = "retrieved_contexts"
-_TEXTS = ("response", "reference", "user_input")
+_OF_SAMPLE = ("response", "reference", "user_input", "relevant_contexts", "verdicts")
 
 
 def read_rows(
@@ -95,9 +95,9 @@ def read_rows(
     read = _reader(path, first, columns, verdicts=verdicts)
     if isinstance(read, ColumnReader):
         if _GROUP in columns:
-            by = columns[_GROUP]
-            rows = _grouped(rows, by, read.columns)
-            first = list(_grouped(first, by, read.columns))
+            merged = _Merged(columns[_GROUP], read.columns, verdicts=verdicts)
+            rows = merged(rows)
+            first = list(merged(first))
             read = replace(read, columns={**read.columns, _CONTEXTS: _CONTEXTS})
         if split_contexts is not None:
             read = replace(read, separator=split_contexts)
@@ -173,58 +173,66 @@ def _without_rows(path: Path) -> str:
     return "only a header" if path.suffix.lower() in (".csv", ".tsv") else "none"
 
 
-def _grouped(rows: Iterable[Raw], by: Column, columns: Mapping[str, Column]) -> Iterator[Raw]:
-    """One row of all that follow each other with the same value, with a list of their chunks."""
-    for value, members in groupby(rows, key=partial(_group_of, by)):
-        same = list(members)
-        yield Raw(same[0].place, _merged(value, same, columns))
+class _Merged:
+    """Makes one row, with a list of their chunks, of all that follow each other with one value.
 
+    Args:
+        by: the column of the value.
+        columns: of the sample's fields.
+        verdicts: whether they are read.
+    """
 
-def _group_of(column: Column, raw: Raw) -> str | InputError:
-    """What a row shares with others, or why that is not known."""
-    try:
-        value = pick(_object(raw), column, _GROUP)
-    except InputError as error:
-        return error
-    if value in (None, ""):  # rows without a value have nothing in common
-        return InputError("a value in every row", describe(value), where=_GROUP)
-    return str(value)
+    def __init__(self, by: Column, columns: Mapping[str, Column], *, verdicts: bool) -> None:
+        self._by = by
+        self._contexts = columns[_CONTEXTS]
+        self._shared = {field: columns[field] for field in _OF_SAMPLE if field in columns}
+        if verdicts:
+            self._shared.setdefault("verdicts", "verdicts")
 
+    def __call__(self, rows: Iterable[Raw]) -> Iterator[Raw]:
+        """The merged rows; an error in the place of those that cannot be merged."""
+        for value, members in groupby(rows, key=self._value):
+            same = list(members)
+            try:
+                if isinstance(value, InputError):
+                    raise value
+                data: object = self._row([_object(raw) for raw in same], value)
+            except InputError as error:
+                data = error
+            yield Raw(same[0].place, data)
 
-def _merged(
-    group: str | InputError, members: list[Raw], columns: Mapping[str, Column]
-) -> dict[str, Any] | InputError:
-    """The data of a group's first row with the chunks of all, or the error in its place."""
-    if isinstance(group, InputError):
-        return group
-    chunks: list[Any] = []
-    try:
-        rows = [_object(raw) for raw in members]
-        for field in _TEXTS:
-            if field in columns:
-                _check_same(rows, columns[field], field)
-        for row in rows:
-            chunk = pick(row, columns[_CONTEXTS], _CONTEXTS)
-            if chunk not in (None, ""):  # nothing was retrieved
-                chunks.append(chunk)
-    except InputError as error:
-        return error
-    return {**rows[0], _CONTEXTS: chunks, "id": group}
+    def _value(self, raw: Raw) -> str | InputError:
+        """What a row shares with others, or why that is not known."""
+        try:
+            value = pick(_object(raw), self._by, _GROUP)
+        except InputError as error:
+            return error
+        if value in (None, ""):  # rows without a value have nothing in common
+            return InputError("a value in every row", describe(value), where=_GROUP)
+        return str(value)
+
+    def _row(self, rows: list[dict[str, Any]], value: str) -> dict[str, Any]:
+        """The first row with the chunks of all. Raises `InputError`."""
+        for field, column in self._shared.items():
+            _check_same(rows, column, field)
+        chunks = [pick(row, self._contexts, _CONTEXTS) for row in rows]
+        # An empty cell is none: nothing was retrieved.
+        retrieved = [chunk for chunk in chunks if chunk not in (None, "")]
+        return {**rows[0], _CONTEXTS: retrieved, "id": value}
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
-    """Raise `InputError` if rows differ in a text, of which all but the first would be lost."""
-    texts: set[str] = set()
+    """Raise `InputError` if rows differ in a field, of which all but the first would be lost."""
+    values: set[str] = set()
     for row in rows:
         with suppress(InputError):  # told when the first row is read
             value = pick(row, column, field)
             if value not in (None, ""):  # spreadsheets merge equal cells
-                texts.add(str(value))
-    if len(texts) > 1:
+                values.add(str(value))
+    if len(values) > 1:
         hint = "--map group= takes the column that only rows of one sample share"
-        raise InputError(
-            "one text in all rows of a group", f"{len(texts)} different", where=field, hint=hint
-        )
+        got = f"{len(values)} different"
+        raise InputError("the same in all rows of a group", got, where=field, hint=hint)
 
 
 def _checked(
