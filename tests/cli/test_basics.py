@@ -69,6 +69,7 @@ def test_starting_loads_no_framework() -> None:
 MISTYPED = {
     "scor": "No such command 'scor'. Did you mean 'score'? Hint: noisesense --help",
     "trust labels.csv": "No such command 'labels.csv'. Hint: noisesense trust --help",
+    "trust --on": "Option '--on' requires an argument. Hint: noisesense trust --help",
     "store shw": "No such command 'shw'. Did you mean 'show'? Hint: noisesense store --help",
     "score x.csv --fail-abov 1": "--fail-above",
 }

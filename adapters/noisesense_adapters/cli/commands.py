@@ -112,6 +112,14 @@ class _Sections(click.Command):
 
     described: Mapping[str | None, tuple[str, str]] = {}
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, which forgets the command of an option without its value."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):  # with --help
