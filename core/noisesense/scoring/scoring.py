@@ -335,7 +335,7 @@ def _sentence(score: Score, mode: Mode) -> str:
         sentences.append(f"The judge left open whether {which}.")
         sentences += _listed(score, mode, None)
     if score.echoes:
-        sentences.append("The reference says the same, word for word.")
+        sentences.append("The reference makes the same claims, word for word.")
     return " ".join(sentences)
 
 
