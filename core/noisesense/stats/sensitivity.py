@@ -86,6 +86,8 @@ def sensitivity_band(
 
     Raises:
         InputError: a rate outside 0 to 1, no verdicts, or results that were not scored alike.
+        UndefinedScoreError: results of ``empty="error"``, and one has nothing to measure under
+            ``definition``.
     """
     for rate, name in ((false_yes, "false_yes"), (false_no, "false_no")):
         check_limit(rate, name)
