@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import InputError, JudgeError, RecordedJudge, Result, Sample, Verdicts, score
+from noisesense import (
+    Chunk,
+    InputError,
+    JudgeError,
+    RecordedJudge,
+    Result,
+    Sample,
+    Verdicts,
+    score,
+)
 from noisesense.ablation import Ablation, ablation, plan
 from noisesense.judging.protocol import Entailment
 from noisesense_adapters.datasets import ablate
@@ -84,6 +93,42 @@ def test_the_documents_that_cause_wrong_claims(repeated: Ablation) -> None:
     counts = {(each.claims, each.again, each.gone) for each in repeated.causes}
     assert counts == {(1, (1.0, 1.0), (1.0, 1.0))}
     assert {each.document for each in repeated.causes} == {f"bad-{i}" for i in range(10)}
+
+
+def test_the_others_of_a_document_are_those_of_the_claims_that_were_asked_about() -> None:
+    """Of the first of six samples another chunk can be taken, too; of the rest, whose wrong claim
+    comes from two of three chunks, no two others. This system answers nothing without a chunk."""
+    results: list[Result] = []
+    for i in range(6):
+        chunks = ["wrong", *["wrong, too"] * (i > 0), f"other {i}"]
+        sample = Sample(
+            user_input=f"question {i}",
+            response="wrong",
+            reference=f"right {i}",
+            retrieved_contexts=[Chunk(text=text, id=text) for text in chunks],
+        )
+        entailed = [text.startswith("wrong") for text in chunks]
+        judged = Verdicts.from_matrices(
+            [False],
+            [entailed],
+            [[False for _ in chunks]],
+            response_claims=["wrong"],
+            reference_claims=[f"right {i}"],
+        )
+        results.append(Result(f"s{i}", score(judged.with_sample(sample)), sample=sample))
+
+    def answer(question: str, contexts: list[str]) -> str:
+        whole = 2 if question.endswith(" 0") else 3
+        return "wrong" if len(contexts) == whole else "nothing"
+
+    found = measured(results, answer, variants=PAIR)
+    first = found.causes[0]
+    assert (first.document, first.claims) == ("wrong", 6)
+    assert (first.again, first.gone) == ((6.0, 6.0), (6.0, 6.0))
+    assert (first.again_of_others, first.gone_with_others) == ((1.0, 1.0), (1.0, 1.0))
+    of_documents = ablation_tables(found)[1]
+    assert of_documents.rows[0] == ("wrong", "6", "6", "6", "1 of 1")
+    assert of_documents.rows[1] == ("wrong, too", "5", "5", "5", "")
 
 
 def test_of_a_system_that_never_changes_every_sentence_says_no_effect() -> None:
@@ -475,7 +520,7 @@ def test_the_tables_stand_each_variant_beside_its_control() -> None:
     assert without[0] == "without"
     assert without[3].startswith("0% (")
     assert without[4].startswith("-50 (")
-    assert documents.rows[0] == ("bad-0", "1", "1", "1", "0")
+    assert documents.rows[0] == ("bad-0", "1", "1", "1", "0 of 1")
     assert sentences("a. b") == ["a", "b"]
 
 

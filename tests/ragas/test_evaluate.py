@@ -159,7 +159,7 @@ BAD_RUBRICS: list[tuple[dict[str, str], tuple[str, ...]]] = [
     ({}, ("rubrics(verdicts=",)),
     ({"noisesense_labels": "[true]"}, ("chunk_labels", "each of 2 chunks", "[true]")),
     ({"noisesense_labels": "[tru"}, ("JSON",)),
-    ({"noisesense_labels": '[true, "no"]'}, ("chunk 1", "'no'")),
+    ({"noisesense_labels": '[true, "maybe"]'}, ("chunk 1", "'maybe'")),
     ({"noisesense_verdicts": "{"}, ("valid JSON",)),
     *(
         ({"noisesense_verdicts": json.dumps(bad.data)}, bad.names)

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from noisesense import JudgeError, ReplyError
+from noisesense import ReplyError
+from noisesense.errors import JudgeSetupError
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.chat import error_body
@@ -24,6 +25,7 @@ from support.server import ScriptedServer
 from support.sizes import by_turns, named
 
 ASKED = [kind for kind in KINDS if kind != "LangChain wrapped"]
+# The last of each: of the failed ones an account without quota.
 OF_EACH_OUTCOME = {fault.outcome: fault for fault in FAULTS if fault.outcome != "safe"}
 
 
@@ -53,7 +55,7 @@ def test_a_fault_of_each_outcome(fault: Fault, llm: str, caplog: pytest.LogCaptu
     assert KEY not in caplog.text
     assert "Reply in JSON" not in caplog.text
     if fault.outcome in ("failed", "unusable"):
-        kind = JudgeError if fault.outcome == "failed" else ReplyError
+        kind = JudgeSetupError if fault.outcome == "failed" else ReplyError
         assert caplog.text.count(f": {kind.__name__}(") == 2
         assert [(type(value), math.isnan(value)) for value in struck] == [(float, True)] * 2
     else:

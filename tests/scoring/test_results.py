@@ -83,6 +83,13 @@ def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
     assert (result.id, result.sample, result.score) == (SAMPLE.key, SAMPLE, score(BESIDE))
 
 
+def test_a_name_that_a_file_would_not_give_back_is_refused() -> None:
+    with pytest.raises(InputError, match="id of a result: expected a string, got 7"):
+        Result(7, score(BESIDE))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="cluster of 'q1': expected a string, got 7"):
+        Result("q1", error="no", cluster=7)  # type: ignore[arg-type]
+
+
 def test_another_definition_needs_no_judge_and_corrected_verdicts_no_figures() -> None:
     line = json.loads(Result("q1", score(BESIDE)).to_json())
     # ValidMind counts every incorrect claim and knows no irrelevant mode.

@@ -117,6 +117,16 @@ def test_nothing_retrieved_is_undefined(chunks: tuple[str, ...], definition: Any
         score(verdicts, definition=definition, empty="error")
 
 
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_a_response_whose_claims_nobody_asked_for_is_not_said_to_have_none(
+    definition: Any,
+) -> None:
+    """As of a sample without chunks that was judged for another definition."""
+    unasked = score(Verdicts(response_claims=(), chunks=()), definition=definition)
+    assert unasked.lacks("relevant") == "nothing was retrieved"
+    assert unasked.lack == "nothing_retrieved"
+
+
 def test_nothing_retrieved_is_measured_where_no_chunk_is_needed() -> None:
     verdicts = Verdicts(response_claims=(_WRONG,), chunks=())
     assert score(verdicts, definition="validmind", empty="error").relevant == 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from scipy import stats
@@ -296,6 +297,29 @@ def test_where_nothing_was_retrieved_no_correct_claim_is_lost() -> None:
     nothing = score(Verdicts(response_claims=(), chunks=()))
     unasked = compare(ANSWERS, [Result(str(i), nothing) for i in range(8)])
     assert (unasked.correct.pairs, unasked.lost) == (0, False)
+
+
+@pytest.mark.parametrize("definition", ["promptfoo", "validmind"])
+def test_a_retriever_that_is_down_is_not_better_by_what_comes_from_chunks(definition: Any) -> None:
+    """These definitions count claims that no chunk entails. Those from a chunk are as in others:
+    without chunks there is nothing to measure."""
+    wrong = {"text": "a", "correct": False}
+    found = Verdicts.model_validate(
+        {"response_claims": [{**wrong, "entailed_by": [0]}], "chunks": ["x"]}
+    )
+    down = Verdicts.model_validate(
+        {"response_claims": [{**wrong, "entailed_by": []}], "chunks": []}
+    )
+    before, after = (
+        [Result(str(i), score(each, definition=definition)) for i in range(8)]
+        for each in (found, down)
+    )
+    compared = compare(before, after)
+    assert compared.relevant.pairs == 8
+    assert (compared.any.pairs, compared.any.undefined) == (0, 8)
+    assert compared.any.decision == "undecided"
+    as_zero = [Result(str(i), score(down, definition=definition, empty="zero")) for i in range(8)]
+    assert compare(as_zero, as_zero).any.mean_b == (0.0, 0.0)
 
 
 def test_the_same_noise_from_other_chunks_is_no_more_noise() -> None:

@@ -104,7 +104,7 @@ def test_without_texts_the_claims_say_whether_the_response_is_the_reference() ->
     same = score(claims(["a", "b"], ["b", "a"]))
     other = score(claims(["a", "b"], ["b"]))
     assert (same.echoes, other.echoes) == (True, False)
-    assert same.reason("relevant").endswith("The reference says the same, word for word.")
+    assert same.reason("relevant").endswith("The reference makes the same claims, word for word.")
     assert summarize([same, same]).is_echo
     # Tables of verdicts have no texts.
     assert not score(Verdicts.from_matrices([True], [[True]], [[True]])).echoes

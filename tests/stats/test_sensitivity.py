@@ -11,7 +11,16 @@ from typing import Any
 
 import pytest
 
-from noisesense import Chunk, InputError, Result, Score, Verdicts, score, sensitivity_band
+from noisesense import (
+    Chunk,
+    InputError,
+    Result,
+    Score,
+    Verdicts,
+    score,
+    sensitivity_band,
+    summarize,
+)
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.plain_definitions import by_words
 from support.tables import Shape, random_pairs
@@ -52,6 +61,27 @@ def test_a_chunk_without_a_text_is_there_however_its_verdicts_fall(chunks: Any) 
     for text, moved in (("text", (0.0, 0.0)), ("", None)):
         one = score(Verdicts.model_validate({"response_claims": claims[1:], "chunks": [text]}))
         assert sensitivity_band([one], false_no=0.5).irrelevant.moved == moved
+
+
+def test_the_mean_is_that_of_the_summary_also_where_nothing_claimed_is_zero() -> None:
+    """One noisy claim of two, and a response without claims: (1/2 + 0) / 2."""
+    noisy = Verdicts.from_matrices([True, False], [[True], [True]], [[True]])
+    nothing = Verdicts(response_claims=(), chunks=("a",))
+    scores = [score(each, empty="zero") for each in (noisy, nothing)]
+    found = sensitivity_band(scores).relevant
+    assert found.mean == summarize(scores).relevant.mean == (0.25, 0.25)
+    assert (found.moved, found.band) == ((0.25, 0.25), (0.25, 0.25))
+
+
+def test_no_error_makes_noise_of_blank_chunks() -> None:
+    """Nothing was retrieved, so nothing is measured, whatever a judge says; where the definition
+    counts every incorrect claim, it is wrong only about these."""
+    claim = {"text": "a", "correct": False, "entailed_by": []}
+    verdicts = Verdicts.model_validate({"response_claims": [claim], "chunks": ["", " "]})
+    assert sensitivity_band([score(verdicts)], false_yes=0.5).relevant.moved is None
+    of_all = score(verdicts, definition="validmind")
+    found = sensitivity_band([of_all], false_yes=0.5, simulations=4000).relevant
+    assert found.moved.value == pytest.approx(1 / 2, abs=0.03)
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)

@@ -91,6 +91,13 @@ def test_question_generator_and_judge_by_hand() -> None:
     }
 
 
+def test_answers_whose_question_is_not_known_are_not_those_of_one_question() -> None:
+    """Four answers with the reference "r" and no question: what the generator adds is unknown."""
+    first = answers(("", "a", 0), ("", "b", 1), (" ", "c", 3), ("", "d", 4))
+    again = answers(("", "a", 0), ("", "b", 2), (" ", "c", 3), ("", "d", 4))
+    assert [*stability([first, again]).relevant.shares] == ["judge"]
+
+
 def test_unequal_numbers_of_answers_in_simulation() -> None:
     """Questions scatter by 0.2, answers by 0.1, the judge by 0.05: 76, 19 and 5%. Of 20 claims
     some are noisy, which is round to a twentieth."""

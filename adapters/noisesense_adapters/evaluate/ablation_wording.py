@@ -190,11 +190,14 @@ def _with_span(share: Estimate) -> str:
 
 
 def _document(cause: Cause) -> tuple[str, ...]:
-    others = cause.gone_with_others
+    others = ""
+    if cause.gone_with_others is not None:
+        gone = extent(cause.gone_with_others, ".0f")
+        others = f"{gone} of {extent(cause.again_of_others, '.0f')}"
     return (
         document_name(cause.document),
         f"{cause.claims:,}",
         extent(cause.again, ".0f"),
         extent(cause.gone, ".0f"),
-        "" if others is None else extent(others, ".0f"),
+        others,
     )

@@ -36,6 +36,7 @@ from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import VerdictsForm
 
 SAID = Range(1.0, 1.0)
+NOT_SAID = Range(0.0, 0.0)
 OPEN = Range(0.0, 1.0)
 
 
@@ -83,13 +84,16 @@ class Cause(NamedTuple):
         claims: those that have both answers.
         again: how many of them were said again with the same chunks.
         gone: of those, how many not without the chunks that entail them.
-        gone_with_others: how many not without as many others; None where that was not answered.
+        again_of_others: how many claims were said again of those that also have an answer without
+            as many other chunks. A sample may have too few others to take away.
+        gone_with_others: of these, how many not without the others; None where none was answered.
     """
 
     document: str
     claims: int
     again: Range
     gone: Range
+    again_of_others: Range
     gone_with_others: Range | None
 
 
@@ -168,8 +172,10 @@ def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
 
 
 def _gone(again: Range, now: Range) -> Range:
-    """Of a claim that may have been said again: is it gone? Open where it is open if it was."""
-    return Range(1 - now.high, 1 - now.low) if again == SAID else OPEN
+    """Was a claim said again, and is it gone then? Open where it is open whether it was."""
+    if again == SAID:
+        return Range(1 - now.high, 1 - now.low)
+    return OPEN if again.high else NOT_SAID
 
 
 def _sum(ranges: Iterable[Range]) -> Range:
@@ -204,32 +210,66 @@ def _effect(cases: Iterable[Case]) -> Estimate | None:
     return estimate(more, _difference)
 
 
-def _by_document(cases: Iterable[Case], variant: str) -> dict[str, list[tuple[Range, Range]]]:
-    """Of each noisy claim that a document entails: was it said again, and is it gone then?"""
-    found = defaultdict[str, list[tuple[Range, Range]]](list)
+class _ClaimFate(NamedTuple):
+    """What became of one noisy claim.
+
+    Attributes:
+        again: was it said again with the same chunks?
+        gone: if so, is it gone without the chunks that it comes from?
+        gone_with_others: if so, is it without as many others? None where that was not answered.
+    """
+
+    again: Range
+    gone: Range
+    gone_with_others: Range | None
+
+
+def _claim_fates(case: Case) -> list[_ClaimFate]:
+    """Of each noisy claim; of none where its chunks were not taken."""
+    others = case.answers.get("without-other")
+    fates: list[_ClaimFate] = []
+    for number, (again, without) in enumerate(case.said_in("again", "without")):
+        gone_with_others = None if others is None else _gone(again, others.said[number])
+        fates.append(_ClaimFate(again, _gone(again, without), gone_with_others))
+    return fates
+
+
+def _by_document(cases: Iterable[Case]) -> dict[str, list[_ClaimFate]]:
+    """The fates of the noisy claims that each document entails."""
+    found = defaultdict[str, list[_ClaimFate]](list)
     for case in cases:
-        fates = case.said_in("again", variant)
-        for claim, (again, now) in zip(case.noisy, fates, strict=False):
-            gone = _gone(again, now) if again.high else Range(0.0, 0.0)
+        fates = _claim_fates(case)
+        if not fates:
+            continue
+        for claim, fate in zip(case.noisy, fates, strict=True):
             documents: set[str] = set()
             for position in claim.entailed_by:
                 chunk = case.sample.retrieved_contexts[position]
                 documents.add(chunk.id or chunk.text)
             for document in documents:
-                found[document].append((again, gone))
+                found[document].append(fate)
     return found
 
 
-def _causes(cases: Sequence[Case]) -> tuple[Cause, ...]:
-    others = _by_document(cases, "without-other")
-    causes: list[Cause] = []
-    for document, fates in _by_document(cases, "without").items():
-        again = _sum(each for each, _ in fates)
-        gone = _sum(each for _, each in fates)
-        gone_with_others = None
-        if document in others:
-            gone_with_others = _sum(each for _, each in others[document])
-        causes.append(Cause(document, len(fates), again, gone, gone_with_others))
+def _cause(document: str, fates: Sequence[_ClaimFate]) -> Cause:
+    again_of_others: list[Range] = []
+    gone_with_others: list[Range] = []
+    for fate in fates:
+        if fate.gone_with_others is not None:
+            again_of_others.append(fate.again)
+            gone_with_others.append(fate.gone_with_others)
+    return Cause(
+        document=document,
+        claims=len(fates),
+        again=_sum(fate.again for fate in fates),
+        gone=_sum(fate.gone for fate in fates),
+        again_of_others=_sum(again_of_others),
+        gone_with_others=_sum(gone_with_others) if gone_with_others else None,
+    )
+
+
+def _causes(cases: Iterable[Case]) -> tuple[Cause, ...]:
+    causes = [_cause(document, fates) for document, fates in _by_document(cases).items()]
     causes.sort(key=lambda cause: (-sum(cause.gone), -cause.claims, cause.document))
     return tuple(causes)
 

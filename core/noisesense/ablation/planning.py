@@ -133,10 +133,12 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
 def distractors(variant: str) -> int:
     """K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
     plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
-    if plus is None and variant not in {*OF_CLAIMS, "relevant-only"}:
-        expected = "again, without, without-other, relevant-only, plus-K"
+    if plus is not None:
+        return int(plus[1])
+    if variant not in {*OF_CLAIMS, "relevant-only"}:
+        expected = "again, without, without-other, relevant-only, or plus-K with K from 1 to 9999"
         raise InputError(expected, repr(variant), where="variant")
-    return int(plus[1]) if plus else 0
+    return 0
 
 
 def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> list[Chunk] | None:

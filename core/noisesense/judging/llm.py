@@ -208,7 +208,7 @@ class LLMJudge(PlannedJudge):
             return await self._part(run, form, Premise(part, question), claims)
 
         by_part = await self._limit.ask(text, findings_in, overlapping=True)
-        return [any_of(findings) for findings in zip(*by_part, strict=True)]
+        return [any_part(findings) for findings in zip(*by_part, strict=True)]
 
     async def _part(
         self, run: SampleRun, form: str, premise: Premise, claims: Sequence[str]
@@ -263,11 +263,11 @@ class LLMJudge(PlannedJudge):
     ) -> list[Finding]:
         """As `_list`, of the only claim; the reply is one word."""
         (claim,) = claims
-        form = not isinstance(self._calls.llm, WordLLM)
+        as_form = not isinstance(self._calls.llm, WordLLM)
 
         def prompt(attempt: int) -> str:
             return self._prompts.single(
-                premise.text, claim, premise.question, form=form, attempt=attempt
+                premise.text, claim, premise.question, form=as_form, attempt=attempt
             )
 
         read = partial(_answer, self._threshold)
@@ -352,8 +352,8 @@ def majority(votes: Sequence[Finding]) -> Finding:
     return Finding(None)
 
 
-def any_of(findings: Sequence[Finding]) -> Finding:
-    """Kleene's ∃: true if any is; false if all are; else undetermined. The highest probability."""
+def any_part(findings: Sequence[Finding]) -> Finding:
+    """What a text in parts entails: Kleene's ∃. With the highest probability, if all have one."""
     cells = [each.cell for each in findings]
     probabilities = [each.probability for each in findings if each.probability is not None]
     has_all = len(probabilities) == len(findings)

@@ -29,14 +29,16 @@ class Pace:
     """
 
     def __init__(self, most_wait: float) -> None:
-        self._most_wait, self._lock = most_wait, threading.Lock()
+        self._most_wait = most_wait
+        self._lock = threading.Lock()
         self._rate = math.inf  # calls a second, as of `_measured_from`
         self._taken = 0
         self._measured_from = math.inf
-        self._is_told = self._has_been_down = False
         self._next_start = 0.0
-        self._refused_since: float | None = None
+        self._refused_since: float | None = None  # None: the provider takes calls
         self._refusals = 0
+        self._named_a_time = False  # did it, when it began to refuse?
+        self._has_been_down = False
         self._paused_at = 0.0
         self._paused_until = 0.0
         self._probing = False
@@ -118,7 +120,7 @@ class Pace:
             pause = min(max(asked_for, 0.0), _LONGEST_PAUSE)
         if self._refused_since is None:
             self._refused_since = now
-            self._is_told = asked_for is not None
+            self._named_a_time = asked_for is not None
         self._paused_at = now
         self._paused_until = now + pause
 
@@ -129,8 +131,8 @@ class Pace:
         at once, and then none. Not if the provider named no time: it may have been down, and the
         first long pause then leaves the rate as it is.
         """
-        pause = now - refused_since if self._is_told else _FIRST_PAUSE
-        was_down = not self._is_told and self._refusals > 2 and not self._has_been_down
+        pause = now - refused_since if self._named_a_time else _FIRST_PAUSE
+        was_down = not self._named_a_time and self._refusals > 2 and not self._has_been_down
         self._has_been_down = self._has_been_down or was_down
         if self._taken and not was_down:
             before_pause = max(refused_since - self._measured_from, 0.0)

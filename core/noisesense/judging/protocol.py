@@ -37,9 +37,12 @@ class Usage:
     cost: float | None = None
 
     def __post_init__(self) -> None:
-        # One NaN would be the sum of all calls, in the store and in every figure.
-        if self.cost is not None and not math.isfinite(self.cost):
-            object.__setattr__(self, "cost", None)
+        if self.cost is None:
+            return
+        # Price lists have decimals, which neither JSON takes nor a sum with a float. And one NaN
+        # would be the sum of all calls, in the store and in every figure.
+        cost = float(self.cost)
+        object.__setattr__(self, "cost", cost if math.isfinite(cost) else None)
 
     def __add__(self, other: Usage) -> Usage:
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]

@@ -45,7 +45,8 @@ class TextLimit:
         overlap = self._budget.overlap_chars if overlapping else 0
 
         async def in_parts(whole: str, most: int) -> list[T]:
-            shared = overlap if most == self._budget.text_chars else min(overlap, most // 4)
+            is_whole_budget = most == self._budget.text_chars
+            shared = overlap if is_whole_budget else min(overlap, most // 4)
             parts = split_text(whole, most, shared)
             by_part = await gather_all(answers(part) for part in parts)
             return [answer for of_part in by_part for answer in of_part]

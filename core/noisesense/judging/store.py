@@ -353,7 +353,7 @@ def _put(
         key,
         None if reply is None else encodable(reply),
         owner,
-        0,
+        0,  # the beat
         time.time(),
         encodable(model),
         encodable(version),

@@ -65,6 +65,7 @@ class TokenCheck:
         needed = least_tokens(prompt)
         if needed <= 0:
             return False
+        # Less than any window holds, or than half of what this one held before: not its edge.
         is_whole = tokens < _SMALLEST_WINDOW or 2 * tokens < self._most
         self._most = max(self._most, tokens)
         if is_whole:

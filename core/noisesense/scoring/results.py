@@ -115,12 +115,14 @@ class ResultLine(Line):
 
     def _check_figures(self, derived: dict[str, Any]) -> None:
         """Raise `InputError` if the line says other figures than follow from its verdicts."""
-        for name in derived.keys() & self.model_fields_set:
+        for name, value in derived.items():
             said = getattr(self, name)
+            if name not in self.model_fields_set:
+                continue
             if said is None and self.status is None:
                 continue  # a table that holds other lines as well has all columns
-            if not _agree(derived[name], said):
-                expected = f"{describe(derived[name])}, which follows from the verdicts"
+            if not _agree(value, said):
+                expected = f"{describe(value)}, which follows from the verdicts"
                 hint = "the line is damaged; if you changed its verdicts, remove its figures"
                 raise InputError(expected, describe(said), where=name, hint=hint)
 
@@ -165,7 +167,8 @@ class Result(Struct, frozen=True):
         judge_test: the judge's result on texts whose answers are known, if it was tested.
 
     Raises:
-        InputError: both a score and an error, or neither; or a score without the sample's chunks.
+        InputError: an id or a cluster that is no string, which a file would not give back; both a
+            score and an error, or neither; or a score without the sample's chunks.
     """
 
     id: str
@@ -179,6 +182,10 @@ class Result(Struct, frozen=True):
     judge_test: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.id, str):
+            raise InputError("a string", describe(self.id), where="id of a result")
+        if self.cluster is not None and not isinstance(self.cluster, str):
+            raise InputError("a string", describe(self.cluster), where=f"cluster of {self.id!r}")
         if (self.score is None) == (self.error is None):
             got = "neither" if self.score is None else "both"
             expected = "a score, or an error that says why there is none"

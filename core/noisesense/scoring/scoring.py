@@ -165,11 +165,14 @@ class Score(Struct, frozen=True, dict=True):
 
     def lacks(self, mode: Mode) -> str:
         """Why the mode has nothing to measure, in words; empty if it has something."""
-        if self.lack == "nothing_retrieved" and mode in chunk_modes(self.definition):
+        has_claims = bool(self.outcomes)
+        if has_claims and mode not in chunk_modes(self.definition):
+            return ""
+        if self.lack == "nothing_retrieved":
             if self.verdicts.chunks is None:
                 return "nothing was retrieved (no chunks are listed)"
             return "nothing was retrieved"
-        return "" if self.outcomes else "the response has no claims"
+        return "" if has_claims else "the response has no claims"
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
         """Does the mode's value stay within the limit? See `noisesense.gate`.
@@ -332,7 +335,7 @@ def _sentence(score: Score, mode: Mode) -> str:
         sentences.append(f"The judge left open whether {which}.")
         sentences += _listed(score, mode, None)
     if score.echoes:
-        sentences.append("The reference says the same, word for word.")
+        sentences.append("The reference makes the same claims, word for word.")
     return " ".join(sentences)
 
 

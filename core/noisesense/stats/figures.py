@@ -79,7 +79,7 @@ class FigureComparison(Record):
 
 
 def value_of(figure: Figure, score: Score) -> Range | None:
-    """A sample's value; None where there is nothing to measure."""
+    """A sample's value, a share or of ``"correct"`` a number; None without anything to measure."""
     if figure == "correct":
         if score.verdicts.chunks == () and not score.verdicts.response_claims:
             return None  # nothing was retrieved, and the judge not asked for claims
@@ -87,7 +87,9 @@ def value_of(figure: Figure, score: Score) -> Range | None:
         sure = told.count(True)
         return Range(float(sure), float(sure + told.count(None)))
     if figure == "any":
-        return score.from_chunks.bounds if "relevant" in score.measures else None
+        # Not by `measures`: no definition has a say in what comes from a chunk.
+        is_measured = score.lack is None or score.empty == "zero"
+        return score.from_chunks.bounds if is_measured else None
     return score.bounds(figure)
 
 

@@ -119,7 +119,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
         results: read once; failed ones are left out.
 
     Raises:
-        InputError: no results, or some that were not scored alike.
+        InputError: something else than results, or results that were not scored alike.
     """
     found: dict[str, Offender] = {}
     first_scored: Result | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ from noisesense.errors import InputError, check_whole
 from noisesense.scoring.definitions import DefinitionName, Mode, Truth, modes_of
 from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, check_scores_alike, score_in
-from noisesense.scoring.scoring import Score, score
+from noisesense.scoring.scoring import Empty, Score, score
 from noisesense.stats.interval import mean_range
 from noisesense.stats.labels_cells import cell_of
 from noisesense.stats.resampling import quantile_of_sorted
@@ -85,6 +86,8 @@ def sensitivity_band(
 
     Raises:
         InputError: a rate outside 0 to 1, no verdicts, or results that were not scored alike.
+        UndefinedScoreError: results of ``empty="error"``, and one has nothing to measure under
+            ``definition``.
     """
     for rate, name in ((false_yes, "false_yes"), (false_no, "false_no")):
         check_limit(rate, name)
@@ -95,12 +98,12 @@ def sensitivity_band(
         raise InputError("verdicts on at least one sample", "none", where="results")
     check_scores_alike(scored, "results")
     judged = [each.verdicts for each in scored]
-    chosen = definition or scored[0].definition
+    means = partial(_means, definition=definition or scored[0].definition, empty=scored[0].empty)
     errors = _Errors(false_yes, false_no, Random(seed))
-    actual = _means(judged, chosen)
+    actual = means(judged)
     runs: list[dict[Mode, Range | None]] = []
     for _ in range(simulations):
-        runs.append(_means([_flipped(each, errors) for each in judged], chosen))
+        runs.append(means([_flipped(each, errors) for each in scored]))
     bands: dict[Mode, Band] = {}
     for mode, mean in actual.items():
         bands[mode] = _band(mode, mean, [run[mode] for run in runs])
@@ -130,9 +133,9 @@ class _Errors(NamedTuple):
 
 
 def _means(
-    samples: Iterable[VerdictsForm], definition: DefinitionName
+    samples: Iterable[VerdictsForm], definition: DefinitionName, empty: Empty
 ) -> dict[Mode, Range | None]:
-    scores = [score(each, definition=definition) for each in samples]
+    scores = [score(each, definition=definition, empty=empty) for each in samples]
     means: dict[Mode, Range | None] = {}
     for mode in modes_of(definition):
         bounds = [each.bounds(mode) for each in scores]
@@ -150,8 +153,11 @@ def _band(mode: Mode, mean: Range | None, runs: Iterable[Range | None]) -> Band:
     return Band(mode, mean, mean_range(means), band)
 
 
-def _flipped(verdicts: VerdictsForm, errors: _Errors) -> LightVerdicts:
+def _flipped(scored: Score, errors: _Errors) -> LightVerdicts:
+    verdicts = scored.verdicts
     count = verdicts.chunk_count
+    if scored.lack == "nothing_retrieved":
+        count = 0  # no judge is asked about blank chunks, so no error of one makes them noise
     response: list[LightResponseClaim] = []
     for claim in verdicts.response_claims:
         positions = errors.entailing(claim, count)

@@ -16,7 +16,7 @@ from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.interval import Interval, Resampling, bootstrap_interval
-from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair, same_texts
+from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair, question_of, same_texts
 from noisesense.stats.resampling import Statistic, Unit, Units, total
 
 
@@ -217,8 +217,11 @@ def _changed(samples: Iterable[SampleStability]) -> tuple[SampleStability, ...]:
 
 
 def _question(result: Result) -> Hashable:
+    """What answers to one question share; where the question is not known, each has its own."""
     sample = result.sample
-    return result.id if sample is None else (sample.user_input, sample.reference)
+    if sample is None or not sample.user_input.strip():
+        return result.id
+    return question_of(result)
 
 
 class _Sums(NamedTuple):
