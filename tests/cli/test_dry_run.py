@@ -78,6 +78,26 @@ def test_the_calls_made_are_within_what_it_says(
     assert made == by_name.get(name, made)
 
 
+@pytest.mark.parametrize(
+    "response", ["What do you mean? Which invoice?", "Yes. One can.", "N/A. None."]
+)
+def test_an_answer_of_odd_sentences_is_counted(
+    response: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """Its sentences may be no claims. 3 calls or more, as each is asked about once at least."""
+    row = {
+        "user_input": "May one pay later?",
+        "response": response,
+        "reference": "Bills may be paid until May.",
+        "retrieved_contexts": ["Bills may be paid until May."],
+    }
+    data = write_jsonl(tmp_path / "data.jsonl", [row])
+    done = run_here(capsys, "score", data, "--judge", "openai:m", "--dry-run", "--json")
+    assert done.status == 0
+    least, most = calls(json.loads(done.out))
+    assert 3 <= least <= most <= 3 + 2 * 2 + 1
+
+
 def test_nothing_is_kept_of_calls_that_were_not_made(tmp_path: Path, capsys: Capsys) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", [WRONG[0][0].model_dump(mode="json")])
     command = ("score", data, "--judge", "openai:m", "--store", tmp_path / "calls.db")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from noisesense import LLMJudge, Sample, StructuredLLM, VerdictStore
+from noisesense import LLMJudge, ReplyError, Sample, StructuredLLM, VerdictStore
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.prompts import Budget, Claims
 from noisesense.judging.protocol import Choice, Usage
@@ -215,7 +216,8 @@ def estimate(rows: Iterable[Row | BadRow], asked: Asked, chosen: Choices) -> Est
 
 async def _ask(judges: Iterable[LLMJudge], sample: Sample) -> None:
     for judge in judges:
-        await judge.judge(sample)
+        with suppress(ReplyError):  # sentences that are no claims: what was asked counts
+            await judge.judge(sample)
 
 
 def _extent(low: str, high: str) -> str:
