@@ -176,19 +176,15 @@ def _worse(comparison: Comparison, figure: Figure, b: str, unsure: int) -> int:
     """
     found: FigureComparison | None = getattr(comparison, figure)
     where = _NAMES[figure]
-    if found is None and comparison.definition:
-        said = f"the definition {comparison.definition} has no such figure as {where}"
-        return _told(UNMEASURED, said)
     if found is None:
-        return _told(UNDECIDED, f"there is nothing to compare in {where}")
-    by = f" by more than {found.margin:.3g}" if found.margin else ""
-    if by and figure == "correct" and found.mean_a is not None:
-        by += f" ({comparison.margin:.3g} of A's {shown(found.mean_a)})"
+        return _not_compared(comparison, where)
+    by = _by_more(found, comparison.margin)
     whether = f"whether {b} is worse{by} in {where}"
     if found.decision == "worse":
         return _told(ABOVE, f"{b} is worse{by} in {where}")
+    pairs = counted(found.pairs, "pair")
     if found.too_few:
-        few = f"{counted(found.pairs, 'pair')} in {where}"
+        few = f"{pairs} in {where}"
         if comparison.clusters is not None:
             few += f", in clusters that say as much as {found.effective:.1f} of equal size"
         return _told(UNDECIDED, f"{few}, and fewer than {MIN_PAIRS} never tell {whether}")
@@ -196,14 +192,34 @@ def _worse(comparison: Comparison, figure: Figure, b: str, unsure: int) -> int:
         depends = "depends on verdicts that the judge left open"
         return _told(UNDECIDED, f"{whether} {depends}")
     if found.margin and _may_be_worse(found):
-        said = f"{counted(found.pairs, 'pair')} are too few to tell {whether}"
-        said += f" (interval of the difference {shown(found.interval)})"
-        if found.seen is not None:
-            said += f"; {_seen(found)}"
-        return _told(
-            unsure, said if unsure else f"{said}; this passes without --fail-if-undecided"
-        )
+        return _told_unsure(unsure, f"{pairs} are too few to tell {whether}", found)
     return 0
+
+
+def _not_compared(comparison: Comparison, where: str) -> int:
+    if comparison.definition:
+        said = f"the definition {comparison.definition} has no such figure as {where}"
+        return _told(UNMEASURED, said)
+    return _told(UNDECIDED, f"there is nothing to compare in {where}")
+
+
+def _by_more(found: FigureComparison, margin: float) -> str:
+    """By how much it is asked whether B is worse; of correct claims that is a share of A's."""
+    if not found.margin:
+        return ""
+    by = f" by more than {found.margin:.3g}"
+    if found.figure == "correct" and found.mean_a is not None:
+        by += f" ({margin:.3g} of A's {shown(found.mean_a)})"
+    return by
+
+
+def _told_unsure(status: int, said: str, found: FigureComparison) -> int:
+    said += f" (interval of the difference {shown(found.interval)})"
+    if found.seen is not None:
+        said += f"; {_seen(found)}"
+    if not status:
+        said += "; this passes without --fail-if-undecided"
+    return _told(status, said)
 
 
 def _may_be_worse(found: FigureComparison) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any, cast
@@ -71,10 +71,7 @@ class Offenders(Command):
         if not ranking:
             return reading.status
         output.say(*sentences, "")
-        extra = [">gone"] if caused else []
-        titles = [">claims", ">open", ">only", ">samples", ">rate", "interval", *extra, "document"]
-        output.show_table(titles, [_row(each, caused) for each in ranking])
-        output.say(f"{_LEGEND}{_LEGEND_OF_CAUSES if caused else ''}.")
+        _show_table(ranking, caused)
         for each in ranking:
             told = each.offences[: self.examples]
             said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in told]
@@ -83,6 +80,13 @@ class Offenders(Command):
             asks = f"noisesense ablation plan {quote(str(self.results))} --out todo.jsonl"
             output.section("Next, do they cause these claims?", [f"  {asks}"])
         return reading.status
+
+
+def _show_table(ranking: Sequence[Offender], caused: Mapping[str, Caused]) -> None:
+    extra = [">gone"] if caused else []
+    titles = [">claims", ">open", ">only", ">samples", ">rate", "interval", *extra, "document"]
+    output.show_table(titles, [_row(each, caused) for each in ranking])
+    output.say(f"{_LEGEND}{_LEGEND_OF_CAUSES if caused else ''}.")
 
 
 def _row(each: Offender, caused: Mapping[str, Caused]) -> list[object]:

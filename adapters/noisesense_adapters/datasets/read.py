@@ -10,19 +10,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, groupby, islice, tee
+from itertools import chain, islice, tee
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from noisesense.errors import InputError, NoiseSenseError, describe, error_context
+from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import Choices, Result, ResultLine
 from noisesense.verdicts.form import LightSample, light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw
+from noisesense_adapters.datasets.groups import CONTEXTS, GROUP, Merged, object_of
 from noisesense_adapters.datasets.promptfoo import (
     PromptfooReader,
     is_result,
@@ -46,9 +47,6 @@ _FIRST_ROWS = 20
 _MOST_WITHOUT = 10_000
 _LINE = frozenset(ResultLine.model_fields)
 _NAMES = ("id", "cluster")
-_GROUP = "group"
-_CONTEXTS = "retrieved_contexts"
-_OF_SAMPLE = ("response", "reference", "user_input", "relevant_contexts", "verdicts")
 
 
 def read_rows(
@@ -93,19 +91,15 @@ def read_rows(
     columns = _checked(columns, split_contexts, verdicts=verdicts)
     first, rows = _raw_rows(path, provider)
     read = _reader(path, first, columns, verdicts=verdicts)
-    if isinstance(read, ColumnReader):
-        if _GROUP in columns:
-            merged = _Merged(columns[_GROUP], read.columns, verdicts=verdicts)
-            rows = merged(rows)
-            first = list(merged(first))
-            read = replace(read, columns={**read.columns, _CONTEXTS: _CONTEXTS})
-        if split_contexts is not None:
-            read = replace(read, separator=split_contexts)
-            rows = _with_separator(rows, read, path)
-    elif _GROUP in columns or split_contexts is not None:
-        option = _GROUP if split_contexts is None else "split_contexts"
-        got = "a recording, or results of another tool"
-        raise InputError("a table with a column of contexts", got, where=f"{path}, {option}")
+    _check_options(read, path, columns, split_contexts)
+    if isinstance(read, ColumnReader) and GROUP in columns:
+        merged = Merged(columns[GROUP], read.columns, verdicts=verdicts)
+        rows = merged(rows)
+        first = list(merged(first))
+        read = replace(read, columns={**read.columns, CONTEXTS: CONTEXTS})
+    if isinstance(read, ColumnReader) and split_contexts is not None:
+        read = replace(read, separator=split_contexts)
+        rows = _with_separator(rows, read, path)
     if columns:
         _check_not_all_bad(
             map(partial(_row, read=read, columns=columns, verdicts=verdicts), first)
@@ -114,6 +108,18 @@ def read_rows(
     if is_light and _are_lines(path, read):
         return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
     return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+
+
+def _check_options(
+    read: Read, path: Path, columns: Mapping[str, Column], split_contexts: str | None
+) -> None:
+    """Chunks can be grouped and split in a table alone."""
+    if isinstance(read, ColumnReader):
+        return
+    if GROUP in columns or split_contexts is not None:
+        option = GROUP if split_contexts is None else "split_contexts"
+        got = "a recording, or results of another tool"
+        raise InputError("a table with a column of contexts", got, where=f"{path}, {option}")
 
 
 def _are_lines(path: Path, read: Read) -> bool:
@@ -173,68 +179,6 @@ def _without_rows(path: Path) -> str:
     return "only a header" if path.suffix.lower() in (".csv", ".tsv") else "none"
 
 
-class _Merged:
-    """Makes one row, with a list of their chunks, of all that follow each other with one value.
-
-    Args:
-        by: the column of the value.
-        columns: of the sample's fields.
-        verdicts: whether they are read.
-    """
-
-    def __init__(self, by: Column, columns: Mapping[str, Column], *, verdicts: bool) -> None:
-        self._by = by
-        self._contexts = columns[_CONTEXTS]
-        self._shared = {field: columns[field] for field in _OF_SAMPLE if field in columns}
-        if verdicts:
-            self._shared.setdefault("verdicts", "verdicts")
-
-    def __call__(self, rows: Iterable[Raw]) -> Iterator[Raw]:
-        """The merged rows; an error in the place of those that cannot be merged."""
-        for value, members in groupby(rows, key=self._value):
-            same = list(members)
-            try:
-                if isinstance(value, InputError):
-                    raise value
-                data: object = self._row([_object(raw) for raw in same], value)
-            except InputError as error:
-                data = error
-            yield Raw(same[0].place, data)
-
-    def _value(self, raw: Raw) -> str | InputError:
-        """What a row shares with others, or why that is not known."""
-        try:
-            value = pick(_object(raw), self._by, _GROUP)
-        except InputError as error:
-            return error
-        if value in (None, ""):  # rows without a value have nothing in common
-            return InputError("a value in every row", describe(value), where=_GROUP)
-        return str(value)
-
-    def _row(self, rows: list[dict[str, Any]], value: str) -> dict[str, Any]:
-        """The first row with the chunks of all. Raises `InputError`."""
-        for field, column in self._shared.items():
-            _check_same(rows, column, field)
-        chunks = [pick(row, self._contexts, _CONTEXTS) for row in rows]
-        # An empty cell is none: nothing was retrieved.
-        retrieved = [chunk for chunk in chunks if chunk not in (None, "")]
-        return {**rows[0], _CONTEXTS: retrieved, "id": value}
-
-
-def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
-    """Raise `InputError` if rows differ in a field, of which all but the first would be lost."""
-    values: set[str] = set()
-    for row in rows:
-        with suppress(InputError):  # told when the first row is read
-            value = pick(row, column, field)
-            if value not in (None, ""):  # spreadsheets merge equal cells
-                values.add(str(value))
-    if len(values) > 1:
-        hint = "--map group= takes the column that only rows of one sample share"
-        got = f"{len(values)} different"
-        raise InputError("the same in all rows of a group", got, where=field, hint=hint)
-
-
 def _checked(
     columns: Mapping[str, Column] | None, separator: str | None, *, verdicts: bool
 ) -> dict[str, Column]:
@@ -242,7 +186,7 @@ def _checked(
     if separator == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked = dict(columns or {})
-    if separator is not None and _GROUP in checked:
+    if separator is not None and GROUP in checked:
         hint = "a group's rows have one chunk each"
         raise InputError("split_contexts or a group", "both", where="split_contexts", hint=hint)
     for field in checked:
@@ -269,7 +213,7 @@ def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iter
     ahead, rows = tee(rows)
     for raw in islice(ahead, _MOST_WITHOUT):
         with suppress(InputError):
-            cell = pick(_object(raw), read.columns[_CONTEXTS], _CONTEXTS)
+            cell = pick(object_of(raw), read.columns[CONTEXTS], CONTEXTS)
             if read.separator in str(cell):
                 return rows
     raise InputError(
@@ -283,11 +227,11 @@ def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iter
 def _reader(
     path: Path, first: list[Raw], columns: Mapping[str, Column], *, verdicts: bool
 ) -> Read:
-    objects = [_object(raw) for raw in first if isinstance(raw.data, dict)]
+    objects = [object_of(raw) for raw in first if isinstance(raw.data, dict)]
     if not objects:
         with error_context(str(path.parent / first[0].place)):
-            _object(first[0])
-    mapped = {name: each for name, each in columns.items() if name not in (*_NAMES, _GROUP)}
+            object_of(first[0])
+    mapped = {name: each for name, each in columns.items() if name not in (*_NAMES, GROUP)}
     if not mapped and (reader := _known_reader(path, objects, verdicts=verdicts)):
         return reader
     with error_context(str(path)):
@@ -306,20 +250,11 @@ def _known_reader(path: Path, rows: list[dict[str, Any]], *, verdicts: bool) -> 
     return None
 
 
-def _object(raw: Raw) -> dict[str, Any]:
-    data: object = raw.data
-    if isinstance(data, InputError):
-        raise data
-    if not isinstance(data, dict):
-        raise InputError("an object", describe(data))
-    return cast("dict[str, Any]", data)
-
-
 def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
     """Read a row; a `BadRow` if it cannot be read."""
     place = name = raw.place
     try:
-        fields = _object(raw)
+        fields = object_of(raw)
         mapped = {name: pick(fields, columns[name], name) for name in _NAMES if name in columns}
         named = name_of(mapped, ("id",))
         own = result_name(fields) if is_result(fields) else name_of(fields, ("id",))

@@ -247,11 +247,21 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
         elif name != "user_input":
             missing.append(name)
     if missing:
-        wrong = [name for name in overrides if not _has_any(rows, overrides[name])]
-        raise _not_found(missing, {name: overrides[name] for name in wrong}, present.top)
+        raise _not_found(missing, _not_there(overrides, rows), present.top)
     # DeepEval writes a bar between the chunks in a cell.
     is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
     return ColumnReader(columns, "|" if is_deepeval else "")
+
+
+def _not_there(
+    overrides: Mapping[str, Column], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Column]:
+    """The user's columns that no row has."""
+    wrong = dict(overrides)
+    for name, column in overrides.items():
+        if _has_any(rows, column):
+            del wrong[name]
+    return wrong
 
 
 def _has_any(rows: Iterable[Mapping[str, Any]], column: Column) -> bool:

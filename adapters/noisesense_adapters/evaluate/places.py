@@ -138,10 +138,8 @@ def _first_of(
     """
     last_resort: tuple[Any, str] | None = None
     for path in paths:
-        value = value_at(path, row)
-        if isinstance(value, InputError):  # a host's reason why it has none
-            raise value
-        if value is None or (isinstance(value, float) and isnan(value)):  # an empty cell
+        value = _cell(path, row)
+        if value is None:
             continue
         holds_other_paths = kind is str and bool(as_object(value))
         try:
@@ -158,6 +156,15 @@ def _first_of(
         else:
             return value, path
     return last_resort
+
+
+def _cell(path: str, row: Mapping[str, Any]) -> Any:
+    """What stands there; None if the cell is empty. Raises a host's reason why it has none."""
+    value = value_at(path, row)
+    if isinstance(value, InputError):
+        raise value
+    is_empty = isinstance(value, float) and isnan(value)
+    return None if is_empty else value
 
 
 def _read(field: str, value: Any, where: str) -> Any:

@@ -253,17 +253,7 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
     echoes = 0
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         row = trace.info.trace_id
-        error: str | None = None
-        scored: dict[str, Any] | None = None
-        for assessment in trace.info.assessments or ():
-            metadata: Mapping[str, str] = assessment.metadata or {}
-            if metadata.get(_RUN, run_id) != run_id:
-                continue  # a trace keeps what every run said of it
-            if assessment.name == name and assessment.error is not None:
-                error = assessment.error.error_message
-            elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-                # Of both modes, though each may have a scorer of its own, of this name.
-                scored = json.loads(metadata[_SCORED])
+        scored, error = _said_of(trace, run_id, name)
         if scored is not None:
             echoes += scored["echoes"]
             results.append(rescored(row, scored))
@@ -275,6 +265,22 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
         results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
     # Without their texts the results do not know.
     return replace(summarize(results), echoes=echoes)
+
+
+def _said_of(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | None, str | None]:
+    """The row's score, and why there is none, as the run's scorer of that name gave them."""
+    error: str | None = None
+    scored: dict[str, Any] | None = None
+    for assessment in trace.info.assessments or ():
+        metadata: Mapping[str, str] = assessment.metadata or {}
+        if metadata.get(_RUN, run_id) != run_id:
+            continue  # a trace keeps what every run said of it
+        if assessment.name == name and assessment.error is not None:
+            error = assessment.error.error_message
+        elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
+            # Of both modes, though each may have a scorer of its own, of this name.
+            scored = json.loads(metadata[_SCORED])
+    return scored, error
 
 
 def _rows_given(run_id: str) -> int:

@@ -81,9 +81,7 @@ class OpenAILLM(Bridge):
             _check_alone(base_url, api_key, timeout, max_retries)
         params = dict(params or {})
         address = base_url or (str(client.base_url) if client is not None else "")
-        usual = os.environ.get("OPENAI_BASE_URL") or ""
-        if usual and not address:
-            check_address(usual, "OPENAI_BASE_URL")
+        usual = _usual_address(checked=not address)
         self.name = f"{model} at {endpoint(address)}" if address else model
         self.identity = identity(
             model=model,
@@ -177,6 +175,14 @@ class _Offer(NamedTuple):
 
 def _first(options: Sequence[str], refused: set[str]) -> str:
     return next((option for option in options if option not in refused), "")
+
+
+def _usual_address(*, checked: bool) -> str:
+    """The environment's. Raises `InputError` if it is checked, and no address."""
+    usual = os.environ.get("OPENAI_BASE_URL") or ""
+    if usual and checked:
+        check_address(usual, "OPENAI_BASE_URL")
+    return usual
 
 
 def _check(model: object, base_url: object) -> None:

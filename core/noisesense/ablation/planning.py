@@ -337,10 +337,7 @@ def _fits(case: Case, row: Row) -> bool:
     if count := distractors(row.variant):
         return own <= given and given.total() == own.total() + count
     if row.variant == "relevant-only":
-        # The plan's judge may have found those relevant whose relevance is not known here.
-        surely = _texts(chunk for chunk, relevant in case.chunks if relevant)
-        possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
-        return bool(given) and surely <= given <= possibly
+        return bool(given) and _may_be_relevant(case, given)
     if row.variant == "without-other":
         taken = {*own} - {*given}
         as_many = len(taken) == len(case.sources) > 0
@@ -348,6 +345,13 @@ def _fits(case: Case, row: Row) -> bool:
         return as_many and given == left and not taken & case.sources
     expected = contexts_of(case, row.variant, (), 0)
     return expected is not None and given == _texts(expected)
+
+
+def _may_be_relevant(case: Case, given: Counter[str]) -> bool:
+    """The plan's judge may have found those relevant whose relevance is not known here."""
+    surely = _texts(chunk for chunk, relevant in case.chunks if relevant)
+    possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
+    return surely <= given <= possibly
 
 
 def _texts(chunks: Iterable[Chunk]) -> Counter[str]:

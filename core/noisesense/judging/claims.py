@@ -239,15 +239,18 @@ class ClaimSource:
                 return "a list in place of a claim"
             if _phrases().is_refusal(claim):
                 return "a refusal"
-        spoken = content(claim)
         is_echo = len(words.split()) > 2 and words in self._instruction_words
-        if is_echo and not spoken <= self._text_content:
+        if is_echo and not content(claim) <= self._text_content:
             return "words of the instruction"
-        is_copied = _stands_in(text, words)
-        about = self._about
-        if about and not is_copied and not spoken & about and not self._says_nothing(claim):
+        if self._is_foreign(claim) and not self._says_nothing(claim):
             return "a claim that shares no word with the text"
         return ""
+
+    def _is_foreign(self, claim: str) -> bool:
+        """Has it no word in common with text and question, and is it no part of the text?"""
+        if not self._about or _stands_in(self._text_words, by_words(claim)):
+            return False
+        return self._about.isdisjoint(content(claim))
 
     def _is_skipped(self, claim: str) -> bool:
         if by_words(claim) == self._text_words and not self._says_nothing(claim):

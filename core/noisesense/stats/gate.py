@@ -155,6 +155,10 @@ def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
         )
 
 
+def _units(summary: Summary, units: int) -> str:
+    return counted(units, "sample" if summary.clusters is None else "cluster")
+
+
 def _value(
     summary: Summary, mode: Mode, limit: float, *, by_interval: bool, unsure: RunOutcome
 ) -> Iterator[Finding]:
@@ -171,8 +175,8 @@ def _value(
     outcome = gate(figures.mean, limit, interval=interval)
     mean = extent(figures.mean, ".4f")
     ends = extent((interval.low, interval.high), ".4f") if interval else ""
+    value = f"{mean} (interval {ends})" if ends else mean
     if outcome == "fail":
-        value = f"{mean} (interval {ends})" if ends else mean
         yield Finding("fail", f"the {mode} mean, {value}, is above {limit:g}")
     elif outcome == "undecided":
         between = f"{figures.mean.low:.4f} and {figures.mean.high:.4f}"
@@ -182,9 +186,8 @@ def _value(
             "verdicts that the judge left open",
         )
     elif outcome == "warn" and interval is not None:
-        units = counted(interval.units, "sample" if summary.clusters is None else "cluster")
         yield Finding(
             unsure,
-            f"{units} are too few to tell whether the {mode} mean is above {limit:g}: here it is "
-            f"{mean}, and its interval, {ends}, holds {limit:g}",
+            f"{_units(summary, interval.units)} are too few to tell whether the {mode} mean is "
+            f"above {limit:g}: here it is {mean}, and its interval, {ends}, holds {limit:g}",
         )

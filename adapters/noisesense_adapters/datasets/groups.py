@@ -1,0 +1,87 @@
+"""Tables with one chunk in a row: the rows of a sample as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import groupby
+from typing import Any, cast
+
+from noisesense.errors import InputError, describe
+from noisesense_adapters.datasets.files import Raw
+from noisesense_adapters.evaluate.inputs import Column, pick
+
+GROUP = "group"
+CONTEXTS = "retrieved_contexts"
+_OF_SAMPLE = ("response", "reference", "user_input", "relevant_contexts", "verdicts")
+
+
+class Merged:
+    """Makes one row, with a list of their chunks, of all that follow each other with one value.
+
+    Args:
+        by: the column of the value.
+        columns: of the sample's fields.
+        verdicts: whether they are read.
+    """
+
+    def __init__(self, by: Column, columns: Mapping[str, Column], *, verdicts: bool) -> None:
+        self._by = by
+        self._contexts = columns[CONTEXTS]
+        self._shared = {field: columns[field] for field in _OF_SAMPLE if field in columns}
+        if verdicts:
+            self._shared.setdefault("verdicts", "verdicts")
+
+    def __call__(self, rows: Iterable[Raw]) -> Iterator[Raw]:
+        """The merged rows; an error in the place of those that cannot be merged."""
+        for value, members in groupby(rows, key=self._value):
+            same = list(members)
+            try:
+                if isinstance(value, InputError):
+                    raise value
+                data: object = self._row([object_of(raw) for raw in same], value)
+            except InputError as error:
+                data = error
+            yield Raw(same[0].place, data)
+
+    def _value(self, raw: Raw) -> str | InputError:
+        """What a row shares with others, or why that is not known."""
+        try:
+            value = pick(object_of(raw), self._by, GROUP)
+        except InputError as error:
+            return error
+        if value in (None, ""):  # rows without a value have nothing in common
+            return InputError("a value in every row", describe(value), where=GROUP)
+        return str(value)
+
+    def _row(self, rows: list[dict[str, Any]], value: str) -> dict[str, Any]:
+        """The first row with the chunks of all. Raises `InputError`."""
+        for field, column in self._shared.items():
+            _check_same(rows, column, field)
+        chunks = [pick(row, self._contexts, CONTEXTS) for row in rows]
+        # An empty cell is none: nothing was retrieved.
+        retrieved = [chunk for chunk in chunks if chunk not in (None, "")]
+        return {**rows[0], CONTEXTS: retrieved, "id": value}
+
+
+def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
+    """Raise `InputError` if rows differ in a field, of which all but the first would be lost."""
+    values: set[str] = set()
+    for row in rows:
+        with suppress(InputError):  # told when the first row is read
+            value = pick(row, column, field)
+            if value not in (None, ""):  # spreadsheets merge equal cells
+                values.add(str(value))
+    if len(values) > 1:
+        hint = "--map group= takes the column that only rows of one sample share"
+        got = f"{len(values)} different"
+        raise InputError("the same in all rows of a group", got, where=field, hint=hint)
+
+
+def object_of(raw: Raw) -> dict[str, Any]:
+    data: object = raw.data
+    if isinstance(data, InputError):
+        raise data
+    if not isinstance(data, dict):
+        raise InputError("an object", describe(data))
+    return cast("dict[str, Any]", data)
