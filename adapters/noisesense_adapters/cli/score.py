@@ -208,9 +208,10 @@ class Score(Command):
         )
         chosen = choices(definition=self.scoring.definition)
         if self._store is not None and self._store.is_file():
-            asked = replace(asked, model=self.asking.model(model))
+            known = self.asking.model(model)
             with VerdictStore(self._store, must_exist=True) as store:
-                found = dry_run.estimate(rows, replace(asked, store=store), chosen)
+                asked = replace(asked, model=known, store=store)
+                found = dry_run.estimate(rows, asked, chosen)
         else:
             found = dry_run.estimate(rows, asked, chosen)
         if self.output.as_json:

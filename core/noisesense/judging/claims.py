@@ -51,8 +51,7 @@ def distinct(claims: Iterable[str]) -> list[str]:
     everything = "\n".join(f" {words} " for words in first)
     kept: list[str] = []
     for words, claim in first.items():
-        whole_words = words if _UNSPACED.search(words) else f" {words} "
-        stands_in_another = everything.count(whole_words) > 1  # once it stands for itself
+        stands_in_another = everything.count(_sought(words)) > 1  # once it stands for itself
         if not (_is_bare(words) and stands_in_another):
             kept.append(claim)
     return kept
@@ -76,11 +75,12 @@ _BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()
 
 def _stands_in(text: str, words: str) -> bool:
     """Are the words a part of the text, and not all of it? Both as `by_words` has them."""
-    if text == words:
-        return False
-    if _UNSPACED.search(words):
-        return words in text
-    return f" {words} " in f" {text} "
+    return text != words and _sought(words) in f" {text} "
+
+
+def _sought(words: str) -> str:
+    """What to look for in a text between spaces, so that only whole words are found."""
+    return words if _UNSPACED.search(words) else f" {words} "
 
 
 @lru_cache(maxsize=512)
