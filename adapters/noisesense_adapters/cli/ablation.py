@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 from pkgutil import resolve_name
 from shlex import quote
@@ -15,7 +16,7 @@ from noisesense.jsonl import parse_line, read_lines, to_json, write_whole
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.output import say, show_json, show_table, tell
-from noisesense_adapters.cli.progress import spent
+from noisesense_adapters.cli.progress import LINE_EVERY, spent
 from noisesense_adapters.datasets.answering import Answer, ablate
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
@@ -126,7 +127,8 @@ class Run(Command):
         system = _imported_system(self.answer)
         options.check_pictures(judged.report, judged.png)
         how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
-        how |= {"answers": self.answers, "deterministic": self.deterministic, "on_answer": _told}
+        how |= {"answers": self.answers, "deterministic": self.deterministic}
+        how["on_answer"] = _AnswerProgress()
         judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
         try:
             found = asyncio.run(ablate(reading.results(self.results), system, judge, **how))
@@ -138,9 +140,17 @@ class Run(Command):
         return reading.status
 
 
-def _told(done: int, of: int) -> None:
-    if done * 20 // of > (done - 1) * 20 // of:  # some twenty lines, however many answers
-        tell(f"{done:,} of {of:,} answers")
+class _AnswerProgress:
+    """Says how many answers there are: the last one, and else one line a minute at most."""
+
+    def __init__(self) -> None:
+        self._last_line = time.monotonic()
+
+    def __call__(self, done: int, of: int) -> None:
+        now = time.monotonic()
+        if done == of or now - self._last_line >= LINE_EVERY:
+            self._last_line = now
+            tell(f"{done:,} of {of:,} answers")
 
 
 def _imported_system(name: str) -> Answer:

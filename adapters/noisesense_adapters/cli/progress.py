@@ -22,7 +22,7 @@ from noisesense_adapters.datasets.files import count_rows
 
 _SHOWN_FAILURES = 20
 _PACE = 300.0  # seconds of the past that say how fast a run is
-_TELL = 60.0  # seconds between the lines that stand for the bar where there is no terminal
+LINE_EVERY = 60.0  # seconds between the lines that stand for the bar where there is no terminal
 
 
 class RunProgress:
@@ -115,7 +115,7 @@ class RunProgress:
             far = f"{self.done:,}{of} samples{until}"
             if not self._bar.disable:
                 self._bar.update(self._task, description=f"{far}\n{made}")
-            elif now - self._last_line >= _TELL:
+            elif now - self._last_line >= LINE_EVERY:
                 self._last_line = now
                 self.say(f"{far}, {made}" if made else far)
 
