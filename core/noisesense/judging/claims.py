@@ -92,7 +92,7 @@ def content(text: str) -> frozenset[str]:
     """
     phrases = _phrases()
     found: set[str] = set()
-    for run in _UNSPACED.findall(unicodedata.normalize("NFKC", text)):
+    for run in _unspaced_runs(text):
         pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
     for written in _spaced_words(text):
@@ -103,8 +103,15 @@ def content(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def _unspaced_runs(text: str) -> list[str]:
+    """What is written in scripts without spaces."""
+    return [] if text.isascii() else _UNSPACED.findall(unicodedata.normalize("NFKC", text))
+
+
 def _spaced_words(text: str) -> list[str]:
     """The words in scripts with spaces, as they are written."""
+    if text.isascii():
+        return _WORD.findall(text)
     return _WORD.findall(_UNSPACED.sub(" ", unicodedata.normalize("NFKC", text)))
 
 
@@ -307,6 +314,7 @@ def is_terse(reference: str) -> bool:
     return len(content(reference)) <= _TERSE
 
 
+@lru_cache(maxsize=512)
 def claims_nothing(statement: str) -> bool:
     """Does the statement only say that the answer is not known or was not found?"""
     return _phrases().is_no_answer(statement)
@@ -389,23 +397,26 @@ class _Phrases:
         for number, names in phrases["numbers"].items():
             self.numbers |= dict.fromkeys(names.split(), number)
         self.placeholders = frozenset(phrases["placeholder"])
-        self._no_answer = _any_of(phrases["no_answer"])
-        self._refusal = _any_of(phrases["refusal"])
-        self._idle = _any_of(phrases["idle"])
-
-    def is_no_answer(self, statement: str) -> bool:
-        return self._no_answer.search(_plain(statement)) is not None
-
-    def is_idle(self, statement: str) -> bool:
-        return self._idle.search(_plain(statement)) is not None
-
-    def is_refusal(self, statement: str) -> bool:
-        return self._refusal.search(_plain(statement)) is not None
+        self.is_no_answer = _Phrase(phrases["no_answer"])
+        self.is_idle = _Phrase(phrases["idle"])
+        self.is_refusal = _Phrase(phrases["refusal"])
 
 
-def _any_of(by_language: dict[str, list[str]]) -> re.Pattern[str]:
-    patterns = chain.from_iterable(by_language.values())
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
+class _Phrase:
+    """Is a statement one of these phrases? Patterns by language; most say how it begins."""
+
+    def __init__(self, by_language: dict[str, list[str]]) -> None:
+        beginnings: list[str] = []
+        parts: list[str] = []
+        for pattern in chain.from_iterable(by_language.values()):
+            (beginnings if pattern.startswith("^") else parts).append(f"(?:{pattern})")
+        # Apart, as the beginnings would be tried again at each character.
+        self._beginning = re.compile("|".join(beginnings))
+        self._part = re.compile("|".join(parts) or "(?!)")
+
+    def __call__(self, statement: str) -> bool:
+        plain = _plain(statement)
+        return bool(self._beginning.match(plain) or self._part.search(plain))
 
 
 def _plain(statement: str) -> str:
