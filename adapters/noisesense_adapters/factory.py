@@ -11,7 +11,6 @@ from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.prompts import Budget
 from noisesense_adapters.extras import needs_extra
-from noisesense_adapters.models.identity import is_local
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -147,8 +146,6 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
 def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     with needs_extra("openai"):
         from noisesense_adapters.openai import OpenAILLM
-    if is_local(settings.get("base_url", "")) and not os.environ.get("OPENAI_API_KEY"):
-        settings.setdefault("api_key", "none")  # the client wants one, the server does not
     # OpenAI's newer models know only the longer name, other servers often only the shorter.
     limit = "max_tokens" if "base_url" in settings else "max_completion_tokens"
     params = _given(temperature=settings.pop("temperature", None))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from noisesense import (
     Chunk,
@@ -268,6 +269,17 @@ def test_a_deterministic_system_is_not_asked_again() -> None:
     found = measured(run_of([1] * 3), answer, variants=("without",), deterministic=True)
     assert len(asked) == 3
     assert found.without.again == (3.0, 3.0)
+
+
+def test_a_system_is_not_asked_nothing() -> None:
+    """As where the column with the questions was not read."""
+    unasked = [
+        replace(each, sample=each.sample and each.sample.model_copy(update={"user_input": " "}))
+        for each in run_of([1] * 2)
+    ]
+    with pytest.raises(InputError, match=r"questions to ask, got none.*--map user_input=COLUMN"):
+        plan(unasked)
+    assert plan([run_of([1])[0], unasked[1]])
 
 
 def test_open_verdicts_widen() -> None:

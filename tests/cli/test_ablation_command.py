@@ -132,6 +132,8 @@ def test_a_run_that_was_killed_goes_on(
     assert 16 < (folder / "asked.txt").stat().st_size <= 16 + 4
     calls = server.log.calls
     assert calls == 8 * 3
+    kept_answers = (folder / "answers.jsonl").read_text("ascii")
+    assert "\n\n" not in kept_answers
     again = run(*arguments, cwd=folder, env=env)
     assert (json.loads(again.stdout), server.log.calls) == (found, calls)
 

@@ -98,6 +98,20 @@ def test_an_answer_of_odd_sentences_is_counted(
     assert 3 <= least <= most <= 3 + 2 * 2 + 1
 
 
+def test_a_question_that_was_not_read_is_missed(tmp_path: Path, capsys: Capsys) -> None:
+    sample, verdicts = RIGHT[0]
+    row = sample.model_dump(mode="json")
+    row["Customer asks"] = row.pop("user_input")
+    data = write_jsonl(tmp_path / "data.jsonl", [row])
+    note = "note: no question was read; --map user_input=COLUMN names its column"
+    with ScriptedServer(Mind([(sample, verdicts)])) as server:
+        asked = ["score", data, "--judge", "openai:m", "--base-url", server.base_url]
+        named = ["--map", "user_input=Customer asks"]
+        for more in ([], ["--dry-run"]):
+            assert note in run_here(capsys, *asked, *more).err
+            assert note not in run_here(capsys, *asked, *named, *more).err
+
+
 def test_nothing_is_kept_of_calls_that_were_not_made(tmp_path: Path, capsys: Capsys) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", [WRONG[0][0].model_dump(mode="json")])
     command = ("score", data, "--judge", "openai:m", "--store", tmp_path / "calls.db")

@@ -340,6 +340,16 @@ def test_all_missing_columns_are_named_at_once(tmp_path: Path) -> None:
     assert [name for name in ("'answer'", "'ref'", "'ctx'") if name not in str(raised.value)] == []
 
 
+def test_the_question_is_named_with_the_other_missing_columns(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "d.jsonl", [{"asked": "x", "said": "y"}])
+    every = " ".join(
+        f"--map {name}=COLUMN"
+        for name in ("response", "reference", "retrieved_contexts", "user_input")
+    )
+    with pytest.raises(InputError, match=f"name the column: {every}, in Python"):
+        read_rows(path)
+
+
 def test_a_separator_and_mapped_columns_together(tmp_path: Path) -> None:
     """The separator did nothing as soon as a column was named; an empty part was a chunk."""
     path = tmp_path / "d.csv"

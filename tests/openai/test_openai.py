@@ -109,6 +109,12 @@ def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> No
         assert _ask(_llm(server, api_key=None))[0][0] == Answer(text="yes")
 
 
+def test_a_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with ScriptedServer(Says()) as server:
+        assert _ask(_llm(server, api_key=None))[0][0] == Answer(text="yes")
+
+
 def test_a_reply_that_is_no_completion() -> None:
     groq = '{"error": {"message": "Failed to generate JSON", "code": "json_validate_failed"}}'
     for fault in (

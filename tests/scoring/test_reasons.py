@@ -85,7 +85,7 @@ def test_what_is_undefined() -> None:
 
 def test_what_is_open() -> None:
     one = told(Verdicts.from_matrices([U], [[T]], [[T]]))
-    assert f"For certain, 0 of 1 response claim is {FROM_RELEVANT}. " in one
+    assert f"For certain, 0 of 1 response claims are {FROM_RELEVANT}. " in one
     assert "The judge left open whether 1 claim counts. Claim 0 is undetermined" in one
     between = "it lies between 0.25 and 1"
     counted = "(lower is better) with what is undetermined counted as"

@@ -117,7 +117,9 @@ class Run(Command):
     results: Path = options.RESULTS
     answer: str = option("Your system.", "MODULE:FUNCTION", required=True)
     answers: Path | None = option("Keep answers, and go on from them.", "FILE")
-    deterministic: bool = option("The same chunks always give the same response.")
+    deterministic: bool = option(
+        "`again` is not asked: the same chunks always give the same response."
+    )
     asked: Variants
     judged: Judged
 
@@ -137,6 +139,10 @@ class Run(Command):
             tell(f"interrupted: {kept if self.answers else 'nothing is kept without --answers'}")
             raise
         judged.show(found, self.results, judge)
+        if self.deterministic:
+            tell(
+                "note: `again` is the responses of the results (--deterministic); it was not asked"
+            )
         return reading.status
 
 

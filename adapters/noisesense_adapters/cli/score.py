@@ -21,7 +21,7 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.read import label_note, read_rows, results_of
+from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
@@ -107,7 +107,10 @@ class Score(Command):
         model = self._judge()
         had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
-        progress.note(label_note(self.dataset, self.source.reading()["columns"]))
+        columns = self.source.reading()["columns"]
+        progress.note(label_note(self.dataset, columns))
+        if model is not None:
+            progress.note(question_note(self.dataset, columns))
         if self.asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
@@ -198,7 +201,10 @@ class Score(Command):
         if model is None or model.startswith("local:"):
             got = "a local judge" if model else "none"
             raise InputError("--judge with a model that is asked", got, where="--dry-run")
-        rows = read_rows(self.dataset, verdicts=False, **self.source.reading())
+        reading = self.source.reading()
+        if note := question_note(self.dataset, reading["columns"]):
+            tell(note)
+        rows = read_rows(self.dataset, verdicts=False, **reading)
         asked = dry_run.Asked(
             check=self.asking.check or "list",
             plan=self.judging.plan,

@@ -68,6 +68,8 @@ async def ablate(
     done = [known[row.place] for row in rows if row.place in known]
     list(matched(cases, done))  # before anything is asked
     queue = iter([row for row in rows if row.place not in known])
+    if answers is not None:
+        _end_line(path)
 
     async def work() -> None:
         for row in queue:
@@ -77,7 +79,7 @@ async def ablate(
                 response = await _answered(answer, row)
             done.append(row.model_copy(update={"response": response}))
             with path.open("a", encoding="ascii", newline="\n") as file:
-                file.write(f"\n{json.dumps(done[-1].to_dict())}\n")
+                file.write(f"{json.dumps(done[-1].to_dict())}\n")
             on_answer(len(done), len(rows))
 
     await gather_all(work() for _ in range(max_concurrency))
@@ -93,6 +95,16 @@ async def _answered(answer: Answer, row: Row) -> str:
     if not isinstance(response, str):
         raise InputError("a text", describe(response), where=f"the answer to {row.place}")
     return response
+
+
+def _end_line(path: Path) -> None:
+    """What a killed run cut off ends here: the next answer begins a line of its own."""
+    with path.open("ab+") as file:
+        if file.tell() == 0:
+            return
+        file.seek(-1, os.SEEK_END)
+        if file.read(1) != b"\n":
+            file.write(b"\n")
 
 
 def _kept(path: Path) -> dict[str, Row]:

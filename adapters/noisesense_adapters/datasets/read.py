@@ -141,6 +141,17 @@ def label_note(path: Path, columns: Mapping[str, Column]) -> str:
     return f"note: {found[0]} labels no chunks; with {option} what is in it is relevant"
 
 
+def question_note(path: Path, columns: Mapping[str, Column]) -> str:
+    """Says that no question was read, without which a judge can hardly read a short answer."""
+    rows: list[Row | BadRow] = []
+    with suppress(InputError):  # told when the file is read
+        rows += islice(read_rows(path, columns, verdicts=False), _FIRST_ROWS)
+    samples = [row.sample for row in rows if isinstance(row, Row) and row.sample is not None]
+    if not samples or any(sample.user_input.strip() for sample in samples):
+        return ""
+    return "note: no question was read; --map user_input=COLUMN names its column"
+
+
 _CONTENT_KEY = re.compile("[0-9a-f]{64}")
 
 

@@ -244,9 +244,9 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
         column = column or _column(name, SCHEMAS, present) or present.inside(name)
         if column is not None:
             columns[name] = column
-        elif name != "user_input":
+        else:
             missing.append(name)
-    if missing:
+    if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
     # DeepEval writes a bar between the chunks in a cell.
     is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
@@ -279,16 +279,18 @@ def _not_found(
     """One error that names all fields without a column.
 
     Args:
-        missing: those of which no known column is there.
+        missing: those of which no known column is there; of the question only the hint speaks, as
+            a table may have none.
         wrong: those with a column of the user's that is not there.
         present: the columns that are.
     """
     expected = [f"a column {column!r}" for column in wrong.values()]
-    for name in missing:
+    needed = [name for name in missing if name != "user_input"]
+    for name in needed:
         known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
         expected.append(f"one of {named(known)}")
-    fields = [*wrong, *missing]
-    options = " ".join(f"--map {name}=COLUMN" for name in fields)
+    fields = [*wrong, *needed]
+    options = " ".join(f"--map {name}=COLUMN" for name in [*wrong, *missing])
     return InputError(
         " and ".join(expected),
         f"only {named(present)}" if present else "no columns",

@@ -17,7 +17,13 @@ from noisesense.errors import InputError, JudgeError, JudgeSetupError
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
-from noisesense_adapters.models.identity import check_address, endpoint, identity, patience
+from noisesense_adapters.models.identity import (
+    check_address,
+    endpoint,
+    identity,
+    is_local,
+    patience,
+)
 from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import in_thread
 from noisesense_adapters.openai.client import CONNECT_SECONDS, MOST_BYTES, TOO_LARGE, ChatClient
@@ -49,7 +55,7 @@ class OpenAILLM(Bridge):
             place of those below; a sync one is called in threads. You close it yourself. A
             `ChatClient` needs no openai package.
         base_url: the endpoint, default ``OPENAI_BASE_URL`` or OpenAI's own.
-        api_key: default ``OPENAI_API_KEY``.
+        api_key: default ``OPENAI_API_KEY``. An endpoint on this machine or its network needs none.
         timeout: seconds without a byte after which a request is given up, default 60, or 600 for
             an endpoint on this machine or its network, which may answer one call after the other.
             The whole of it ends with `LLMJudge`'s ``timeout``.
@@ -80,6 +86,8 @@ class OpenAILLM(Bridge):
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         params = dict(params or {})
+        if client is None and is_local(base_url or "") and not os.environ.get("OPENAI_API_KEY"):
+            api_key = api_key or "none"  # the client wants one, the server does not
         address = base_url or (str(client.base_url) if client is not None else "")
         usual = _usual_address(checked=not address)
         self.name = f"{model} at {endpoint(address)}" if address else model

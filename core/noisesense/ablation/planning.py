@@ -242,8 +242,8 @@ def plan(
         empty ``response`` to fill in. A distractor is an object with ``"relevant": false``.
 
     Raises:
-        InputError: nothing to plan from, an unknown variant, too few chunks of other samples, or
-            ``relevant-only`` with chunks of unknown relevance and no judge.
+        InputError: nothing to plan from, no question, an unknown variant, too few chunks of other
+            samples, or ``relevant-only`` with chunks of unknown relevance and no judge.
         JudgeError: the judge could not be asked.
     """
     return run_blocking(plan_async(results, variants, seed, judge))
@@ -254,6 +254,9 @@ async def plan_async(
 ) -> list[dict[str, Any]]:
     """As `plan`, in a running event loop."""
     cases = cases_of(results, Counter())
+    if not any(case.sample.user_input.strip() for case in cases.values()):
+        hint = "was its column read? score --map user_input=COLUMN"
+        raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
     if "relevant-only" in variants:
         await _learn_relevance(cases.values(), judge)
     asked = dict.fromkeys(["again", *variants])

@@ -357,12 +357,10 @@ def _value(score: Score, mode: Mode, counts: Counts) -> str:
 
 
 def _counted(definition: DefinitionName, mode: Mode, counts: Counts) -> str:
-    claims = "response claim" if counts.total == 1 else "response claims"
-    verb = "is" if 1 in (counts.noisy, counts.total) else "are"
+    verb = "is" if counts.noisy == 1 else "are"
     words = DEFINITIONS[definition].words[MODES.index(mode)]
-    return (
-        f"{counts.noisy} of {counts.total} {claims} {verb} not supported by the reference{words}"
-    )
+    share = f"{counts.noisy} of {counts.total} response claims"
+    return f"{share} {verb} not supported by the reference{words}"
 
 
 def _listed(score: Score, mode: Mode, counted: Truth) -> list[str]:
