@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
@@ -108,6 +108,7 @@ class RagasLLM(Bridge):
         if isinstance(llm, LangchainLLMWrapper):
             self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01
+            self._agenerate = _retried(self._llm)
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`."""
@@ -124,11 +125,11 @@ class RagasLLM(Bridge):
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         value = StringPromptValue(text=prompt)
-        call = partial(self._llm.generate, value, callbacks=_listeners())
         if isinstance(self._llm, LangchainLLMWrapper):
+            call = partial(self._agenerate, value, callbacks=_listeners())
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
-            result = await call()
+            result = await self._llm.generate(value, callbacks=_listeners())
         return _first_reply(self._llm, result)
 
 
@@ -225,6 +226,21 @@ def _listeners() -> Any:
         if type(handler) is RagasTracer:
             heard.remove_handler(handler)
     return heard
+
+
+def _retried(llm: LangchainLLMWrapper) -> Callable[..., Awaitable[LLMResult]]:
+    """As ``llm.generate``, which makes its retries anew for each call."""
+    if type(llm).generate is not BaseRagasLLM.generate:  # the user's own
+        return llm.generate
+    agenerate_text = add_async_retry(llm.agenerate_text, llm.run_config)
+
+    async def generate(prompt: StringPromptValue, callbacks: Any) -> LLMResult:
+        result = await agenerate_text(prompt, callbacks=callbacks)
+        if not llm.is_finished(result):
+            raise LLMDidNotFinishException
+        return result
+
+    return generate
 
 
 def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:

@@ -119,6 +119,8 @@ class Prompts:
         return f"{self.again} (attempt {attempt + 1})"
 
 
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
+
 # JSON leaves them, and to some readers they end a line.
 _LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"})
 
@@ -134,7 +136,9 @@ _CONTROL = re.compile(
 
 def _quoted(text: str) -> str:
     """As a JSON string on one line, in which no control token of a chat template is whole."""
-    written = encodable(json.dumps(text, ensure_ascii=False)).translate(_LINE_ENDS)
+    written = encodable(_to_json(text))
+    if not written.isascii():
+        written = written.translate(_LINE_ENDS)
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 

@@ -10,10 +10,10 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from noisesense.errors import JudgeError, NoiseSenseError
-from noisesense.judging.protocol import DetailedJudge, Judge, Judgement, Usage
+from noisesense.judging.protocol import Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
 T = TypeVar("T")
@@ -171,8 +171,10 @@ async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
     """
     failure: JudgeError
     try:
-        if isinstance(judge, DetailedJudge):
-            judgement = await judge.judge_detailed(sample)
+        # isinstance is slow with a protocol, and this is asked of each sample.
+        judge_detailed: Any = getattr(judge, "judge_detailed", None)
+        if judge_detailed is not None:
+            judgement: Judgement = await judge_detailed(sample)
             return replace(judgement, verdicts=judgement.verdicts.with_sample(sample))
         return Judgement((await judge.judge(sample)).with_sample(sample))
     except NoiseSenseError:

@@ -43,23 +43,26 @@ class TextLimit:
             PromptTooLongError: a part of less than 1,000 characters is too long.
         """
         overlap = self._budget.overlap_chars if overlapping else 0
+        return await self._in_parts(text, self._chars, overlap, question)
 
-        async def in_parts(whole: str, most: int) -> list[T]:
-            is_whole_budget = most == self._budget.text_chars
-            shared = overlap if is_whole_budget else min(overlap, most // 4)
-            parts = split_text(whole, most, shared)
-            by_part = await gather_all(answers(part) for part in parts)
-            return [answer for of_part in by_part for answer in of_part]
+    async def _in_parts(
+        self, text: str, most: int, overlap: int, question: Callable[[str], Awaitable[T]]
+    ) -> list[T]:
+        is_whole_budget = most == self._budget.text_chars
+        shared = overlap if is_whole_budget else min(overlap, most // 4)
+        parts = split_text(text, most, shared)
+        by_part = await gather_all(self._answers(part, overlap, question) for part in parts)
+        return [answer for of_part in by_part for answer in of_part]
 
-        async def answers(part: str) -> list[T]:
-            half = len(part) // 2
-            try:
-                return [await question(part)]
-            except PromptTooLongError:
-                if half < _SHORTEST:
-                    raise
-            of_halves = await in_parts(part, half)
-            self._chars = min(self._chars, half)
-            return of_halves
-
-        return await in_parts(text, self._chars)
+    async def _answers(
+        self, part: str, overlap: int, question: Callable[[str], Awaitable[T]]
+    ) -> list[T]:
+        half = len(part) // 2
+        try:
+            return [await question(part)]
+        except PromptTooLongError:
+            if half < _SHORTEST:
+                raise
+        of_halves = await self._in_parts(part, half, overlap, question)
+        self._chars = min(self._chars, half)
+        return of_halves

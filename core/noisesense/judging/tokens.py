@@ -26,7 +26,7 @@ _UNSPACED = (
     (2.5, re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")),
     (6.0, re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")),
 )
-_PUNCTUATION = re.compile(r"(?<=\S)[.,;:!?](?!\S)")
+_PUNCTUATION = re.compile(r"[.,;:!?](?<=\S.)(?!\S)")
 """The last sign of a word."""
 
 
