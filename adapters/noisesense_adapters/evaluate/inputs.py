@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.extras import PARSING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from noisesense import Sample, Verdicts
 
 

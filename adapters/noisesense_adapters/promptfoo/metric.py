@@ -4,7 +4,6 @@ ways of reading a result make necessary."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -131,6 +130,8 @@ def _settings(context: dict[str, Any]) -> _Settings:
     with error_context("config"):
         for key in config:
             if key not in _KNOWN:
+                from difflib import get_close_matches  # not needed to start
+
                 near = get_close_matches(str(key), _KNOWN, 1, cutoff=0.8)
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}"
                 raise InputError("only known settings", f"the setting {key!r}", hint=hint)

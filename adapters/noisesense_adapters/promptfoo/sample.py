@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe, error_context
@@ -18,6 +17,8 @@ from noisesense_adapters.evaluate.places import CONTEXTS
 from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from noisesense.verdicts.form import LightVerdicts, VerdictsForm
     from noisesense.verdicts.sample import Sample
 
@@ -367,6 +368,8 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
 def _located(text: str, where: str) -> Path:
     """Relative to the working directory, or to a folder from the one of the file that Promptfoo
     runs upwards: the config is in one of them, wherever ``-c`` found it."""
+    from pathlib import Path  # not needed to start
+
     name = text.removeprefix(_FILE)
     here = Path.cwd()
     script = Path(sys.path[0]).absolute()
