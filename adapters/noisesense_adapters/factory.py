@@ -87,10 +87,7 @@ def model_judge(
     of_judge["timeout"] = timeout
     if text_chars is not None:
         of_judge["budget"] = Budget.of(text_chars)
-    key = None if api_key_env is None else os.environ.get(api_key_env, "")
-    if key == "":
-        # Do not show the name: somebody may have put the key itself there.
-        raise JudgeError("the environment variable that api_key_env names is not set")
+    key = api_key_in(api_key_env)
     llm = None if asked is None else structured_llm(asked, api_key=key, **of_llm)
     options = _given(threshold=threshold, plan=plan, max_concurrency=concurrency)
     if store is not None:
@@ -103,6 +100,19 @@ def model_judge(
         classifier = NLIModel(model.removeprefix("local:"), **_given(**of_classifier))
         return LocalJudge(classifier, claims=llm, **options)
     return LLMJudge(cast("StructuredLLM", llm), **_given(**of_judge), **options)
+
+
+def api_key_in(variable: str | None) -> str | None:
+    """The key in an environment variable; None without a variable.
+
+    Raises:
+        JudgeError: it is not set.
+    """
+    key = None if variable is None else os.environ.get(variable, "")
+    if key == "":
+        # Do not show the name: somebody may have put the key itself there.
+        raise JudgeError("the environment variable that api_key_env names is not set")
+    return key
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from noisesense import InputError, Summary, gate_run
 from noisesense.scoring.definitions import MODES, Mode, check_mode
-from noisesense.scoring.outcomes import check_limit
+from noisesense.scoring.outcomes import check_between, check_limit
 from noisesense.stats.gate import MAX_UNANSWERED, MAX_UNDEFINED, RunOutcome
 from noisesense_adapters.cli.commands import COUNT, Options, option
 from noisesense_adapters.cli.options import SOME_FAILED
@@ -64,8 +64,7 @@ class Gate(Options):
         check_limit(self.max_undefined, "--max-undefined")
         if self.fail_above is not None:
             check_limit(self.fail_above, "--fail-above")
-        if not 0 < self.level < 1:
-            raise InputError("a number between 0 and 1", f"{self.level:g}", where="--confidence")
+        check_between(self.level, "--confidence")
         if self.mode is not None:
             check_mode(self.mode)
         if self.fail_if_undecided and not self.may_be_undecided:

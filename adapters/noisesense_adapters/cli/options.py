@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -149,14 +148,15 @@ class Asking(Options):
 
     def model(self, name: str) -> StructuredLLM:
         """The model of that name, as the judge asks it."""
-        from noisesense_adapters.factory import structured_llm
+        from noisesense_adapters.factory import api_key_in, structured_llm
 
-        settings = {
-            name: getattr(self, name) for name in ("base_url", "temperature", "max_tokens")
-        }
-        if self.api_key_env is not None:
-            settings["api_key"] = os.environ.get(self.api_key_env)
-        return structured_llm(name, **settings)
+        return structured_llm(
+            name,
+            api_key=api_key_in(self.api_key_env),
+            base_url=self.base_url,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+        )
 
     @property
     def of_model(self) -> dict[str, Any]:
