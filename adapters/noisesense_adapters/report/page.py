@@ -37,6 +37,7 @@ from noisesense_adapters.evaluate.ablation_wording import (
     ablation_tables,
     cause_sentence,
 )
+from noisesense_adapters.evaluate.compare_wording import comparison_sentences, standing
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import (
     Caused,
@@ -76,6 +77,7 @@ _ALWAYS: dict[str, Any] = {
     "extent": extent,
     "interval_text": interval_text,
     "kind_name": plots.kind_name,
+    "standing": standing,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
 _DATA = "<data-here>"
@@ -140,6 +142,7 @@ def write_report(
         title=title or "Noise sensitivity",
         saved_as=quote(saved_as),
         baseline=baseline,
+        since=_since(baseline),
         trust=list(chain.from_iterable(map(trust_sentences, trust))),
         **_of_ablation(ablation),
         summary=summary,
@@ -159,6 +162,12 @@ def write_report(
     before, after = encodable(page).split(_DATA)
     write_whole(as_path(path), [before, *samples.elements(), after])
     return Path(path)
+
+
+def _since(baseline: Comparison | None) -> list[str]:
+    if baseline is None:
+        return []
+    return [*comparison_sentences(baseline, "the earlier run", "This run")]
 
 
 def _of_ablation(found: Ablation | None) -> dict[str, Any]:
