@@ -104,7 +104,7 @@ def test_noise_that_moves_to_the_other_mode_is_said_of_both() -> None:
 
 def test_a_mode_that_is_worse_is_said_beside_a_whole_that_may_be_within_the_margin() -> None:
     """All noise moves to the relevant mode, a sixth of each sample's claims. In half of them it is
-    a twelfth more than it was: 0.042 with an interval of about 0.028 to 0.055, which holds 0.05."""
+    a twelfth more than it was: 0.042 with an interval of about 0.028 to 0.055."""
     before = run_of([1, 2] * 20, IRRELEVANT, claims=12)
     after = run_of([2] * 40, RELEVANT, claims=12)
     assert beside(compare(before, after, margin=0.05)) == [

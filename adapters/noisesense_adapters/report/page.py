@@ -185,7 +185,7 @@ def _of_ablation(found: Ablation | None) -> dict[str, Any]:
 
 def _caused(found: Ablation | None) -> list[Caused]:
     causes = () if found is None else found.causes
-    return [Caused(each.document, each.again, each.gone) for each in causes]
+    return [Caused(each.document, each.again, each.gone, each.shared) for each in causes]
 
 
 def _collect(
