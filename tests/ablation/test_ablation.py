@@ -536,10 +536,10 @@ def test_the_tables_stand_each_variant_beside_its_control() -> None:
     variants, documents = ablation_tables(measured(run_of([1] * 10), repeating, variants=PAIR))
     assert variants.titles[3:5] == ("same chunks", "with this variant")
     again, without, _ = variants.rows
-    assert again[:3] == ("again", "10", "50% (38% to 62%)")
+    assert again[:4] == ("again", "10", "0", "50% (38% to 62%)")
     assert without[0] == "without"
-    assert without[3].startswith("0% (")
-    assert without[4].startswith("-50 (")
+    assert without[4].startswith("0% (")
+    assert without[5].startswith("-50 (")
     assert documents.rows[0] == ("bad-0", "1", "1", "1", "0 of 1")
     assert sentences("a. b") == ["a", "b"]
 

@@ -165,6 +165,7 @@ _DOCUMENTS = 10
 def ablation_tables(found: Ablation) -> list[Listing]:
     """The variants beside their control, and the documents; each where there is something."""
     tables: list[Listing] = []
+    titles: tuple[str, ...]
     if found.again is not None:
         caption = (
             "Share of a response's claims that the reference does not support, on average over "
@@ -204,7 +205,8 @@ def _variants(found: Ablation, control: Estimate) -> list[tuple[str, ...]]:
         shares = (_with_span(before), _with_span(after))
         claim_nothing = silent.pop(name, "0")
         rows.append((name, f"{change.size:,}", claim_nothing, *shares, _points(change)))
-    rows += ((name, "0", count, "", "", "") for name, count in silent.items())
+    for name, claim_nothing in silent.items():
+        rows.append((name, "0", claim_nothing, "", "", ""))
     return rows
 
 

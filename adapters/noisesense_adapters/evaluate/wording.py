@@ -175,6 +175,12 @@ def trust_sentences(found: Trust) -> Iterator[str]:
     compared = counted(found.compared, "verdict")
     were = "was" if found.compared == 1 else "were"
     yield f"{compared} of {found.judge} {were} compared with people's labels."
+    if found.not_asked:
+        labels = "label is" if found.not_asked == 1 else "labels are"
+        yield (
+            f"{found.not_asked:,} more {labels} in no error rate: the judge was not asked there, "
+            "as its scores do not need it; score --plan full asks it."
+        )
     for mode, mean in found.means.items():
         yield (
             f"In the {mode} mode people would find a mean of {interval_text(mean.interval)} in "
