@@ -141,6 +141,13 @@ def test_what_is_known_of_what_is_not_decided(
     assert said in (undecided_sentence(found) or "")
 
 
+def test_within_the_margin_but_for_a_rare_pair_is_too_few_to_say() -> None:
+    """Differences of ±0.025: 0 ± 0.008. Half a pair more that differs by 1 is 0.5 / 40.5 alone."""
+    found = compare(run_of([0, 1] * 20, claims=40), run_of([1, 0] * 20, claims=40), margin=0.02)
+    assert found.any is not None
+    assert (found.any.decision, standing(found.any)) == ("undecided", "too few to say")
+
+
 def test_fewer_than_six_pairs_are_too_few_to_say() -> None:
     few = compare(run_of([0] * 5), run_of([4] * 5)).any
     assert few is not None

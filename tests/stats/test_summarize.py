@@ -200,29 +200,34 @@ def test_what_failed_or_has_nothing_to_measure_is_warned_of() -> None:
     [
         ("ragas", "they are in neither mean; if they are the hard ones, both means are too good."),
         # One mode, in which an answer counts though nothing was retrieved.
-        ("validmind", "1 sample is not in the mean; if it is a hard one, the mean is too good."),
+        (
+            "validmind",
+            "2 samples are not in the mean; if they are the hard ones, the mean is too good.",
+        ),
         (
             "promptfoo",
-            "left out are 1 in the relevant mean and 2 in the irrelevant mean; if they are the "
+            "left out are 2 in the relevant mean and 3 in the irrelevant mean; if they are the "
             "hard ones, the mean is too good.",
         ),
     ],
 )
 def test_the_means_that_leave_samples_out(definition: DefinitionName, ends: str) -> None:
-    """One answer claims nothing; for another, which claims something, nothing was retrieved."""
+    """Two answers claim nothing; for another, which claims something, nothing was retrieved."""
     claim = {"text": "a", "correct": False, "entailed_by": []}
     lost = Verdicts.model_validate({"response_claims": [claim], "chunks": []})
     known = Verdicts.from_matrices([True], [[True]], [[True]])
     kept = [score(known, definition=definition)] * 30
-    two = [score(EMPTY, definition=definition), score(lost, definition=definition)]
-    found = summarize([*kept, *two])
+    silent = score(EMPTY, definition=definition)
+    found = summarize([*kept, silent, silent, score(lost, definition=definition)])
     assert found.warnings[0] == (
-        f"1 of 32 answers claims nothing, for 1 nothing was retrieved: {ends}"
+        f"2 of 33 answers claim nothing, for 1 nothing was retrieved: {ends}"
     )
-    # One sample of both kinds is one sample.
-    both = score(Verdicts(response_claims=(), chunks=()), definition="ragas")
-    (one,) = summarize([*[score(known)] * 30, both]).warnings
-    assert one.count("in neither mean") == 1
+
+
+def test_what_counts_as_zero_is_left_out_of_no_mean() -> None:
+    kept = [score(Verdicts.from_matrices([True], [[True]], [[True]]))] * 30
+    zero = score(Verdicts(response_claims=(), chunks=()), empty="zero")
+    assert summarize([*kept, zero]).warnings == ("For 1 of 31 questions nothing was retrieved.",)
 
 
 def test_verdicts_without_an_answer_are_warned_of() -> None:

@@ -251,7 +251,7 @@ def _left_out(run: Summary) -> str:
     if len({*counts.values()}) > 1:
         left_out = " and ".join(f"{count:,} in the {mode} mean" for mode, count in counts.items())
         return f": left out are {left_out}; if they are the hard ones, the mean is too good"
-    # Those for which nothing was retrieved may claim nothing as well, or be in the figures.
+    # By some definitions an answer counts though nothing was retrieved.
     named = run.nothing_claimed + run.nothing_retrieved + run.otherwise_undefined + run.failed
     who, hard = (f"{most:,} samples are", "they are the hard ones")
     if most == 1:
