@@ -88,7 +88,8 @@ def test_figures_and_correct_claims_stand_in_the_sentences() -> None:
         "This run has more correct claims: 4.00 an answer, the earlier run has 3.50 (difference 0."
     )
     assert correct.endswith(
-        "; whether by more than 0.35 (0.1 of A's 3.5000), these 40 pairs do not tell."
+        "; whether by more than 0.35 (0.1 of the earlier run's 3.5000), these 40 pairs do not "
+        "tell."
     )
     up = compare(run_of(NONE), run_of(SOME))
     assert [*comparison_sentences(up)][1].startswith("B has fewer correct claims: 3.50 an answer")

@@ -44,46 +44,46 @@ def _noisier_or_less(comparison: Comparison) -> Iterator[FigureComparison]:
 
 def _noise(found: FigureComparison, comparison: Comparison, a: str, b: str) -> str:
     noisier = "noisier" if found.side == "worse" else "less noisy"
-    lead = f"{b} is {noisier}{_at_most(found, comparison)}"
+    lead = f"{b} is {noisier}{_at_most(found, comparison, a)}"
     if found.figure == "any":
         lead += f": in {NAMES[found.figure]}"
     else:
         lead += f" in {NAMES[found.figure]}:"
     means = f"its mean is {_number(found.mean_b)}, that of {a} {_number(found.mean_a)}"
-    return f"{lead} {means} ({_difference(found)}){_whether(found, comparison)}."
+    return f"{lead} {means} ({_difference(found)}){_whether(found, comparison, a)}."
 
 
 def _correct(found: FigureComparison, comparison: Comparison, a: str, b: str) -> str:
     fewer = "fewer" if found.side == "worse" else "more"
     means = f"{_number(found.mean_b)} an answer, {a} has {_number(found.mean_a)}"
-    lead = f"{b} has {fewer} correct claims{_at_most(found, comparison)}"
-    return f"{lead}: {means} ({_difference(found)}){_whether(found, comparison)}."
+    lead = f"{b} has {fewer} correct claims{_at_most(found, comparison, a)}"
+    return f"{lead}: {means} ({_difference(found)}){_whether(found, comparison, a)}."
 
 
-def _at_most(found: FigureComparison, comparison: Comparison) -> str:
+def _at_most(found: FigureComparison, comparison: Comparison, a: str) -> str:
     """By how much, where that is decided."""
     if found.decision == "same":
-        return f", but not{by_more(found, comparison.margin)}"
-    return "" if found.decision == "undecided" else by_more(found, comparison.margin)
+        return f", but not{by_more(found, comparison.margin, a)}"
+    return "" if found.decision == "undecided" else by_more(found, comparison.margin, a)
 
 
-def _whether(found: FigureComparison, comparison: Comparison) -> str:
+def _whether(found: FigureComparison, comparison: Comparison, a: str) -> str:
     """That it is not decided whether the difference is more than the margin."""
     if found.decision != "undecided":
         return ""
-    whether = f"; whether{by_more(found, comparison.margin)}"
+    whether = f"; whether{by_more(found, comparison.margin, a)}"
     if found.left_open and found.side == "worse":
         return f"{whether} depends on verdicts that the judge left open"
     return f"{whether}, these {counted(found.pairs, 'pair')} do not tell"
 
 
-def by_more(found: FigureComparison, margin: float) -> str:
+def by_more(found: FigureComparison, margin: float, a: str = "A") -> str:
     """By how much it is asked whether B is worse; of correct claims that is a share of A's."""
     if not found.margin:
         return ""
     by = f" by more than {found.margin:.3g}"
     if found.figure == "correct" and found.mean_a is not None:
-        by += f" ({margin:.3g} of A's {extent(found.mean_a, '.4f')})"
+        by += f" ({margin:.3g} of {a}'s {extent(found.mean_a, '.4f')})"
     return by
 
 
