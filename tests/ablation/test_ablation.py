@@ -91,8 +91,8 @@ def test_the_figures_of_a_system_that_repeats_its_chunks(repeated: Ablation) -> 
 
 
 def test_the_documents_that_cause_wrong_claims(repeated: Ablation) -> None:
-    counts = {(each.claims, each.again, each.gone) for each in repeated.causes}
-    assert counts == {(1, (1.0, 1.0), (1.0, 1.0))}
+    counts = {(each.claims, each.again, each.gone, each.shared) for each in repeated.causes}
+    assert counts == {(1, (1.0, 1.0), (1.0, 1.0), (0.0, 0.0))}
     assert {each.document for each in repeated.causes} == {f"bad-{i}" for i in range(10)}
 
 
@@ -128,8 +128,16 @@ def test_the_others_of_a_document_are_those_of_the_claims_that_were_asked_about(
     assert (first.again, first.gone) == ((6.0, 6.0), (6.0, 6.0))
     assert (first.again_of_others, first.gone_with_others) == ((1.0, 1.0), (1.0, 1.0))
     of_documents = ablation_tables(found)[1]
-    assert of_documents.rows[0] == ("wrong", "6", "6", "6", "1 of 1")
-    assert of_documents.rows[1] == ("wrong, too", "5", "5", "5", "")
+    # Of five samples both went at once.
+    assert first.shared == (5.0, 5.0)
+    assert of_documents.caption.endswith("(shared: other documents were taken away, too)")
+    assert of_documents.rows[0] == ("wrong", "6", "6", "6 (5 shared)", "1 of 1")
+    assert of_documents.rows[1] == ("wrong, too", "5", "5", "5 (5 shared)", "")
+    assert said(found)[2] == (
+        "Whether more go with these chunks than with others cannot be told: it takes 6 samples "
+        "(or clusters) to compare, and there is 1; 5 more had too few other chunks to take away "
+        "as many. So far the difference is +0 (too few samples) percentage points."
+    )
 
 
 def test_of_a_system_that_never_changes_every_sentence_says_no_effect() -> None:
@@ -199,14 +207,14 @@ def test_fewer_than_six_samples_are_too_few_to_tell() -> None:
     found = measured(run_of([1] * 5), repeating, variants=PAIR)
     assert found.effect.interval.low > 0
     assert said(found)[2].startswith(
-        "Too few to tell whether these chunks matter: the difference is +100 ("
-    )
-    assert said(found)[2].endswith(
-        " percentage points, from 5 samples (or clusters), and it takes 6."
+        "Whether more go with these chunks than with others cannot be told: it takes 6 samples "
+        "(or clusters) to compare, and there are 5. So far the difference is +100 ("
     )
     one = measured(run_of([1]), repeating, variants=(*PAIR, "relevant-only"))
     assert one.effect.interval is None
-    assert said(one)[2].endswith("from 1 sample (or clusters), and it takes 6.")
+    assert said(one)[2].endswith(
+        " and there is 1. So far the difference is +100 (too few samples) percentage points."
+    )
     assert said(one)[3].endswith(
         "50% (1 sample): too few to tell (it takes 6), -50 (too few samples) percentage points."
     )
@@ -337,6 +345,18 @@ def test_answers_that_claim_nothing_are_counted_and_not_compared() -> None:
     found = ablation(results, rows, Mind())
     assert found.changes["plus-2"].change.size == 3
     assert found.left_out == {"answers to plus-2 that claim nothing": 1}
+    assert found.silent == {"plus-2": 1}
+    of_variants = ablation_tables(found)[0]
+    assert [row[:3] for row in of_variants.rows] == [("again", "4", "0"), ("plus-2", "3", "1")]
+
+
+def test_a_variant_without_which_no_answer_claims_anything_stands_in_the_table() -> None:
+    results = run_of([1] * 6)
+    rows = plan(results, ("without",))
+    for row in rows:
+        row["response"] = " . " if row["variant"] == "without" else "wrong 0 0"
+    found = ablation(results, rows, Mind())
+    assert ablation_tables(found)[0].rows[1] == ("without", "0", "6", "", "", "")
 
 
 def test_the_plan() -> None:
@@ -526,12 +546,12 @@ def test_a_judge_that_checks_no_given_claims_is_refused(tmp_path: Path) -> None:
 
 def test_the_tables_stand_each_variant_beside_its_control() -> None:
     variants, documents = ablation_tables(measured(run_of([1] * 10), repeating, variants=PAIR))
-    assert variants.titles[2:4] == ("same chunks", "with this variant")
+    assert variants.titles[3:5] == ("same chunks", "with this variant")
     again, without, _ = variants.rows
-    assert again[:3] == ("again", "10", "50% (38% to 62%)")
+    assert again[:4] == ("again", "10", "0", "50% (38% to 62%)")
     assert without[0] == "without"
-    assert without[3].startswith("0% (")
-    assert without[4].startswith("-50 (")
+    assert without[4].startswith("0% (")
+    assert without[5].startswith("-50 (")
     assert documents.rows[0] == ("bad-0", "1", "1", "1", "0 of 1")
     assert sentences("a. b") == ["a", "b"]
 

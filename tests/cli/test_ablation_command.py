@@ -97,7 +97,7 @@ def test_answers_are_judged_and_reported(
     said = " ".join(done.out.split())
     assert "8 of 8 claims that a chunk entails" in said
     assert "of those 8, none without the chunks that entail them: 100% (63% to 100%)" in said
-    assert "without 8 50% (" in said
+    assert "without 8 0 50% (" in said
     # `again` said the very same; of the other answers: claims, their check, what is said again.
     assert server.log.calls == 8 * 3
     assert "judged with 24 calls" in said

@@ -96,6 +96,11 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     assert (first.split()[-1], second.split()[-1]) == ("faq.md", "guide.md")
     assert "1 of 1  faq.md" in first
     assert "; gone: of the claims said again with the same chunks, not said" in legend
+    counts.write_text(json.dumps({"causes": [cause | {"shared": ends}]}))
+    done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
+    lines = done.out.splitlines()
+    assert lines[1].endswith(", 1 of them where other documents were taken away, too.")
+    assert "1 of 1 (1 shared)  faq.md" in lines[-3]
     counts.write_text("{}")
     wrong = run_here(capsys, "offenders", path, "--ablation", counts)
     assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)

@@ -273,12 +273,16 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     """People say that both claims of one are correct, and nothing of the chunks."""
     judged, sheet, _ = exported(tmp_path, capsys, *map(result, "abc"))
     fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("correct", "b") else "")
-    printed = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json").out
-    (found,) = json.loads(printed)["judges"]
+    done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
+    assert done.err.startswith(
+        "note: 22 of the sheet's 24 questions have no label; 2 samples have none and count as not "
+        "labeled; 1 sample is labeled in part, and its other questions stay open.\n"
+    )
+    (found,) = json.loads(done.out)["judges"]
     assert found["samples"] == 1
-    # both yes, missed, false yes, both no, judge open, people open
-    assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0]
-    assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4]
+    # both yes, missed, false yes, both no, judge open, people open, not asked
+    assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0, 0]
+    assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4, 0]
     # Another judge can be asked about them; the texts are those of the results.
     other = result("b", wrong=False)
     with ScriptedServer(Mind([(other.sample, other.score.verdicts)])) as server:
@@ -288,6 +292,43 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     counts = [each["cells"]["correct"]["counts"] for each in json.loads(done.out)["judges"]]
     assert [list(each.values())[:2] for each in counts] == [[1, 1], [2, 0]]
     assert (alone.status, "--for RESULTS beside a sheet" in alone.err) == (2, True)
+
+
+def test_what_a_lazy_plan_never_asked(tmp_path: Path, capsys: Capsys) -> None:
+    """Both claims of two samples are correct: what the two chunks entail was not asked."""
+    lazily = Verdicts.from_matrices(
+        [True, True],
+        [[None, None], [None, None]],
+        [[None, None]],
+        response_claims=["claim 1", "claim 2"],
+        reference_claims=["fact"],
+    )
+    own: list[Result] = []
+    for name in "ab":
+        sample = result(name).sample
+        assert sample is not None
+        known = score(lazily.with_sample(sample))
+        own.append(Result(name, known, sample=sample, judge="m, plan=lazy check=list"))
+    judged = tmp_path / "judged.jsonl"
+    sheet = tmp_path / "labels.csv"
+    write_results(judged, own)
+    done = run_here(capsys, "trust", "export-labels", judged, sheet)
+    assert done.out.splitlines()[:2] == [
+        f"wrote 16 questions on 2 samples to {sheet}",
+        "12 of them the judge was not asked, as its scores do not need them. People's scores "
+        "may, so they are asked all the same; in the judge's errors they count after score "
+        "--plan full.",
+    ]
+    fill(sheet, lambda row: "yes")
+    done = run_here(capsys, "trust", "--on", sheet, "--for", judged)
+    rows = [line.split() for line in done.out.splitlines()]
+    assert ["not", "asked", "0", "8", "4"] in rows
+    assert not any(row[:2] == ["no", "answer"] for row in rows)
+    assert (
+        "12 more labels are in no error rate: the judge was not asked there, as its scores do not "
+        "need it; score --plan full asks it." in done.out
+    )
+    assert "have no label" not in done.err
 
 
 def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from noisesense import Range, Result, Verdicts, offenders, score, summarize
@@ -72,7 +74,7 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     (sentence,) = offender_sentences(found)
     assert sentence == (
         "Look first at bad.md: it entails 9 claims that the reference does not support. With a "
-        "probability of over 99% it is among the tenth of the retrieved documents that mislead "
+        "probability of over 99% it is among the tenth of the 31 retrieved documents that mislead "
         "most often."
     )
     unsure = offenders([each for i in range(30) for each in retrievals(f"{i}.md", i < 6, 4)])
@@ -80,16 +82,34 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     leading = unsure.documents[0]
     assert 0 < leading.top_tenth < 0.9
     assert sentence == (
-        "0.md and 5 more lead: each misled in 1 of the 4 samples that retrieved it. That is too "
-        "little to be 90% sure that it is among the tenth of the retrieved documents that mislead "
-        f"most often: the probability is {leading.top_tenth:.0%}."
+        "0.md and 5 more lead: each misled in 1 of the 4 samples that retrieved it. The "
+        "probability that it is among the tenth of the 30 retrieved documents that mislead most "
+        f"often is {leading.top_tenth:.0%}; at 90% it would be the one to look at first."
     )
     leading.top_tenth = 0.896
     leading.open_samples = 2
     (sentence,) = offender_sentences(unsure)
     assert sentence.startswith("0.md leads: it misled in 1 to 3 of the 4 samples that")
-    assert sentence.endswith(": the probability is just under 90%.")
+    assert " most often is just under 90%; at 90% " in sentence
     assert list(offender_sentences(offenders(others()))) == []
+
+
+def test_few_documents_have_no_tenth() -> None:
+    """Of nine no figure is told, of ten there is."""
+    nine = [each for i in range(9) for each in retrievals(f"{i}.md", i < 2, 4)]
+    (few,) = offender_sentences(offenders(nine))
+    assert few == (
+        "0.md and 1 more lead: each misled in 1 of the 4 samples that retrieved it. Where the "
+        "intervals of the rates overlap, the order may be chance."
+    )
+    (ten,) = offender_sentences(offenders([*nine, *retrievals("9.md", 0, 4)]))
+    assert " is among the tenth of the 10 retrieved documents that " in ten
+    found = offenders(retrievals("bad.md", 9, 12))
+    named = replace(found, first=found.documents[0])
+    first, *_ = offender_sentences(named)
+    assert first == (
+        "Look first at bad.md: it entails 9 claims that the reference does not support."
+    )
 
 
 def test_terse_references_are_noted() -> None:
@@ -103,8 +123,8 @@ def test_terse_references_are_noted() -> None:
 def test_what_the_ablation_counted_comes_first() -> None:
     found = offenders([*retrievals("bad.md", 9, 12), *others()])
     caused = [
-        Caused("none.md", Range(4, 4), Range(0, 0)),
-        Caused("some.md", Range(3, 4), Range(2, 3)),
+        Caused("none.md", Range(4, 4), Range(0, 0), Range(0, 0)),
+        Caused("some.md", Range(3, 4), Range(2, 3), Range(0, 0)),
     ]
     first, second = offender_sentences(found, caused)
     assert first == (
@@ -112,6 +132,13 @@ def test_what_the_ablation_counted_comes_first() -> None:
         "the same chunks were not said without it."
     )
     assert second.startswith("Look first at bad.md")
+    together = caused[1]._replace(shared=Range(1, 2))
+    first, _ = offender_sentences(found, [together])
+    assert first.endswith(
+        " were not said without it, 1 to 2 of them where other documents were taken away, too."
+    )
+    first, _ = offender_sentences(found, [caused[1]._replace(shared=None)])
+    assert first.endswith(" were not said without it.")
     assert len([*offender_sentences(found, caused[:1])]) == 1
 
 

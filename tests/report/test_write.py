@@ -211,8 +211,8 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     trusted = trust("m", [LabeledVerdicts(CLEAN, CLEAN, "a")])
     said = header(baseline=compare(run(1, 1), run(2, 1)), trust=[trusted])
     assert "Of 4 claims that the reference or a relevant chunk supports, 3 are in no" in said
-    assert "Since the earlier run: relevant 0.500 → 0.750 (+0.250, which may be chance)," in said
-    assert "irrelevant 0.000 → 0.000 (+0.000, which may be chance)." in said
+    assert "Since the earlier run: relevant 0.500 → 0.750 (+0.250, too few to say)," in said
+    assert "irrelevant 0.000 → 0.000 (+0.000, too few to say)." in said
     unknown = "that people do not find in the reference, the judge finds an unknown share there"
     assert unknown in said
     assert "Since" not in header()

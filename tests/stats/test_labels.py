@@ -12,6 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from noisesense import (
     InputError,
     LabeledVerdicts,
+    LLMJudge,
     PairingError,
     Result,
     Usage,
@@ -21,8 +22,11 @@ from noisesense import (
     trust,
     trust_results,
 )
+from noisesense.stats.labels import is_lazy
 from noisesense.stats.labels_cells import Confusion, kappa
 from noisesense_adapters.evaluate.wording import trust_sentences
+from support.mind import Mind
+from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs
 
 
@@ -120,8 +124,45 @@ def test_every_pair_of_verdicts_has_its_count() -> None:
     people: list[bool | None] = [True, True, True, False, False, False, None, None, None]
     judge: list[bool | None] = [True, False, None] * 3
     found = trust("m", [labeled("1", people, judge)])
-    assert found.cells["response"].counts == (1, 1, 1, 1, 2, 3)
+    assert found.cells["response"].counts == (1, 1, 1, 1, 2, 3, 0)
     assert found.unmatched_claims == 0
+
+
+def test_what_a_lazy_plan_left_out_is_told_from_what_has_no_answer() -> None:
+    """Two chunks, one of them labeled. Of a correct claim nobody asks what the chunks entail, of a
+    wrong one both; the reference's claim is asked of the chunk without a label."""
+    chunks = [{"text": "x", "relevant": True}, {"text": "y"}]
+
+    def table(cell: bool | None, *, wrong: bool) -> Verdicts:
+        open_chunks = [0, 1] if cell is None else []
+        entailed = {"entailed_by": [], "undetermined": open_chunks}
+        claims = [{"text": "right", "correct": True, **entailed}]
+        if wrong:
+            claims.append({"text": "wrong", "correct": False, **entailed})
+        stated = [{"text": "fact", **entailed}]
+        both = {"response_claims": claims, "reference_claims": stated, "chunks": chunks}
+        return Verdicts.model_validate(both)
+
+    def counts(kind: str, *, wrong: bool, lazy: bool = True) -> tuple[int, int]:
+        people = table(False, wrong=wrong)
+        judge = table(None, wrong=wrong)
+        found = trust("m", [LabeledVerdicts(people, judge, "1", lazy=lazy)])
+        assert found.not_asked == sum(each.counts.not_asked for each in found.cells.values())
+        cells = found.cells[kind].counts
+        return cells.judge_open, cells.not_asked
+
+    assert counts("response", wrong=True) == (4, 2)
+    assert counts("reference", wrong=True) == (2, 1)
+    assert counts("response", wrong=False) == (2, 2)
+    assert counts("reference", wrong=False) == (2, 2)
+    assert counts("correct", wrong=False) == (0, 0)
+    assert counts("response", wrong=True, lazy=False) == (4, 0)
+
+
+def test_a_lazy_judge_is_known_by_its_name() -> None:
+    for plan, lazy in (("lazy", True), ("full", False)):
+        assert is_lazy(LLMJudge(ScriptedLLM(Mind([]).answer), plan=plan).name) is lazy
+    assert not is_lazy(None)
 
 
 def _own() -> tuple[list[Result], list[Result]]:

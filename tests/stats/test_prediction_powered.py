@@ -164,8 +164,8 @@ def test_from_results() -> None:
     expected = prediction_powered_mean(rest, values[1::4], [0.5] * 10)
     assert (found, found.warnings) == (expected, ())
     assert prediction_powered(judge, judge[::4], mode="relevant").warnings == (
-        "The judge agrees with every label: the interval cannot see errors that are rarer than "
-        "the labels show.",
+        "No label changes a score of the judge: the interval cannot see errors that are rarer "
+        "than the labels show.",
     )
 
 
@@ -177,7 +177,8 @@ def test_samples_without_a_value_are_left_out() -> None:
     human += [result_of("f", (1, 2)), Result("7", empty)]
     found = prediction_powered(judge, human, mode="relevant")
     assert (found.labeled, found.unlabeled) == (3, 4)
-    assert "3 samples failed or have nothing to measure; they are in no figure." in found.warnings
+    left_out = "3 samples are not in the mean: failed, or with nothing to measure."
+    assert left_out in found.warnings
 
 
 def open_result(name: object, known: bool, noisy: bool) -> Result:

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
-from noisesense.scoring.definitions import MODES
+from noisesense.scoring.definitions import MODES, DefinitionName
 from noisesense.stats.summarize import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
@@ -60,7 +60,7 @@ def test_a_summary_as_plain_data() -> None:
 def test_a_summary_as_text() -> None:
     found = summarize(RESULTS)
     assert str(found).splitlines() == [
-        "3 samples, 2 scored; definition ragas, lower is better",
+        "3 samples, 1 measured; definition ragas, lower is better",
         "relevant: mean 0.5000",
         "irrelevant: mean 0.0000",
         *found.warnings,
@@ -69,7 +69,7 @@ def test_a_summary_as_text() -> None:
     opened = score(Verdicts.from_matrices([False], [[None]], [[True]]))
     _, text, *_ = str(summarize([score_of((0, 1))] * 5 + [opened] * 5)).splitlines()
     assert text.startswith("relevant: mean 0.0000 to 0.5000 (95% interval 0.00 to 0.")
-    assert str(summarize([])) == "0 samples, 0 scored\nThere are no results."
+    assert str(summarize([])) == "0 samples, 0 measured\nThere are no results."
     silent = str(summarize([score(EMPTY)])).splitlines()
     assert silent[1:3] == ["relevant: undefined", "irrelevant: undefined"]
 
@@ -186,10 +186,48 @@ def test_what_failed_or_has_nothing_to_measure_is_warned_of() -> None:
     failed = Result("f", error="no")
     assert summarize([failed]).warnings == ("The only sample failed: there are no figures.",)
     (one,) = summarize([failed, *[score_of((1, 2))] * 30]).warnings
-    assert one.startswith("1 of 31 samples failed: they are in no figure")
+    assert one == (
+        "1 of 31 samples failed: it is in neither mean; if it is a hard one, both means are too "
+        "good."
+    )
     silent, *modes = summarize([Result("e", score(EMPTY))]).warnings
-    assert silent.startswith("1 of 1 answers claims nothing: they are in no figure")
+    assert silent.startswith("1 of 1 answers claims nothing: it is in neither mean; if it is a")
     assert modes == [f"{mode}: no sample has anything to measure." for mode in MODES]
+
+
+@pytest.mark.parametrize(
+    ("definition", "ends"),
+    [
+        ("ragas", "they are in neither mean; if they are the hard ones, both means are too good."),
+        # One mode, in which an answer counts though nothing was retrieved.
+        (
+            "validmind",
+            "2 samples are not in the mean; if they are the hard ones, the mean is too good.",
+        ),
+        (
+            "promptfoo",
+            "left out are 2 in the relevant mean and 3 in the irrelevant mean; if they are the "
+            "hard ones, the mean is too good.",
+        ),
+    ],
+)
+def test_the_means_that_leave_samples_out(definition: DefinitionName, ends: str) -> None:
+    """Two answers claim nothing; for another, which claims something, nothing was retrieved."""
+    claim = {"text": "a", "correct": False, "entailed_by": []}
+    lost = Verdicts.model_validate({"response_claims": [claim], "chunks": []})
+    known = Verdicts.from_matrices([True], [[True]], [[True]])
+    kept = [score(known, definition=definition)] * 30
+    silent = score(EMPTY, definition=definition)
+    found = summarize([*kept, silent, silent, score(lost, definition=definition)])
+    assert found.warnings[0] == (
+        f"2 of 33 answers claim nothing, for 1 nothing was retrieved: {ends}"
+    )
+
+
+def test_what_counts_as_zero_is_left_out_of_no_mean() -> None:
+    kept = [score(Verdicts.from_matrices([True], [[True]], [[True]]))] * 30
+    zero = score(Verdicts(response_claims=(), chunks=()), empty="zero")
+    assert summarize([*kept, zero]).warnings == ("For 1 of 31 questions nothing was retrieved.",)
 
 
 def test_verdicts_without_an_answer_are_warned_of() -> None:

@@ -21,16 +21,18 @@ from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, UNMEASURED, Gate, worst
 from noisesense_adapters.cli.output import Heads, kind, one_line, shown
 from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.evaluate.compare_wording import (
+    NAMES,
+    by_more,
+    comparison_sentences,
+    seen,
+    standing,
+    undecided_sentence,
+)
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 _ALL_MODES = "both modes"
 """What ``--fail-if-worse`` is without a value."""
-_NAMES: dict[Figure, str] = {
-    "relevant": "the relevant mode",
-    "irrelevant": "the irrelevant mode",
-    "any": "all claims from chunks",
-    "correct": "correct claims",
-}
 
 
 class Worse(Gate):
@@ -136,7 +138,9 @@ class Compare(Command):
             confidence=gate.level,
         )
         if self.as_json:
-            output.show_json({"a": str(self.a), "b": str(self.b), **comparison.to_dict()})
+            sentences = [*comparison_sentences(comparison)]
+            files = {"a": str(self.a), "b": str(self.b)}
+            output.show_json({**files, "sentences": sentences, **comparison.to_dict()})
         else:
             _show(comparison, self.top, reading.heads)
         since = f"{name}, since {self.a.name}"
@@ -175,10 +179,10 @@ def _worse(comparison: Comparison, figure: Figure, b: str, unsure: int) -> int:
     not show that B is not worse by more than the margin.
     """
     found: FigureComparison | None = getattr(comparison, figure)
-    where = _NAMES[figure]
+    where = NAMES[figure]
     if found is None:
         return _not_compared(comparison, where)
-    by = _by_more(found, comparison.margin)
+    by = by_more(found, comparison.margin)
     whether = f"whether {b} is worse{by} in {where}"
     if found.decision == "worse":
         return _told(ABOVE, f"{b} is worse{by} in {where}")
@@ -203,20 +207,10 @@ def _not_compared(comparison: Comparison, where: str) -> int:
     return _told(UNDECIDED, f"there is nothing to compare in {where}")
 
 
-def _by_more(found: FigureComparison, margin: float) -> str:
-    """By how much it is asked whether B is worse; of correct claims that is a share of A's."""
-    if not found.margin:
-        return ""
-    by = f" by more than {found.margin:.3g}"
-    if found.figure == "correct" and found.mean_a is not None:
-        by += f" ({margin:.3g} of A's {shown(found.mean_a)})"
-    return by
-
-
 def _told_unsure(status: int, said: str, found: FigureComparison) -> int:
     said += f" (interval of the difference {shown(found.interval)})"
     if found.seen is not None:
-        said += f"; {_seen(found)}"
+        said += f"; {seen(found)}"
     if not status:
         said += "; this passes without --fail-if-undecided"
     return _told(status, said)
@@ -224,15 +218,7 @@ def _told_unsure(status: int, said: str, found: FigureComparison) -> int:
 
 def _may_be_worse(found: FigureComparison) -> bool:
     """Does the interval reach beyond the margin, to the side on which B is worse?"""
-    if found.interval is None:
-        return False
-    if found.figure == "correct":
-        return found.interval.low < -found.margin
-    return found.interval.high > found.margin
-
-
-def _seen(found: FigureComparison) -> str:
-    return f"differences of {found.seen:.2g} and more would have been seen"
+    return found.worsening is not None and found.worsening[1] > found.margin
 
 
 _BEGINS = {
@@ -249,11 +235,7 @@ def _told(status: int, said: str) -> int:
 
 
 def _show(comparison: Comparison, top: int, heads: Heads) -> None:
-    noisier = _noisier(comparison)
-    if noisier is not None:
-        output.say(f"{_more_noise(noisier)}.")
-    if comparison.lost and comparison.correct:
-        output.say(f"{_lost(comparison.correct)}.")
+    output.say(*comparison_sentences(comparison))
     by = "id" if comparison.paired_by == "id" else "question and reference"
     scored = f"definition {comparison.definition}, lower is better"
     pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
@@ -266,11 +248,11 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
             "correct is how many claims of an answer are correct, and higher is better; the other "
             "figures are shares of its claims.",
         )
-        undecided = [
-            f"  {_NAMES[each.figure]}: {_seen(each)} (in 80 of 100 comparisons)"
-            for each in comparison.figures
-            if each.decision == "undecided" and each.seen is not None
-        ]
+        undecided: list[str] = []
+        for each in comparison.figures:
+            sentence = undecided_sentence(each)
+            if sentence is not None:
+                undecided.append(f"  {NAMES[each.figure]}: {sentence}")
         output.section("not decided:", undecided)
     _show_names("failed in one or both:", comparison.failed, heads)
     _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
@@ -306,38 +288,6 @@ def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
             )
 
 
-def _noisier(comparison: Comparison) -> FigureComparison | None:
-    """The figure that says that B is noisier beyond chance: that of all claims from chunks, else
-    that of a mode."""
-    for found in (comparison.any, comparison.relevant, comparison.irrelevant):
-        if found is not None and _is_higher(found):
-            return found
-    return None
-
-
-def _is_higher(found: FigureComparison) -> bool:
-    """Is B's mean higher than A's, beyond chance?"""
-    if found.interval is None or found.too_few:
-        return False
-    return found.interval.low > 0
-
-
-def _more_noise(found: FigureComparison) -> str:
-    """That B says more that is wrong and comes from chunks, in words."""
-    return (
-        f"B is noisier: in {_NAMES[found.figure]} its mean is {shown(found.mean_b, '.2f')}, that "
-        f"of A {shown(found.mean_a, '.2f')} (difference {shown(found.interval, '+.2f')})"
-    )
-
-
-def _lost(correct: FigureComparison) -> str:
-    """That B says less that is right, in words."""
-    return (
-        f"B has fewer correct claims: {shown(correct.mean_b, '.2f')} an answer, A has "
-        f"{shown(correct.mean_a, '.2f')} (difference {shown(correct.interval, '+.2f')})"
-    )
-
-
 _MOST_NAMES = 5
 
 
@@ -359,16 +309,8 @@ def _figures(found: FigureComparison) -> dict[str, object]:
         "mean of B": found.mean_b,
         "difference": shown(found.difference, "+.4f"),
         "  its interval": found.interval,
-        "B is": _decision(found),
+        "B is": standing(found),
     }
-
-
-def _decision(found: FigureComparison) -> str:
-    if found.decision == "same":
-        return f"the same within {found.margin:.3g}"
-    if found.decision == "undecided":
-        return "too few to say" if found.margin or found.too_few else "not clearly different"
-    return found.decision
 
 
 def _values(comparison: Comparison, change: SampleChange) -> str:

@@ -23,6 +23,7 @@ from noisesense_adapters.evaluate.wording import (
     document_name,
     headline,
     offender_sentences,
+    shared_text,
 )
 
 _NARROW = 30
@@ -32,7 +33,8 @@ _LEGEND = (
     "towards the rates of all documents, the more the less often it was retrieved"
 )
 _LEGEND_OF_CAUSES = (
-    "; gone: of the claims said again with the same chunks, not said without theirs"
+    "; gone: of the claims said again with the same chunks, not said without theirs; shared: of "
+    "those, where other documents were taken away, too"
 )
 
 
@@ -100,10 +102,13 @@ def _row(each: Offender, caused: Mapping[str, Caused]) -> list[object]:
     ]
     if caused:
         cause = caused.get(each.document)
-        row.append(
-            "" if cause is None else f"{shown(cause.gone, '.0f')} of {shown(cause.again, '.0f')}"
-        )
+        row.append("" if cause is None else _gone_of(cause))
     return [*row, document_name(each.document, _NARROW)]
+
+
+def _gone_of(cause: Caused) -> str:
+    told = f"{shown(cause.gone, '.0f')} of {shown(cause.again, '.0f')}"
+    return f"{told}{shared_text(cause.shared)}"
 
 
 def _gone(cause: Caused | None) -> float:
@@ -116,7 +121,8 @@ def _caused(path: Path) -> dict[str, Caused]:
     try:
         for cause in json.loads(path.read_text(encoding="utf-8"))["causes"]:
             name: str = cause["document"]
-            found[name] = Caused(name, _range(cause["again"]), _range(cause["gone"]))
+            shared = _range(cause["shared"]) if "shared" in cause else None
+            found[name] = Caused(name, _range(cause["again"]), _range(cause["gone"]), shared)
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = 'write it with "noisesense ablation report … --json > FILE"'
         got = f"{type(error).__name__}: {error}"

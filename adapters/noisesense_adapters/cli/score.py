@@ -239,9 +239,8 @@ def _interrupted(done: int, store: Path | None) -> str:
 def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> None:
     """A run's figures, and ``doubts`` about its judge; warnings go to stderr."""
     parts = [counted(summary.samples, "sample")]
-    measured = summary.scored - summary.undefined
-    if measured != summary.samples:
-        parts.append(f"{measured:,} measured")
+    if summary.measured != summary.samples:
+        parts.append(f"{summary.measured:,} measured")
     if summary.failed:
         parts.append(f"{summary.failed:,} failed")
     parts.append(counted(chunks, "chunk"))

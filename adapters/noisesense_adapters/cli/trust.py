@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +21,13 @@ from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import say, show_json, show_modes, shown, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.sheets import LABEL, is_label_sheet, read_labels, write_labels
+from noisesense_adapters.datasets.sheets import (
+    LABEL,
+    SheetLabels,
+    is_label_sheet,
+    read_labels,
+    write_labels,
+)
 from noisesense_adapters.evaluate.wording import trust_sentences
 
 _CELLS: dict[CellKind, str] = {
@@ -68,7 +74,11 @@ class Trust(Command):
         people: list[Result]
         weights: dict[str, float] | None = None
         if is_label_sheet(on):
-            people, weights = read_labels(on, judged, reading.tell)
+            sheet = read_labels(on, judged, reading.tell)
+            people = sheet.results
+            weights = sheet.weights
+            if sheet.unlabeled:
+                tell(f"note: {_unlabeled(sheet)}")
         else:
             people = [*reading.results(on)]
         found: list[Found] = []
@@ -143,6 +153,24 @@ class Trust(Command):
         )
 
 
+def _unlabeled(sheet: SheetLabels) -> str:
+    """What people left empty, and what comes of it."""
+    said = [
+        f"{sheet.unlabeled:,} of the sheet's {counted(sheet.questions, 'question')} have no label"
+    ]
+    if sheet.without == 1:
+        said.append("1 sample has none and counts as not labeled")
+    elif sheet.without:
+        said.append(f"{sheet.without:,} samples have none and count as not labeled")
+    if sheet.in_part == 1:
+        said.append("1 sample is labeled in part, and its other questions stay open")
+    elif sheet.in_part:
+        said.append(
+            f"{sheet.in_part:,} samples are labeled in part, and their other questions stay open"
+        )
+    return f"{'; '.join(said)}."
+
+
 def _names(judged: list[Result]) -> str:
     """Who judged the results."""
     names: dict[str, None] = {}
@@ -193,7 +221,8 @@ def _mean(mean: PPIMean) -> dict[str, object]:
 def _agreement(cells: CellAgreement) -> dict[str, object]:
     return {
         "labeled verdicts": cells.counts.compared,
-        "no answer": cells.counts.judge_open,
+        "no answer": cells.counts.judge_open - cells.counts.not_asked,
+        "not asked": cells.counts.not_asked,
         "false yes": _rate(cells.false_yes, ".1%"),
         "false no": _rate(cells.false_no, ".1%"),
         "kappa": _rate(cells.kappa, ".3f"),
@@ -250,12 +279,22 @@ class ExportLabels(Command):
         chosen = counted(written.samples, "sample")
         say(
             f"wrote {rows} on {chosen} to {self.sheet}",
+            *_of_lazy_plans(written.not_asked),
             f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "
             "order, so that the first ones are a random choice. What is left empty stays "
             "undetermined. Then:",
             f"   {_command(self.sheet, self.results)}",
         )
         return reading.status
+
+
+def _of_lazy_plans(not_asked: int) -> Iterator[str]:
+    if not_asked:
+        yield (
+            f"{not_asked:,} of them the judge was not asked, as its scores do not need them. "
+            "People's scores may, so they are asked all the same; in the judge's errors they "
+            "count after score --plan full."
+        )
 
 
 class ImportLabels(Command):

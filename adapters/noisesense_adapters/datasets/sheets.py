@@ -16,6 +16,8 @@ from typing import NamedTuple
 from noisesense import InputError, Result, Sample, Score, Verdicts, score
 from noisesense.errors import check_whole, describe, encodable
 from noisesense.jsonl import write_whole
+from noisesense.stats.labels import is_lazy
+from noisesense.stats.labels_cells import NeededCells
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, csv_rows
 from noisesense_adapters.evaluate.inputs import as_object
@@ -42,11 +44,20 @@ Question = tuple[str, str]
 
 
 class Sheet(NamedTuple):
-    """What was written: samples, rows, and the samples left out: without texts or claims."""
+    """What was written.
+
+    Attributes:
+        samples: how many.
+        rows: how many questions on them.
+        left_out: samples without texts or claims.
+        not_asked: questions that the judge's lazy plan left out, as its scores do not need them.
+            People's may: where they do not find a claim in the reference, and the judge does.
+    """
 
     samples: int
     rows: int
     left_out: int
+    not_asked: int
 
 
 class _Drawn(NamedTuple):
@@ -96,7 +107,9 @@ def write_labels(
     known, left_out = _by_id(results)
     drawn = _draw(known, min(samples or len(known), len(known)), seed, by_score=by_score)
     rows: list[tuple[str, ...]] = []
+    not_asked = 0
     for name, weight in drawn:
+        not_asked += _not_asked(known[name])
         question_of_user = _parts(known[name])[0].user_input
         for key, question in _questions(known[name]).items():
             rows.append((name, *key, f"{weight:.6g}", str(seed), question_of_user, *question, ""))
@@ -106,7 +119,7 @@ def write_labels(
     writer.writerow((*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL))
     writer.writerows(map(_as_text, row) for row in rows)
     write_whole(path, [sheet.getvalue().removesuffix("\n")])
-    return Sheet(len(drawn), len(rows), left_out)
+    return Sheet(len(drawn), len(rows), left_out, not_asked)
 
 
 def _draw(known: dict[str, Result], count: int, seed: int, *, by_score: bool) -> list[_Drawn]:
@@ -183,6 +196,23 @@ def _questions(result: Result) -> dict[Key, Question]:
     return found
 
 
+def _not_asked(result: Result) -> int:
+    """How many of the questions the judge's lazy plan left out."""
+    if not is_lazy(result.judge):
+        return 0
+    verdicts = _parts(result)[1].verdicts
+    needed = NeededCells(verdicts)
+    left_out = 0
+    for claim in verdicts.response_claims:
+        if not needed.of_response(claim):
+            left_out += len(claim.undetermined)
+    for key in _questions(result):
+        kind, i, j = key
+        if kind == "reference" and not needed.of_reference(int(j)):
+            left_out += int(j) in verdicts.reference_claims[int(i)].undetermined
+    return left_out
+
+
 def is_label_sheet(path: Path) -> bool:
     """Is it a file that `write_labels` wrote?"""
     if path.suffix.lower() not in _DELIMITERS:
@@ -197,10 +227,18 @@ class SheetLabels(NamedTuple):
     Attributes:
         results: their verdicts on the samples that have any; what is empty is undetermined.
         weights: by id, how many samples of the judge's results each of them stands for.
+        questions: how many the sheet has.
+        unlabeled: of these, how many have no label.
+        without: samples of the sheet without any label.
+        in_part: samples of which some questions have one, and some not.
     """
 
     results: list[Result]
     weights: dict[str, float]
+    questions: int
+    unlabeled: int
+    without: int
+    in_part: int
 
 
 def read_labels(
@@ -224,6 +262,7 @@ def read_labels(
     known = {_as_text(name).strip(): result for name, result in _by_id(judged)[0].items()}
     given: defaultdict[str, dict[Key, Cell]] = defaultdict(dict)
     weights: dict[str, float] = {}
+    asked: defaultdict[str, set[Key]] = defaultdict(set)
 
     @cache
     def questions(name: str) -> dict[Key, Question]:
@@ -236,6 +275,7 @@ def read_labels(
         try:
             row = _answer(raw, questions)
             weights[row.sample] = row.weight
+            asked[row.sample].add(row.key)
             cells = given[row.sample]
             if row.label is not None and cells.setdefault(row.key, row.label) is not row.label:
                 cells[row.key] = None
@@ -247,9 +287,14 @@ def read_labels(
         hint = f"write yes or no into the column {LABEL!r}"
         raise InputError("at least one label", "none", where=str(path), hint=hint)
     stands_for = _stands_for(labeled, weights)
+    open_in = {name: len(keys) - len(given[name]) for name, keys in asked.items()}
     return SheetLabels(
-        [_labeled(known[name], given[name]) for name in labeled],
-        {known[name].id: weight for name, weight in stands_for.items()},
+        results=[_labeled(known[name], given[name]) for name in labeled],
+        weights={known[name].id: weight for name, weight in stands_for.items()},
+        questions=sum(map(len, asked.values())),
+        unlabeled=sum(open_in.values()),
+        without=len(asked) - len(labeled),
+        in_part=sum(open_in[name] > 0 for name in labeled),
     )
 
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from noisesense import Estimate, Range
 from noisesense.ablation import Ablation, Cause, Fate, direction
+from noisesense.ablation.effect import TOO_FEW_OTHERS
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.summarize import counted
-from noisesense_adapters.evaluate.wording import document_name
+from noisesense_adapters.evaluate.wording import document_name, shared_text
 
 
 def cause_sentence(found: Ablation) -> str | None:
@@ -23,6 +24,9 @@ def cause_sentence(found: Ablation) -> str | None:
     said = f"{gone} of the claims that were said again go with their chunks"
     if sham is not None and sham.gone is not None:
         said += f", {_percent(sham.gone)} ({_span(sham.gone)}) with other chunks"
+    if found.effect is not None and direction(found.effect) is None:
+        few = _units(found.effect) < MIN_PAIRS
+        said += "; too few samples have both to compare" if few else "; no difference is shown"
     return f"{said}."
 
 
@@ -69,10 +73,10 @@ def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
     kept = f"{_still_said(sham.gone)} of {_number(sham.again)} were said"
     gone = f"{_percent(sham.gone)} ({_span(sham.gone)})"
     yield f"With as many other chunks away instead, {kept}: {gone} go with others."
-    yield _effect(found.effect)
+    yield _effect(found.effect, found.left_out.get(TOO_FEW_OTHERS, 0))
 
 
-def _effect(effect: Estimate) -> str:
+def _effect(effect: Estimate, no_control: int) -> str:
     """Do more claims go with their own chunks than with others?"""
     difference = f"the difference is {_points(effect)} percentage points"
     sign = direction(effect)
@@ -81,10 +85,13 @@ def _effect(effect: Estimate) -> str:
     if sign == "less":
         return f"The other chunks matter more: {difference}."
     if (units := _units(effect)) < MIN_PAIRS:
-        few = f"{counted(units, 'sample')} (or clusters)"
+        there_are = "is 1" if units == 1 else f"are {units}"
+        if no_control:
+            there_are += f"; {no_control:,} more had too few other chunks to take away as many"
         return (
-            f"Too few to tell whether these chunks matter: {difference}, from {few}, and it takes "
-            f"{MIN_PAIRS}."
+            "Whether more go with these chunks than with others cannot be told: it takes "
+            f"{MIN_PAIRS} samples (or clusters) to compare, and there {there_are}. So far "
+            f"{difference}."
         )
     return f"No effect of these chunks is shown: {difference}, an interval that holds 0."
 
@@ -158,12 +165,25 @@ _DOCUMENTS = 10
 def ablation_tables(found: Ablation) -> list[Listing]:
     """The variants beside their control, and the documents; each where there is something."""
     tables: list[Listing] = []
+    titles: tuple[str, ...]
     if found.again is not None:
-        caption = "Share of a response's claims that the reference does not support, on average"
-        titles = ("variant", "samples", "same chunks", "with this variant", "difference in points")
+        caption = (
+            "Share of a response's claims that the reference does not support, on average over "
+            "the samples whose responses claim something both ways"
+        )
+        titles = (
+            "variant",
+            "samples",
+            "claim nothing",
+            "same chunks",
+            "with this variant",
+            "difference in points",
+        )
         tables.append(Listing(caption, titles, _variants(found, found.again)))
     if found.causes:
         caption = "Claims that a document entails and the reference does not support"
+        if any(cause.shared.high for cause in found.causes[:_DOCUMENTS]):
+            caption += " (shared: other documents were taken away, too)"
         titles = (
             "document",
             "claims",
@@ -178,10 +198,15 @@ def ablation_tables(found: Ablation) -> list[Listing]:
 
 def _variants(found: Ablation, control: Estimate) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
-    rows.append(("again", f"{control.size:,}", _with_span(control), "", ""))
+    silent = {name: f"{count:,}" for name, count in found.silent.items()}
+    again = silent.pop("again", "0")
+    rows.append(("again", f"{control.size:,}", again, _with_span(control), "", ""))
     for name, (before, after, change) in found.changes.items():
         shares = (_with_span(before), _with_span(after))
-        rows.append((name, f"{change.size:,}", *shares, _points(change)))
+        claim_nothing = silent.pop(name, "0")
+        rows.append((name, f"{change.size:,}", claim_nothing, *shares, _points(change)))
+    for name, claim_nothing in silent.items():
+        rows.append((name, "0", claim_nothing, "", "", ""))
     return rows
 
 
@@ -198,6 +223,6 @@ def _document(cause: Cause) -> tuple[str, ...]:
         document_name(cause.document),
         f"{cause.claims:,}",
         extent(cause.again, ".0f"),
-        extent(cause.gone, ".0f"),
+        f"{extent(cause.gone, '.0f')}{shared_text(cause.shared)}",
         others,
     )

@@ -59,11 +59,14 @@ class Caused(NamedTuple):
         document: its name.
         again: how many of its claims were said again with the same chunks.
         gone: how many of those were not said without it.
+        shared: how many of `gone` went where other documents were taken away, too; None if that
+            was not counted.
     """
 
     document: str
     again: Range
     gone: Range
+    shared: Range | None
 
 
 def guiltiest(caused: Iterable[Caused]) -> Caused | None:
@@ -87,15 +90,13 @@ def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Itera
         yield (
             f"By the ablation most claims go with {document_name(guilty.document)}: "
             f"{extent(guilty.gone, '.0f')} of {extent(guilty.again, '.0f')} that were said again "
-            "with the same chunks were not said without it."
+            f"with the same chunks were not said without it{_together(guilty.shared)}."
         )
     first = found.first
     if first is not None:
         yield (
             f"Look first at {document_name(first.document)}: it entails "
-            f"{counted(first.claims, 'claim')} that the reference does not support. With a "
-            f"probability of {_at_most_99(first.top_tenth)} it is among the tenth of the "
-            "retrieved documents that mislead most often."
+            f"{counted(first.claims, 'claim')} that the reference does not support.{_why(found)}"
         )
     elif sum(each.claims > 0 for each in found.documents) > 1:
         yield _too_little_to_tell(found)
@@ -108,6 +109,38 @@ def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Itera
         )
 
 
+def _together(shared: Range | None) -> str:
+    """That a document was not taken away alone."""
+    if shared is None or not shared.high:
+        return ""
+    return f", {extent(shared, '.0f')} of them where other documents were taken away, too"
+
+
+def shared_text(shared: Range | None) -> str:
+    """The same in a cell of a table."""
+    if shared is None or not shared.high:
+        return ""
+    return f" ({extent(shared, '.0f')} shared)"
+
+
+_FEWEST_DOCUMENTS = 10
+"""Fewer have no tenth."""
+
+
+def _why(found: Offenders) -> str:
+    """How sure it is that the first document is one of the worst; nothing of few documents."""
+    if found.first is None or found.retrieved < _FEWEST_DOCUMENTS:
+        return ""
+    probability = _at_most_99(found.first.top_tenth)
+    return f" With a probability of {probability} it is {_among_the_worst(found)}."
+
+
+def _among_the_worst(found: Offenders) -> str:
+    return (
+        f"among the tenth of the {found.retrieved:,} retrieved documents that mislead most often"
+    )
+
+
 def _counts(document: Offender) -> tuple[int, int, int]:
     return document.samples, document.open_samples, document.retrieved
 
@@ -118,14 +151,18 @@ def _too_little_to_tell(found: Offenders) -> str:
     level = [each for each in found.documents[1:] if _counts(each) == _counts(leading)]
     lead = f"and {len(level):,} more lead: each" if level else "leads: it"
     misled = extent((leading.samples, leading.samples + leading.open_samples), ",")
+    leads = (
+        f"{document_name(leading.document)} {lead} misled in {misled} of the "
+        f"{counted(leading.retrieved, 'sample')} that retrieved it."
+    )
+    if found.retrieved < _FEWEST_DOCUMENTS:
+        return f"{leads} Where the intervals of the rates overlap, the order may be chance."
     probability = f"{leading.top_tenth:.0%}"
     if probability == f"{SURE:.0%}":
         probability = f"just under {probability}"
     return (
-        f"{document_name(leading.document)} {lead} misled in {misled} of the "
-        f"{counted(leading.retrieved, 'sample')} that retrieved it. That is too little to be "
-        f"{SURE:.0%} sure that it is among the tenth of the retrieved documents that mislead most "
-        f"often: the probability is {probability}."
+        f"{leads} The probability that it is {_among_the_worst(found)} is {probability}; at "
+        f"{SURE:.0%} it would be the one to look at first."
     )
 
 
@@ -138,6 +175,12 @@ def trust_sentences(found: Trust) -> Iterator[str]:
     compared = counted(found.compared, "verdict")
     were = "was" if found.compared == 1 else "were"
     yield f"{compared} of {found.judge} {were} compared with people's labels."
+    if found.not_asked:
+        labels = "label is" if found.not_asked == 1 else "labels are"
+        yield (
+            f"{found.not_asked:,} more {labels} in no error rate: the judge was not asked there, "
+            "as its scores do not need it; score --plan full asks it."
+        )
     for mode, mean in found.means.items():
         yield (
             f"In the {mode} mode people would find a mean of {interval_text(mean.interval)} in "

@@ -37,6 +37,7 @@ from noisesense_adapters.evaluate.ablation_wording import (
     ablation_tables,
     cause_sentence,
 )
+from noisesense_adapters.evaluate.compare_wording import comparison_sentences, standing
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import (
     Caused,
@@ -76,6 +77,7 @@ _ALWAYS: dict[str, Any] = {
     "extent": extent,
     "interval_text": interval_text,
     "kind_name": plots.kind_name,
+    "standing": standing,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
 _DATA = "<data-here>"
@@ -140,6 +142,7 @@ def write_report(
         title=title or "Noise sensitivity",
         saved_as=quote(saved_as),
         baseline=baseline,
+        since=_since(baseline),
         trust=list(chain.from_iterable(map(trust_sentences, trust))),
         **_of_ablation(ablation),
         summary=summary,
@@ -161,6 +164,12 @@ def write_report(
     return Path(path)
 
 
+def _since(baseline: Comparison | None) -> list[str]:
+    if baseline is None:
+        return []
+    return [*comparison_sentences(baseline, "the earlier run", "This run")]
+
+
 def _of_ablation(found: Ablation | None) -> dict[str, Any]:
     """What the page shows of an ablation; nothing without one."""
     if found is None:
@@ -176,7 +185,7 @@ def _of_ablation(found: Ablation | None) -> dict[str, Any]:
 
 def _caused(found: Ablation | None) -> list[Caused]:
     causes = () if found is None else found.causes
-    return [Caused(each.document, each.again, each.gone) for each in causes]
+    return [Caused(each.document, each.again, each.gone, each.shared) for each in causes]
 
 
 def _collect(

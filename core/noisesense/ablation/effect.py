@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -34,10 +34,14 @@ from noisesense.stats.interval import (
 from noisesense.stats.paired import MIN_PAIRS, difference_interval
 from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import VerdictsForm
+from noisesense.verdicts.sample import Chunk
 
 SAID = Range(1.0, 1.0)
 NOT_SAID = Range(0.0, 0.0)
 OPEN = Range(0.0, 1.0)
+
+TOO_FEW_OTHERS = "samples with too few other chunks to take away as many"
+"""Why samples have no answer to ``without-other``, in `Ablation.left_out`."""
 
 
 class Change(NamedTuple):
@@ -84,6 +88,8 @@ class Cause(NamedTuple):
         claims: those that have both answers.
         again: how many of them were said again with the same chunks.
         gone: of those, how many not without the chunks that entail them.
+        shared: of `gone`, how many where chunks of other documents went, too: all chunks of a
+            sample's noisy claims are taken away at once.
         again_of_others: how many claims were said again of those that also have an answer without
             as many other chunks. A sample may have too few others to take away.
         gone_with_others: of these, how many not without the others; None where none was answered.
@@ -93,6 +99,7 @@ class Cause(NamedTuple):
     claims: int
     again: Range
     gone: Range
+    shared: Range
     again_of_others: Range
     gone_with_others: Range | None
 
@@ -125,6 +132,7 @@ class Ablation(Record):
             same chunks.
         changes: from that to each other variant, over the same samples.
         growth: from each number of distractors to the next.
+        silent: by variant, how many answers claim nothing; `changes` leave their samples out.
         causes: the documents, those that cause most first.
         left_out: what could not be used, by reason, with how often.
     """
@@ -137,6 +145,7 @@ class Ablation(Record):
     again: Estimate | None
     changes: dict[str, Change]
     growth: tuple[Step, ...]
+    silent: dict[str, int]
     causes: tuple[Cause, ...]
     left_out: dict[str, int]
 
@@ -234,24 +243,34 @@ def _claim_fates(case: Case) -> list[_ClaimFate]:
     return fates
 
 
-def _by_document(cases: Iterable[Case]) -> dict[str, list[_ClaimFate]]:
+class _OfDocument(NamedTuple):
+    """What became of a noisy claim that a document entails, and whether others went as well."""
+
+    fate: _ClaimFate
+    shared: bool
+
+
+def _name(chunk: Chunk) -> str:
+    return chunk.id or chunk.text
+
+
+def _by_document(cases: Iterable[Case]) -> dict[str, list[_OfDocument]]:
     """The fates of the noisy claims that each document entails."""
-    found = defaultdict[str, list[_ClaimFate]](list)
+    found = defaultdict[str, list[_OfDocument]](list)
     for case in cases:
         fates = _claim_fates(case)
         if not fates:
             continue
+        chunks = case.sample.retrieved_contexts
+        taken = {_name(chunk) for chunk in chunks if chunk.text in case.sources}
         for claim, fate in zip(case.noisy, fates, strict=True):
-            documents: set[str] = set()
-            for position in claim.entailed_by:
-                chunk = case.sample.retrieved_contexts[position]
-                documents.add(chunk.id or chunk.text)
-            for document in documents:
-                found[document].append(fate)
+            for document in {_name(chunks[position]) for position in claim.entailed_by}:
+                found[document].append(_OfDocument(fate, shared=taken != {document}))
     return found
 
 
-def _cause(document: str, fates: Sequence[_ClaimFate]) -> Cause:
+def _cause(document: str, of_document: Sequence[_OfDocument]) -> Cause:
+    fates = [each.fate for each in of_document]
     again_of_others: list[Range] = []
     gone_with_others: list[Range] = []
     for fate in fates:
@@ -263,6 +282,7 @@ def _cause(document: str, fates: Sequence[_ClaimFate]) -> Cause:
         claims=len(fates),
         again=_sum(fate.again for fate in fates),
         gone=_sum(fate.gone for fate in fates),
+        shared=_sum(each.fate.gone for each in of_document if each.shared),
         again_of_others=_sum(again_of_others),
         gone_with_others=_sum(gone_with_others) if gone_with_others else None,
     )
@@ -295,6 +315,7 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
         step = _change(cases, fewer, more)
         if step is not None:
             growth.append(Step(distractors(fewer), distractors(more), step.change))
+    silent = _silent(cases)
     return Ablation(
         claims=sum(len(case.noisy) for case in cases),
         without=_fate(cases, "without"),
@@ -304,21 +325,33 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
         again=estimate(controls),
         changes=changes,
         growth=tuple(growth),
+        silent=silent,
         causes=_causes(cases),
-        left_out=dict(left_out + _not_asked(cases, answered)),
+        left_out=dict(left_out + _not_asked(cases, answered, silent)),
     )
 
 
-def _not_asked(cases: Iterable[Case], answered: set[str]) -> Counter[str]:
+def _silent(cases: Iterable[Case]) -> dict[str, int]:
+    """By variant, how many answers claim nothing."""
+    silent: Counter[str] = Counter()
+    for case in cases:
+        for variant, answer in case.answers.items():
+            silent[variant] += answer.unsupported is None
+    return dict(+silent)
+
+
+def _not_asked(
+    cases: Iterable[Case], answered: set[str], silent: Mapping[str, int]
+) -> Counter[str]:
     """What the figures leave out, by reason: answers that claim nothing, and samples that a plan
     could not ask about."""
     reasons: Counter[str] = Counter()
+    for variant, count in silent.items():
+        reasons[f"answers to {variant} that claim nothing"] = count
     for case in cases:
-        for variant, answer in case.answers.items():
-            reasons[f"answers to {variant} that claim nothing"] += answer.unsupported is None
         if "without-other" in answered and "without" in case.answers:
             too_few = _is_unplanned(case, "without-other")
-            reasons["samples with too few other chunks to take away as many"] += too_few
+            reasons[TOO_FEW_OTHERS] += too_few
         if "relevant-only" in answered and "relevant-only" not in case.answers:
             none_known = _is_unplanned(case, "relevant-only")
             reasons[

@@ -88,10 +88,7 @@ class Comparison(Record, BothModes[FigureComparison]):
     @property
     def lost(self) -> bool:
         """Has B fewer correct claims, beyond chance?"""
-        correct = self.correct
-        if correct is None or correct.interval is None or correct.too_few:
-            return False
-        return correct.interval.high < 0
+        return self.correct is not None and self.correct.side == "worse"
 
     @property
     def undefined_share(self) -> float | None:

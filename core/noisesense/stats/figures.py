@@ -71,6 +71,24 @@ class FigureComparison(Record):
     seen: float | None
 
     @property
+    def worsening(self) -> tuple[float, float] | None:
+        """The ends of the interval of how much worse B is: of correct claims how many fewer."""
+        if self.interval is None:
+            return None
+        low, high = self.interval[:2]
+        return (-high, -low) if self.figure == "correct" else (low, high)
+
+    @property
+    def side(self) -> Literal["better", "worse"] | None:
+        """Is B surely worse than A, or better, be it by less than the margin? None: not surely."""
+        if self.worsening is None or self.too_few:
+            return None
+        low, high = self.worsening
+        if low > 0:
+            return "worse"
+        return "better" if high < 0 else None
+
+    @property
     def too_few(self) -> bool:
         """Are there too few pairs (or clusters of them) to decide anything?"""
         if self.interval is None:

@@ -38,12 +38,19 @@ class LabeledVerdicts:
         judge: on the same claims and chunks; None if it failed.
         name: of the sample.
         cluster: what the sample has in common with others; by default each is on its own.
+        lazy: was the judge asked for nothing but what its score needs?
     """
 
     labels: VerdictsForm
     judge: VerdictsForm | None
     name: str
     cluster: str | None = None
+    lazy: bool = False
+
+
+def is_lazy(judge: str | None) -> bool:
+    """Does the judge of that name ask only what a score needs? `PlannedJudge.name` says so."""
+    return judge is not None and "plan=lazy" in judge
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,11 @@ class Trust(Record):
     def compared(self) -> int:
         """Cells in which both gave a verdict."""
         return sum(each.counts.compared for each in self.cells.values())
+
+    @property
+    def not_asked(self) -> int:
+        """Labeled cells that the judge's lazy plan left out."""
+        return sum(each.counts.not_asked for each in self.cells.values())
 
 
 def trust(
@@ -120,7 +132,9 @@ def trust(
             failed += 1
             continue
         samples += 1
-        cells, one_sided = compare_cells(sample.judge, sample.labels, sample.name)
+        cells, one_sided = compare_cells(
+            sample.judge, sample.labels, sample.name, lazy=sample.lazy
+        )
         unmatched += one_sided
         units[number if sample.cluster is None else sample.cluster] += cells
     found: dict[CellKind, CellAgreement] = {}
@@ -201,6 +215,7 @@ def trust_results(
             judge=ours.score.verdicts if ours.score else None,
             name=ours.id,
             cluster=ours.cluster or people.cluster,
+            lazy=is_lazy(ours.judge),
         )
         for ours, people in labeled.pairs
         if people.score

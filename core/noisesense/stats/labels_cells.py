@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
@@ -20,7 +20,7 @@ from noisesense.stats.interval import (
 )
 from noisesense.stats.pairing import same_claims
 from noisesense.stats.resampling import Unit, Units, total
-from noisesense.verdicts.form import ClaimForm, VerdictsForm
+from noisesense.verdicts.form import ClaimForm, ResponseClaimForm, VerdictsForm
 
 _Claim = TypeVar("_Claim", bound=ClaimForm)
 
@@ -42,6 +42,8 @@ class Confusion(NamedTuple):
     """People gave a verdict and the judge did not, or its plan never asked."""
     human_open: int = 0
     """People gave none."""
+    not_asked: int = 0
+    """Of ``judge_open``, what its lazy plan left out, as no score needs it; see `NeededCells`."""
 
     @property
     def compared(self) -> int:
@@ -117,11 +119,34 @@ def _rate(samples: Units, wrong: int, right: int, resampling: Resampling) -> Rat
     return Rate(ratio(total(units)), mean_interval([units], resampling))
 
 
+class NeededCells:
+    """Which verdicts a score needs, and so a lazy plan asks for: see `noisesense.Summary`."""
+
+    def __init__(self, verdicts: VerdictsForm) -> None:
+        self._labels = [chunk.relevant for chunk in verdicts.chunks or ()]
+        self._all_correct = all(claim.correct for claim in verdicts.response_claims)
+
+    def of_response(self, claim: ResponseClaimForm) -> bool:
+        """Whether chunks entail this claim."""
+        return not claim.correct
+
+    def of_reference(self, chunk: int) -> bool:
+        """Whether this chunk entails the reference's claims."""
+        label = self._labels[chunk] if chunk < len(self._labels) else None
+        return label is None and not self._all_correct
+
+
 def compare_cells(
-    judge: VerdictsForm, human: VerdictsForm, name: str
+    judge: VerdictsForm, human: VerdictsForm, name: str, *, lazy: bool = False
 ) -> tuple[Counter[tuple[CellKind, str]], int]:
     """How many of one sample's cells count in which field of `Confusion`, by kind; and how many
     claims only one side has.
+
+    Args:
+        judge: its verdicts.
+        human: people's.
+        name: of the sample.
+        lazy: was the judge asked for nothing but what its score needs?
 
     Raises:
         InputError: another number of chunks.
@@ -133,16 +158,28 @@ def compare_cells(
     reference = _matched(judge.reference_claims, human.reference_claims)
     chunks = range(max(judge.chunk_count, human.chunk_count))
     fields: list[tuple[CellKind, str]] = []
+    needed = NeededCells(judge)
     for claim, labeled in response:
         fields.append(("correct", _field(claim.correct, labeled.correct)))
-    by_chunk: tuple[tuple[CellKind, Sequence[tuple[ClaimForm, ClaimForm]]], ...]
-    by_chunk = (("response", response), ("reference", reference))
-    for kind, matched in by_chunk:
-        for ours, people in matched:
-            for chunk in chunks:
-                fields.append((kind, _field(cell_of(ours, chunk), cell_of(people, chunk))))
+        left_out = lazy and not needed.of_response(claim)
+        for chunk in chunks:
+            fields += _fields("response", claim, labeled, chunk, left_out=left_out)
+    for stated, people in reference:
+        for chunk in chunks:
+            left_out = lazy and not needed.of_reference(chunk)
+            fields += _fields("reference", stated, people, chunk, left_out=left_out)
     claims = sum(map(_count_claims, (judge, human)))
     return Counter(fields), claims - 2 * (len(response) + len(reference))
+
+
+def _fields(
+    kind: CellKind, judge: ClaimForm, human: ClaimForm, chunk: int, *, left_out: bool
+) -> Iterator[tuple[CellKind, str]]:
+    """The fields that count a cell, which the judge's plan may have left out."""
+    field = _field(cell_of(judge, chunk), cell_of(human, chunk))
+    yield kind, field
+    if left_out and field == "judge_open":
+        yield kind, "not_asked"
 
 
 def _count_claims(verdicts: VerdictsForm) -> int:

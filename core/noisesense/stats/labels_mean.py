@@ -138,6 +138,7 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
             weights.append(weight)
     powered = powered_mean(others, scores, labels, weights, resampling)
     if left_out := len(labeled.judged) - len(others) - len(labels):
-        warning = f"{left_out} samples failed or have nothing to measure; they are in no figure."
+        are = "sample is" if left_out == 1 else "samples are"
+        warning = f"{left_out} {are} not in the mean: failed, or with nothing to measure."
         powered = replace(powered, warnings=(*powered.warnings, warning))
     return powered

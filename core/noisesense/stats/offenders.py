@@ -92,12 +92,14 @@ class Offenders(Record):
         true_looking: claims that the reference or a relevant chunk supports.
         unmentioned: of these, those that the reference does not support. A terse reference leaves
             out what is true, and what is true then counts as incorrect.
+        retrieved: how many different documents were retrieved, whether they mislead or not.
     """
 
     documents: tuple[Offender, ...]
     first: Offender | None
     true_looking: int
     unmentioned: int
+    retrieved: int
 
     @property
     def terse(self) -> bool:
@@ -140,7 +142,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
     ranked = [each for each in found.values() if each.claims or each.undetermined]
     ranked.sort(key=_order)
     first = ranked[0] if ranked and ranked[0].top_tenth >= SURE else None
-    return Offenders(tuple(ranked), first, true_looking, unmentioned)
+    return Offenders(tuple(ranked), first, true_looking, unmentioned, len(found))
 
 
 SURE = 0.9

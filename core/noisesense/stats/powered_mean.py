@@ -139,7 +139,7 @@ def powered_mean(
     warnings: list[str] = []
     if others and judged == labels and mean.low == mean.high:
         warnings.append(
-            "The judge agrees with every label: the interval cannot see errors that are rarer "
+            "No label changes a score of the judge: the interval cannot see errors that are rarer "
             "than the labels show."
         )
     if differ(scores, rest, stands_for):

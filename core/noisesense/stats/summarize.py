@@ -119,7 +119,7 @@ class Summary(Record, BothModes[ModeSummary]):
 
     def __str__(self) -> str:
         """Both means with their intervals, and the warnings, a line each."""
-        lines = [f"{counted(self.samples, 'sample')}, {self.scored:,} scored"]
+        lines = [f"{counted(self.samples, 'sample')}, {self.measured:,} measured"]
         if self.definition is not None:
             lines[0] += f"; definition {self.definition}, lower is better"
         for each in (self.relevant, self.irrelevant):
@@ -138,10 +138,20 @@ class Summary(Record, BothModes[ModeSummary]):
         return are_echoes(self.echoes, self.scored)
 
     @property
+    def measured(self) -> int:
+        """Samples that are in every mean: scored, and with something to measure in each mode."""
+        return self.scored - self.undefined
+
+    @property
     def undefined(self) -> int:
         """Scored samples that are in no figure of a mode: the one that has more of them."""
         modes = (self.relevant, self.irrelevant)
         return max((each.undefined for each in modes if each is not None), default=0)
+
+    @property
+    def otherwise_undefined(self) -> int:
+        """Further ones, for a host's own reason, as ragas has one."""
+        return max(self.undefined - self.nothing_claimed - self.nothing_retrieved, 0)
 
     @property
     def unmeasured(self) -> str:
@@ -158,8 +168,7 @@ class Summary(Record, BothModes[ModeSummary]):
             questions = f"{of} questions" if of else ""
             parts.append(f"for {retrieved:,}{questions} nothing was retrieved")
             of = ""
-        # A host's own reason, as ragas has one.
-        if (others := self.undefined - claimed - retrieved) > 0:
+        if others := self.otherwise_undefined:
             samples = f"{of} samples" if of else ""
             parts.append(f"for {others:,}{samples} there is nothing to measure")
             of = ""
@@ -223,15 +232,36 @@ def _of_missing(run: Summary) -> Iterator[str]:
         yield f"{every} failed: there are no figures."
     elif run.unmeasured:
         said = f"{run.unmeasured[0].upper()}{run.unmeasured[1:]}"
-        if run.undefined or run.failed:
-            said += ": they are in no figure; if they are the hard ones, every figure is too good"
-        yield f"{said}."
+        yield f"{said}{_left_out(run)}."
     if share := run.unanswered_share:
         percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
         yield (
             f"{run.open_cells:,} of the {run.needed_cells:,} verdicts that the scores need "
             f"({percent}) have no answer: where they decide a score, it is a range."
         )
+
+
+def _left_out(run: Summary) -> str:
+    """How many samples are in no mean, or not in that of a mode."""
+    modes = [mode for mode in (run.relevant, run.irrelevant) if mode is not None]
+    counts = {mode.mode: mode.undefined + run.failed for mode in modes}
+    most = max(counts.values(), default=0)
+    if not most:
+        return ""
+    if len({*counts.values()}) > 1:
+        left_out = " and ".join(f"{count:,} in the {mode} mean" for mode, count in counts.items())
+        return f": left out are {left_out}; if they are the hard ones, the mean is too good"
+    # By some definitions an answer counts though nothing was retrieved.
+    named = run.nothing_claimed + run.nothing_retrieved + run.otherwise_undefined + run.failed
+    who, hard = (f"{most:,} samples are", "they are the hard ones")
+    if most == 1:
+        who, hard = ("it is" if named == 1 else "1 sample is", "it is a hard one")
+    elif named == most:
+        who = "they are"
+    where, means = ("in neither mean", "both means are")
+    if len(modes) == 1:
+        where, means = ("not in the mean", "the mean is")
+    return f": {who} {where}; if {hard}, {means} too good"
 
 
 def are_echoes(echoes: int, samples: int) -> bool:
