@@ -276,10 +276,7 @@ def read_labels(
             row = _answer(raw, questions)
             weights[row.sample] = row.weight
             asked[row.sample].add(row.key)
-            cells = given[row.sample]
-            if row.label is not None and cells.setdefault(row.key, row.label) is not row.label:
-                cells[row.key] = None
-                raise InputError("one label for each question", "yes and no", where=LABEL)
+            _add_label(given[row.sample], row)
         except InputError as error:
             on_error(error.within(raw.place))
     labeled = [name for name, cells in given.items() if cells]
@@ -296,6 +293,13 @@ def read_labels(
         without=len(asked) - len(labeled),
         in_part=sum(open_in[name] > 0 for name in labeled),
     )
+
+
+def _add_label(cells: dict[Key, Cell], row: _Row) -> None:
+    """Add the row's label, if it has one. Raises `InputError` at another label of its question."""
+    if row.label is not None and cells.setdefault(row.key, row.label) is not row.label:
+        cells[row.key] = None
+        raise InputError("one label for each question", "yes and no", where=LABEL)
 
 
 def _stands_for(labeled: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:

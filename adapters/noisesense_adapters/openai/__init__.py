@@ -86,8 +86,6 @@ class OpenAILLM(Bridge):
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         params = dict(params or {})
-        if client is None and is_local(base_url or "") and not os.environ.get("OPENAI_API_KEY"):
-            api_key = api_key or "none"  # the client wants one, the server does not
         address = base_url or (str(client.base_url) if client is not None else "")
         usual = _usual_address(checked=not address)
         self.name = f"{model} at {endpoint(address)}" if address else model
@@ -101,7 +99,7 @@ class OpenAILLM(Bridge):
         self._send = _sender(
             client,
             base_url=base_url,
-            api_key=api_key,
+            api_key=api_key or _usual_key(base_url),
             timeout=patience(base_url or usual) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
@@ -191,6 +189,12 @@ def _usual_address(*, checked: bool) -> str:
     if usual and checked:
         check_address(usual, "OPENAI_BASE_URL")
     return usual
+
+
+def _usual_key(address: str | None) -> str | None:
+    """A local endpoint wants none, though the client does; None for the environment's."""
+    is_set = bool(os.environ.get("OPENAI_API_KEY"))
+    return "none" if address and is_local(address) and not is_set else None
 
 
 def _check(model: object, base_url: object) -> None:

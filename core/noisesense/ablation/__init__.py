@@ -19,9 +19,9 @@ taken away, is no improvement. So variants are compared by the share of a respon
 the reference does not support, each with a fresh ``again`` of the same samples.
 """
 
+from noisesense.ablation.causes import Cause
 from noisesense.ablation.effect import (
     Ablation,
-    Cause,
     Change,
     Fate,
     Step,
