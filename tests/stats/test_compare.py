@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
+from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.stats.changes import ClaimChange
 from noisesense.stats.figures import FigureComparison
 from support.simulated import Draw, result_of
@@ -290,6 +291,18 @@ def test_answers_that_became_refusals_lost_their_correct_claims() -> None:
     assert (back.correct.decision, back.lost) == ("better", False)
     # A quarter more of A's two correct claims: 0.5 an answer.
     assert compare(ANSWERS, REFUSALS, margin=0.25).correct.margin == 0.5
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_a_retriever_that_is_down_is_undefined_in_b_alone(definition: DefinitionName) -> None:
+    """Also where a mode of the definition counts what no chunk entails, and so is measured."""
+    answer = Verdicts.from_matrices([False, True], [[True], [True]], [[True]])
+    nothing = Verdicts.from_matrices([False, True], [[], []], [[]])
+    a = [Result(str(i), score(answer, definition=definition)) for i in range(8)]
+    b = [Result(str(i), score(nothing, definition=definition)) for i in range(8)]
+    found = compare(a, b)
+    assert (found.any.pairs, len(found.undefined_in_b)) == (0, 8)
+    assert compare(b, a).undefined_in_a == found.undefined_in_b
 
 
 def test_where_nothing_was_retrieved_no_correct_claim_is_lost() -> None:

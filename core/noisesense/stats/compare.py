@@ -200,7 +200,9 @@ def _clusters(pairs: Sequence[_Pair], by: PairedBy) -> Sequence[Hashable] | None
 
 
 def _lacks(score: Score, other: Score) -> bool:
-    """Is there a mode in which only the other version has something to measure?"""
+    """Is there a figure of noise in which only the other version has something to measure?"""
+    if value_of("any", score) is None and value_of("any", other) is not None:
+        return True
     return not {*other.measures} <= {*score.measures}
 
 
