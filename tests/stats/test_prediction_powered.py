@@ -71,7 +71,7 @@ def test_the_formulas_in_numpy(seed: int) -> None:
     assert found.interval[:2] == pytest.approx((low, high), abs=0.01)
 
 
-JUDGED = [0.0, 0.5, 0.25, 1.0, 0.0, 0.75]
+JUDGED = [0.0, 0.5, 0.25, 0.75, 0.0, 0.75]
 PEOPLE = [0.0, 1.0, 0.0, 0.5, 0.25, 1.0]
 
 
@@ -92,6 +92,14 @@ def test_the_mean_is_one_that_the_labels_leave_possible() -> None:
     found = prediction_powered_mean([0.0, 0.0], [0.5, 0.5, 1.0], [0.0, 0.0, 0.5])
     assert found.mean.value == pytest.approx(0.1)
     assert found.interval.low <= 0.1 <= found.interval.high
+
+
+def test_the_judges_mean_stays_where_no_label_differs() -> None:
+    """Also where the judge gave all labeled samples the same score."""
+    found = prediction_powered_mean([0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+    assert (found.mean.value, found.judge_mean.value, found.weight) == (1 / 6, 1 / 6, 1.0)
+    other = prediction_powered_mean([0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 0.5, 0.5])
+    assert other.weight == 0.0
 
 
 def test_with_labels_on_all_samples_it_is_their_mean() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -29,10 +28,13 @@ from noisesense.scoring.results import Result
 from noisesense.stats.binomial import binomial_interval
 from noisesense.stats.interval import (
     Estimate,
+    Interval,
     Resampling,
     estimate,
+    few_units_interval,
 )
 from noisesense.stats.paired import MIN_PAIRS, difference_interval
+from noisesense.stats.resampling import Units
 from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import VerdictsForm
 
@@ -129,7 +131,14 @@ class Ablation(Record):
         return directions[0] if alike else None
 
 
-_difference = partial(difference_interval, resampling=Resampling())
+def _difference(units: Units) -> Interval | None:
+    """Student's t; where all differences are as large as can be it has no width, but few units
+    may not have shown a smaller one."""
+    resampling = Resampling()
+    interval = difference_interval(units, resampling)
+    if interval is None or interval.low < interval.high:
+        return interval
+    return few_units_interval(units, resampling, (-1.0, 1.0))
 
 
 def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
