@@ -91,5 +91,5 @@ def test_an_interrupt_leaves_no_coroutine_behind() -> None:
         warnings.simplefilter("always")
         for steps in range(100):
             asyncio.run(interrupted(steps))
-            gc.collect()
+        gc.collect()
     assert [str(each.message) for each in caught if "never awaited" in str(each.message)] == []
