@@ -71,7 +71,7 @@ def test_the_formulas_in_numpy(seed: int) -> None:
     assert found.interval[:2] == pytest.approx((low, high), abs=0.01)
 
 
-JUDGED = [0.0, 0.5, 0.25, 0.75, 0.0, 0.75]
+JUDGED = [0.0, 0.5, 0.25, 1.0, 0.0, 0.75]
 PEOPLE = [0.0, 1.0, 0.0, 0.5, 0.25, 1.0]
 
 
@@ -94,12 +94,13 @@ def test_the_mean_is_one_that_the_labels_leave_possible() -> None:
     assert found.interval.low <= 0.1 <= found.interval.high
 
 
-def test_the_judges_mean_stays_where_no_label_differs() -> None:
-    """Also where the judge gave all labeled samples the same score."""
+def test_a_judge_whose_labeled_scores_are_all_alike_has_no_weight() -> None:
+    """The mean is that of the labels, as it stays right on average; and that is said."""
     found = prediction_powered_mean([0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-    assert (found.mean.value, found.judge_mean.value, found.weight) == (1 / 6, 1 / 6, 1.0)
-    other = prediction_powered_mean([0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 0.5, 0.5])
-    assert other.weight == 0.0
+    assert (found.mean.value, found.judge_mean.value, found.weight) == (0.0, 1 / 6, 0.0)
+    assert any("the same score (0.00)" in warning for warning in found.warnings)
+    alike = prediction_powered_mean([0.0, 0.0], [0.0, 0.0], [0.0, 0.5])
+    assert not any("the same score" in warning for warning in alike.warnings)
 
 
 def test_with_labels_on_all_samples_it_is_their_mean() -> None:

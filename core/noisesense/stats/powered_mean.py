@@ -66,10 +66,9 @@ def prediction_powered_mean(
     ``û = mean(Y + λ (mean(f') − f))``, and the estimate is ``(Σ Y + N û) / (n + N)``.
 
     ``λ = cov(Y, f) / var(f)`` over the labeled samples, within 0 to 1, for each of them without
-    itself. Where no label differs from the judge's score it is 1, and the judge's mean stays. A
-    useless judge costs nothing, and for labels on a random choice of the samples the estimate is
-    right on average, whatever the judge does (but for a ``û`` that is cut to 0 or 1, which is
-    rare).
+    itself: a useless judge then costs nothing, and for labels on a random choice of the samples
+    the estimate is right on average, whatever the judge does (but for a ``û`` that is cut to 0 or
+    1, which is rare).
 
     For the interval the terms of ``û`` get random Dirichlet weights and, for each end, half a
     sample whose error nobody saw (see `noisesense.stats.interval`). It is narrowed by
@@ -143,6 +142,12 @@ def powered_mean(
             "No label changes a score of the judge: the interval cannot see errors that are rarer "
             "than the labels show."
         )
+    if len({*scores}) == 1 and {*rest} - {*scores}:
+        warnings.append(
+            f"The judge gave all labeled samples the same score ({scores[0]:.2f}), so its scores "
+            "of the others have no weight: the corrected mean is that of the labels. 'noisesense "
+            "trust export-labels --by-score' draws half from where the judge finds noise."
+        )
     if differ(scores, rest, stands_for):
         warnings.append(
             f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
@@ -182,10 +187,9 @@ def _for_others(weights: Sequence[float], others: int) -> list[float]:
 
 
 def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
-    """For each labeled sample ``cov(Y, f) / var(f)`` of all the others, within 0 to 1. Where the
-    judge gives them all the same score, 1 if people do as well, else 0."""
+    """For each labeled sample ``cov(Y, f) / var(f)`` of all the others, within 0 to 1; 0 where
+    the judge gives them all the same score."""
     count = len(labels) - 1
-    differ = sum(y != f for y, f in zip(labels, scores, strict=True))
     sum_y = fsum(labels)
     sum_f = fsum(scores)
     sum_yf = fsum(y * f for y, f in zip(labels, scores, strict=True))
@@ -194,8 +198,7 @@ def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
     for y, f in zip(labels, scores, strict=True):
         spread = sum_ff - f * f - (sum_f - f) ** 2 / count
         shared = sum_yf - y * f - (sum_y - y) * (sum_f - f) / count
-        agree = differ == (y != f)
-        slope = shared / spread if spread > _TINY else float(agree)
+        slope = shared / spread if spread > _TINY else 0.0
         slopes.append(min(max(slope, 0.0), 1.0))
     return slopes
 
