@@ -489,6 +489,13 @@ def test_an_answer_to_something_else_is_an_error(change: dict[str, object], mess
     good = plan(results, ("again",))[0]
     with pytest.raises(InputError, match="s0, again: expected one answer, got another one"):
         ablation(results, [good, good], Mind())
+    with pytest.raises(InputError, match=r"^answer 1: expected an object, got None$"):
+        ablation(results, [None], Mind())  # type: ignore[list-item]
+
+
+def test_a_variant_in_place_of_several_is_an_error() -> None:
+    with pytest.raises(InputError, match="variants: expected a list of variants, got 'without'"):
+        plan(run_of([1]), "without")
 
 
 def test_a_relevant_chunk_is_not_called_unknown_where_only_the_answer_is_missing() -> None:

@@ -21,7 +21,7 @@ from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import ClaimForm
-from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
+from noisesense.verdicts.sample import Chunk, ChunkLike, Line, Sample
 
 VARIANTS = ("again", "without", "without-other", "plus-2")
 """What is asked by default. ``relevant-only`` needs the relevance of every chunk, which a lazy
@@ -31,7 +31,7 @@ OF_CLAIMS = {"again", "without", "no-context", "without-other"}
 """Of the answers to these it is also asked whether the noisy claims are said again."""
 
 
-class Row(Model):
+class Row(Line):
     """One row of the plan, and of the answers."""
 
     id: StrictStr
@@ -253,6 +253,8 @@ async def plan_async(
     results: Iterable[Result], variants: Sequence[str], seed: int, judge: Judge | None
 ) -> list[dict[str, Any]]:
     """As `plan`, in a running event loop."""
+    if isinstance(variants, str):
+        raise InputError("a list of variants", describe(variants), where="variants")
     cases = cases_of(results, Counter())
     if not any(case.sample.user_input.strip() for case in cases.values()):
         hint = "was its column read? score --map user_input=COLUMN"
@@ -278,7 +280,11 @@ async def plan_async(
 
 
 async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
-    """Ask for the relevance that the results do not know: of all samples, not of some."""
+    """Ask for the relevance of each chunk of which the results do not say it.
+
+    They know it of the samples that erred alone, if the judge was lazy; what is asked of those
+    only would be said of a selection.
+    """
     unknown = [case for case in cases if None in case.relevance]
     if unknown and judge is None:
         raise InputError(
