@@ -77,7 +77,7 @@ def power(
         results: of a run like those to compare. If every result names its cluster, the pairs are
             in clusters like these.
         other: a second run over the same samples.
-        change: of the mean, above 0, at most 1.
+        change: of the mean, between 0 and 1.
         answers: how many answers to each question are averaged; the scatter, if it is chance from
             answer to answer, falls by the square root.
         often: how often the change should be seen.
@@ -135,7 +135,7 @@ def _figure(
     seen = None
     if not decides_nothing(size, plan.resampling.tail):
         seen = errors_seen(size, plan.resampling.tail, plan.often) * error
-    return FigurePower(figure, samples, scatter, _pairs(error, size, samples, plan), seen)
+    return FigurePower(figure, samples, scatter, _pairs_needed(error, size, samples, plan), seen)
 
 
 def _values(
@@ -153,8 +153,11 @@ def _values(
     return values
 
 
-def _pairs(error: float, size: float, samples: int, plan: _Plan) -> int:
-    """The least number of pairs, where ``samples`` have that error and say as much as ``size``."""
+def _pairs_needed(error: float, size: float, samples: int, plan: _Plan) -> int:
+    """The least number of pairs that show the change as often as planned.
+
+    ``samples`` pairs have that standard error, and say as much as ``size`` independent ones.
+    """
     tail = plan.resampling.tail
     # With as many degrees of freedom as one could wish: a few less than enough.
     enough = samples * (errors_seen(math.inf, tail, plan.often) * error / plan.change) ** 2
