@@ -16,6 +16,7 @@ from noisesense.judging.sentences import sentences
         ["J. K. Rowling met Dr. Smith in the U.S. Army.", '"Really?"', "Yes!"],
         ["Élan vital.", "Élan.", "Она ушла.", "Он тут.", "Это я.", "Wait...", "What?!", "No."],
         ["see vol. 3 of it, etc. Then go"],
+        ["It is on p. 12, and of c. 1850.", "We take plan b.", "It works."],
         ["Sie öffnet am 10. Mai im 3. Jahrhundert.", "Es ist warm.", "Juni ist warm."],
         [],
     ],

@@ -27,8 +27,26 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", "
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
 _WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _STEM = 5
-_LIST_NUMBER = re.compile(rf"(^[\W_]*|:\s*){NUMBER}[.)\]][*_]*(?!\S)")
-_CITATION = re.compile(r"\[\^?\d{1,3}(?:\s*[,;–-]\s*\^?\d{1,3})*\]|【\d[^】]{0,40}】")
+_LIST_NUMBER = re.compile(
+    rf"""(^[\W_]*|:\s*)(?:
+    (?:(?i:step|schritt|paso|étape)\s)?{NUMBER}[.):\]][*_]*(?!\S)  # "1.", "b)", "Step 3:"
+    |\d{{1,3}}[.．、)）](?=[^\W\d_])  # without a space: "1、"
+    |[①-⑳]|\d\ufe0f?\u20e3
+    )""",
+    re.VERBOSE,
+)
+_CITATION = re.compile(
+    r"""
+    \[{1,2}[^\[\]\d\n]{0,30}\d{1,3}(?:[^\w\[\]\n][^\[\]\n]{0,30})?\]{1,2}  # "[1]", "[doc 2, p. 3]"
+    (?:\([^()\s]*\))?  # "[[1]](https://…)"
+    |【[^】\n]{1,40}】
+    |\(\d{1,2}(?:,\s?\d{1,2})*\)
+    |[(（](?i:sources?|quellen?|fuentes?|来源)[:：][^()（）\n]*[)）]
+    |(?:\b(?i:documents?|docs?|sources?|contexts?|passages?|chunks?|excerpts?|dokument|quelle
+    |documento|fuente)|文档|文件|来源|资料)\s?\#?\d{1,3}(?!\d)  # "Document 3"
+    """,
+    re.VERBOSE,
+)
 _TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 

@@ -13,7 +13,7 @@ _ORDINAL = re.compile(
     r"\s*(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
     r"|Jahrhundert)"
 )
-NUMBER = r"(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivx]{1,4})"
+NUMBER = r"(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivxIVX]{1,4})"
 """Of an item in a list: "1", "2.3", "a", "iv"."""
 _NUMBER_ALONE = re.compile(rf"[\W_]*{NUMBER}")
 _NEXT = re.compile(r"\s*(\S?)")
@@ -29,8 +29,8 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
     A sentence ends at a line's end, at an East Asian full stop, and at a Western one before white
     space and anything but a small letter; not after initials ("J. K. Rowling"), a few
-    abbreviations ("Dr.", "e.g.") and the number of a list's item ("1.", "a."). What holds no
-    letter and no digit is no sentence.
+    abbreviations ("Dr.", "e.g."), a letter before a number ("p. 5") and the number of a list's
+    item ("1.", "a."). What holds no letter and no digit is no sentence.
     """
     start = 0
     for end in [*_ends(text), len(text)]:
@@ -59,6 +59,9 @@ def _ends(text: str) -> Iterator[int]:
             before = text[max(match.start() - 20, 0) : match.start()]
             short = _SHORT.search(before) if mark == "." and text[end] != "\n" else None
             if short is not None and (short[1] is None or short[1].isupper()):
+                continue
+            is_before_number = following is not None and following[1].isdecimal()
+            if short is not None and is_before_number:  # "p. 12", "c. 1850"
                 continue
             if mark == "." and _NUMBER_ALONE.fullmatch(text, start, match.start()):
                 continue
