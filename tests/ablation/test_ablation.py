@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -378,6 +379,19 @@ def test_the_plan() -> None:
 def test_a_plan_is_drawn_by_its_seed() -> None:
     results = run_of([1] * 3)
     assert plan(results, seed=1) == plan(results, seed=1) != plan(results, seed=2)
+
+
+def test_a_plan_of_many_samples_takes_no_minutes() -> None:
+    """Two million chunks would have been searched, for half a minute."""
+    results = run_of([1] * 1_000)
+    begun = time.perf_counter()
+    rows = plan(results, ("plus-2",))
+    assert time.perf_counter() - begun < 5
+    assert len(rows) == 2_000
+    texts = [{chunk["text"] for chunk in row["retrieved_contexts"]} for row in rows]
+    for again, more in zip(texts[::2], texts[1::2], strict=True):
+        assert again < more
+        assert len(more) == len(again) + 2
 
 
 def test_as_many_others_are_taken_away_as_entail_the_claims() -> None:
