@@ -17,8 +17,8 @@ from noisesense.stats.pairing import (
     MIN_PAIRED,
     Paired,
     PairedBy,
+    clusters_of,
     pair,
-    question_of,
     same_texts,
 )
 from noisesense.stats.summarize import (
@@ -158,7 +158,7 @@ def compare(
         else:
             scored.append(_Pair(x, y, x.score, y.score))
     changes = largest_first(sample_change(each.x.id, each.a, each.b) for each in scored)
-    clusters = _clusters(scored, paired.by)
+    clusters = clusters_of([each.x for each in scored], paired.by)
     figures = _figures(scored, clusters, resampling, margin)
     return Comparison(
         definition=scored[0].a.definition if scored else None,
@@ -186,18 +186,6 @@ def compare(
             *_echoes(scored),
         ),
     )
-
-
-def _clusters(pairs: Sequence[_Pair], by: PairedBy) -> Sequence[Hashable] | None:
-    """Of each pair what it shares with others; None: each stands alone."""
-    names = [pair.x.cluster for pair in pairs]
-    if names and None not in names:
-        return names
-    if by == "question" and not any(names):
-        questions = [question_of(pair.x) for pair in pairs]
-        if len({*questions}) < len(questions):
-            return questions
-    return None
 
 
 def _lacks(score: Score, other: Score) -> bool:
