@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -382,6 +383,19 @@ def test_a_plan_is_drawn_by_its_seed() -> None:
     assert plan(results, seed=1) == plan(results, seed=1) != plan(results, seed=2)
 
 
+def test_a_plan_of_many_samples_takes_no_minutes() -> None:
+    """Two million chunks would have been searched, for half a minute."""
+    results = run_of([1] * 1_000)
+    begun = time.perf_counter()
+    rows = plan(results, ("plus-2",))
+    assert time.perf_counter() - begun < 5
+    assert len(rows) == 2_000
+    texts = [{chunk["text"] for chunk in row["retrieved_contexts"]} for row in rows]
+    for again, more in zip(texts[::2], texts[1::2], strict=True):
+        assert again < more
+        assert len(more) == len(again) + 2
+
+
 def test_as_many_others_are_taken_away_as_entail_the_claims() -> None:
     """One, which entails both claims."""
     other = plan(run_of([2], more=["a", "b", "c"]), ("without-other",))[1]
@@ -491,6 +505,13 @@ def test_an_answer_to_something_else_is_an_error(change: dict[str, object], mess
     good = plan(results, ("again",))[0]
     with pytest.raises(InputError, match="s0, again: expected one answer, got another one"):
         ablation(results, [good, good], Mind())
+    with pytest.raises(InputError, match=r"^answer 1: expected an object, got None$"):
+        ablation(results, [None], Mind())  # type: ignore[list-item]
+
+
+def test_a_variant_in_place_of_several_is_an_error() -> None:
+    with pytest.raises(InputError, match="variants: expected a list of variants, got 'without'"):
+        plan(run_of([1]), "without")
 
 
 def test_a_relevant_chunk_is_not_called_unknown_where_only_the_answer_is_missing() -> None:

@@ -199,6 +199,9 @@ def test_what_is_too_little_to_compare_passes_no_check(tmp_path: Path, capsys: C
     few = write(tmp_path, [*run_of([0] * 5)], [*run_of([4] * 5)])
     done = run_here(capsys, "compare", *few, "--fail-if-worse")
     assert (done.status, "fewer than 6" in done.err) == (4, True)
+    seven = write(tmp_path, [*run_of([0] * 7)], [*run_of([4] * 7)])
+    done = run_here(capsys, "compare", *seven, "--fail-if-worse", "--confidence", "0.99")
+    assert (done.status, "fewer than 8 never tell" in done.err) == (4, True)
     failed = [Result(f"q{i}", error="no reply") for i in range(8)]
     done = run_here(capsys, "compare", *write(tmp_path, failed, failed), "--fail-if-worse")
     assert (done.status, "nothing to compare" in done.err) == (4, True)

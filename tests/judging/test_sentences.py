@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from noisesense.judging.sentences import sentences
@@ -14,6 +16,7 @@ from noisesense.judging.sentences import sentences
         ["J. K. Rowling met Dr. Smith in the U.S. Army.", '"Really?"', "Yes!"],
         ["Élan vital.", "Élan.", "Она ушла.", "Он тут.", "Это я.", "Wait...", "What?!", "No."],
         ["see vol. 3 of it, etc. Then go"],
+        ["It is on p. 12, and of c. 1850.", "We take plan b.", "It works."],
         ["Sie öffnet am 10. Mai im 3. Jahrhundert.", "Es ist warm.", "Juni ist warm."],
         [],
     ],
@@ -33,6 +36,23 @@ def test_other_sentences() -> None:
     assert sentences(text) == ["塔是红色的。", "“海是蓝色的！”", "真的吗？", "是"]
 
 
+def test_the_number_of_an_item_belongs_to_the_item() -> None:
+    assert sentences("1. Arlen has a mill.\n**2.** Bex has none.\niv. So it is.") == [
+        "1. Arlen has a mill.",
+        "**2.** Bex has none.",
+        "iv. So it is.",
+    ]
+    assert sentences("How many?\n12.\nIn 1742. In May.") == [
+        "How many?",
+        "12.",
+        "In 1742.",
+        "In May.",
+    ]
+
+
 def test_a_long_text_takes_linear_time() -> None:
-    """Quadratic, this would take hours."""
+    """Quadratic, this would take hours; the row of full stops half a minute."""
     assert len(sentences("a. " * 100_000 + " " * 1_000_000)) <= 100_000
+    begun = time.perf_counter()
+    assert len(sentences(f"1{'.' * 32_000}9")) == 1
+    assert time.perf_counter() - begun < 5

@@ -179,3 +179,11 @@ def test_a_score_beside_a_sample_is_of_its_chunks() -> None:
     fitting = Result("q", score(verdicts.with_sample(sample)), sample=sample)
     assert fitting.score.irrelevant == 1.0
     assert Result.from_json(fitting.to_json()) == fitting
+    for chunk in ("c", "another"):
+        other = verdicts.model_copy(update={"chunks": (Chunk(text=chunk),)})
+        with pytest.raises(InputError, match=r"the text and the label of the sample's chunk 0"):
+            Result("q", score(other), sample=sample)
+    silent = Verdicts.from_matrices([False], [[False]], [[False]], response_claims=["wrong"])
+    plain = SAMPLE.model_copy(update={"retrieved_contexts": (Chunk(text="c"),)})
+    with pytest.raises(InputError, match=r"the text and the label of the sample's chunk 0"):
+        Result("q", score(silent), sample=plain)

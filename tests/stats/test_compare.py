@@ -83,6 +83,26 @@ def test_fewer_than_six_pairs_decide_nothing_and_say_so(pairs: int) -> None:
     assert found.warnings[0] == f"relevant: {counted}; {few}."
 
 
+def test_at_a_higher_confidence_it_takes_more_pairs_and_the_warning_says_how_many() -> None:
+    """Seven of one sign are by chance in 1 of 128, which is more than 0.005; eight in 1 of 256."""
+    for pairs, said in ((7, "7 pairs; fewer than 8 decide nothing."), (8, "8 pairs; only large")):
+        found = compare(run(*[(1, 8)] * pairs), run(*[(8, 8)] * pairs), confidence=0.99)
+        assert found.relevant.too_few == (pairs < 8)
+        assert found.warnings[0].startswith(f"relevant: {said}")
+
+
+def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() -> None:
+    """In three of eight B claims nothing: five are left, which decide nothing."""
+    before = [result_of(i, (0, 2), f"c{i}") for i in range(8)]
+    after = [result_of(i, (2, 2), f"c{i}") for i in range(5)]
+    after += [Result(str(i), EMPTY, cluster=f"c{i}") for i in range(5, 8)]
+    found = compare(before, after)
+    assert (found.clusters, found.relevant.interval.units) == (8, 5)
+    assert found.warnings[0] == "relevant: 5 clusters; fewer than 6 decide nothing."
+    alone = compare(before[4:6], after[4:6]).warnings[0]
+    assert alone == "relevant: 1 cluster; fewer than 6 decide nothing."
+
+
 def test_clusters() -> None:
     named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(30)]
     mixed = [result_of(i, (1, 2), cluster="x" if i else None) for i in range(30)]

@@ -22,6 +22,7 @@ from noisesense import (
     trust,
     trust_results,
 )
+from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.labels import is_lazy
 from noisesense.stats.labels_cells import Confusion, kappa
 from noisesense_adapters.evaluate.wording import trust_sentences
@@ -198,6 +199,28 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert list(found.to_dict())[1] == "means"
 
 
+def test_means_are_of_the_definition_of_the_results() -> None:
+    judged, labels = _own()
+    known: dict[DefinitionName, list[str]] = {
+        "validmind": ["relevant"],
+        "paper": ["relevant", "irrelevant"],
+    }
+    for definition, modes in known.items():
+        ours = [_under(each, definition) for each in judged]
+        theirs = [_under(each, definition) for each in labels]
+        found = trust_results(ours, theirs)
+        assert list(found.means) == modes
+        assert found == trust_results(ours, theirs, definition=definition)
+        assert not any("no mean" in each for each in found.warnings)
+    with pytest.raises(InputError, match="scored under 'validmind', got 'ragas'"):
+        trust_results(judged, labels, definition="validmind")
+
+
+def _under(result: Result, definition: DefinitionName) -> Result:
+    scored = score(result.score.verdicts, definition=definition)
+    return structs.replace(result, score=scored)
+
+
 def test_what_cannot_be_measured() -> None:
     judged, labels = _own()
     with pytest.raises(PairingError):
@@ -258,6 +281,7 @@ def test_means_warn_of_clusters_once() -> None:
     grouped = in_clusters(judged)
     assert warned_of_clusters(grouped, labels) == 1
     assert warned_of_clusters([grouped[0], *judged[1:]], labels) == 1
+    assert warned_of_clusters(judged, in_clusters(labels)) == 1
     assert warned_of_clusters(judged, labels) == 0
     assert warned_of_clusters(grouped, labels[:1]) == 0  # there are no means
 

@@ -122,8 +122,8 @@ def test_a_label_belongs_to_one_answer() -> None:
     found = labeled_pairs(judge, human, None)
     assert [x.id for x, _ in found.pairs] == ["3", "4"]
     assert found.warnings == [
-        "3 of 5 labels are on samples with another answer, or another text, than the judge's: "
-        "they are not the same and are in no figure."
+        "labeled samples with another answer, or another text, than the judge's: 3 of 5; they are "
+        "in no figure."
     ]
     powered = prediction_powered(judge, human, mode="relevant")
     assert (powered.labeled, powered.unlabeled) == (2, 8)
@@ -131,7 +131,8 @@ def test_a_label_belongs_to_one_answer() -> None:
     with pytest.raises(PairingError, match="3 that differ in their answer or another text"):
         labeled_pairs(judge, human[:3], None)
     unknown = labeled_pairs(judge, [*human, result("x?", "new", name="x")], None)
-    assert unknown.warnings[1] == "1 labels are on samples that the judge did not score."
+    expected = "labeled samples that are not in the results: 1; they are in no figure."
+    assert unknown.warnings[1] == expected
 
 
 def test_labels_without_ids_are_found_by_question_and_text() -> None:

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisesense import InputError, PairingError, Result, power
+from noisesense import (
+    InputError,
+    PairingError,
+    Result,
+    Sample,
+    Verdicts,
+    compare,
+    power,
+    score,
+)
 from noisesense.stats.power import FigurePower
 from support.simulated import POPULATIONS, Population, result_of
 
@@ -99,6 +108,29 @@ def test_clusters_need_more() -> None:
     assert clustered.pairs > 4 * single.pairs
     few = [result_of(i, (i % 2, 2), f"c{i % 4}") for i in range(8)]
     assert relevant(power(few, change=0.2)).seen is None
+
+
+def test_answers_to_one_question_are_clusters_as_they_are_in_a_comparison() -> None:
+    """Five answers without ids to each of 20 questions: what is seen is what `compare` says."""
+    a = [_answer(q, k, wrong=q % 2) for q in range(20) for k in range(5)]
+    b = [_answer(q, k, wrong=q % 3) for q in range(20) for k in range(5)]
+    told = compare(a, b)
+    assert told.clusters == 20
+    assert relevant(power(a, b, change=0.1)).seen == told.relevant.seen
+    alone = [result_of(q, (q % 2, 2)) for q in range(20)]
+    assert relevant(power(a, change=0.1)).seen == relevant(power(alone, change=0.1)).seen
+
+
+def _answer(question: int, number: int, wrong: int) -> Result:
+    sample = Sample(
+        user_input=f"q{question}",
+        response=f"{number} of {wrong}",
+        reference="r",
+        retrieved_contexts=["c"],
+    )
+    correct = [i >= wrong for i in range(2)]
+    verdicts = Verdicts.from_matrices(correct, [[True]] * 2, [[True]], chunks=["c"])
+    return Result(sample.key, score(verdicts), sample=sample)
 
 
 @pytest.mark.parametrize(

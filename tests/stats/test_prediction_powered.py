@@ -310,3 +310,15 @@ def test_what_the_weights_explain_is_no_warning() -> None:
     assert [APART in each for each in plain.warnings[-1:]] == [True]
     weighed = prediction_powered(judge, human, mode="relevant", weights=weights)
     assert not any(APART in each or TOGETHER in each for each in weighed.warnings)
+
+
+def test_a_warning_names_the_weighed_mean() -> None:
+    """Unweighed it is 0.5, as that of the others. Of 220 samples those of weight 10 stand for 20
+    each, 19 beside themselves, and those of weight 1 for 2: (19 · 0.9 + 1 · 0.1) / 20 = 0.86."""
+    scores = [0.9] * 10 + [0.1] * 10
+    weights = [10.0] * 10 + [1.0] * 10
+    found = prediction_powered_mean([0.5] * 200, scores, scores, weights=weights)
+    (apart,) = [each for each in found.warnings if APART in each]
+    assert apart.startswith(
+        "The judge's mean is 0.86 on the labeled samples and 0.50 on the others"
+    )

@@ -182,6 +182,17 @@ def test_few_units_are_warned_of(samples: int, clusters: int, counted: str | Non
     assert said == ([few] if counted else [])
 
 
+def test_few_clusters_are_counted_for_each_mode() -> None:
+    """By this definition the relevant mode counts an answer though nothing was retrieved."""
+    verdicts = Verdicts(response_claims=[{"text": "", "correct": False, "entailed_by": []}])
+    bare = score(verdicts, definition="promptfoo")
+    noisy = score(result_of("a", (1, 2)).score.verdicts, definition="promptfoo")
+    results = [Result(f"a{i}", noisy, cluster=f"a{i}") for i in range(4)]
+    results += [Result(f"b{i}", bare, cluster=f"b{i}") for i in range(3)]
+    said = [each.split(";")[0] for each in summarize(results).warnings[1:]]
+    assert said == ["relevant: 7 clusters only", "irrelevant: 4 clusters only"]
+
+
 def test_what_failed_or_has_nothing_to_measure_is_warned_of() -> None:
     failed = Result("f", error="no")
     assert summarize([failed]).warnings == ("The only sample failed: there are no figures.",)

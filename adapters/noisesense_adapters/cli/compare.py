@@ -13,7 +13,6 @@ from noisesense.scoring.definitions import MODES, Category, modes_of
 from noisesense.stats.changes import SampleChange
 from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import MAX_UNDEFINED
-from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
@@ -191,7 +190,7 @@ def _worse(comparison: Comparison, figure: Figure, b: str, unsure: int) -> int:
         few = f"{pairs} in {where}"
         if comparison.clusters is not None:
             few += f", in clusters that say as much as {found.effective:.1f} of equal size"
-        return _told(UNDECIDED, f"{few}, and fewer than {MIN_PAIRS} never tell {whether}")
+        return _told(UNDECIDED, f"{few}, and fewer than {found.fewest} never tell {whether}")
     if found.left_open:
         depends = "depends on verdicts that the judge left open"
         return _told(UNDECIDED, f"{whether} {depends}")

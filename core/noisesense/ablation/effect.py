@@ -252,7 +252,7 @@ def _not_asked(
 
 def _is_unplanned(case: Case, variant: str) -> bool:
     """Has the sample no chunks for the variant? Of those without distractors."""
-    return contexts_of(case, variant, cases=(), seed=0) is None
+    return contexts_of(case, variant, seed=0) is None
 
 
 def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:

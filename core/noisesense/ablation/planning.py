@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import ClaimForm
-from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
+from noisesense.verdicts.sample import Chunk, ChunkLike, Line, Sample
 
 VARIANTS = ("again", "without", "without-other", "plus-2")
 """What is asked by default. ``relevant-only`` needs the relevance of every chunk, which a lazy
@@ -31,7 +32,7 @@ OF_CLAIMS = {"again", "without", "no-context", "without-other"}
 """Of the answers to these it is also asked whether the noisy claims are said again."""
 
 
-class Row(Model):
+class Row(Line):
     """One row of the plan, and of the answers."""
 
     id: StrictStr
@@ -141,12 +142,10 @@ def distractors(variant: str) -> int:
     return 0
 
 
-def contexts_of(case: Case, variant: str, cases: Iterable[Case], seed: int) -> list[Chunk] | None:
-    """The variant's chunks; None where it says nothing about the sample."""
+def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
+    """The chunks of a variant without distractors; None where it says nothing about the sample."""
     if variant == "again":
         return [*case.sample.retrieved_contexts]
-    if count := distractors(variant):
-        return _with_distractors(case, count, cases, seed)
     if variant == "relevant-only":
         return _relevant_chunks(case) or None
     if not case.noisy:
@@ -174,46 +173,68 @@ def _relevant_chunks(case: Case) -> list[Chunk]:
     return [chunk for chunk, relevant in case.chunks if relevant]
 
 
-def _with_distractors(case: Case, count: int, cases: Iterable[Case], seed: int) -> list[Chunk]:
-    pool = _pool(case, cases)
-    if len(pool) < count:
-        expected = f"{count} chunks of other samples (or fewer variants), without the reference"
-        raise InputError(expected, str(len(pool)), where=f"{case.id}, plus-{count}")
-    random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
-    random.shuffle(pool)
-    chunks = [*case.sample.retrieved_contexts]
-    for chunk in pool[:count]:
-        chunks.insert(random.randint(0, len(chunks)), chunk)
-    return chunks
+class _Pool:
+    """The chunks of all samples, each text once, of which distractors are drawn."""
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self._chunks: dict[str, Chunk] = {}
+        self._owners = defaultdict[str, list[tuple[Case, Truth]]](list)
+        for case in cases:
+            for chunk, relevant in case.chunks:
+                self._chunks.setdefault(chunk.text, chunk)
+                self._owners[chunk.text].append((case, relevant))
+        self._texts = sorted(self._chunks)
+
+    def with_distractors(self, case: Case, count: int, seed: int) -> list[Chunk]:
+        """The sample's chunks, and at random places ``count`` that hold nothing of its reference.
+
+        Raises:
+            InputError: there are not so many.
+        """
+        random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
+        claims = [claim.text for claim in case.score.verdicts.reference_claims]
+        wanted = [text for text in (case.sample.reference, *claims) if text]
+        # Each is tried when it is drawn: to try all of them for each sample takes minutes.
+        texts = _shuffled(self._texts, random)
+        drawn = list(islice((text for text in texts if self._is_fit(text, case, wanted)), count))
+        if len(drawn) < count:
+            expected = (
+                f"{count} chunks of other samples (or fewer variants), without the reference"
+            )
+            raise InputError(expected, str(len(drawn)), where=f"{case.id}, plus-{count}")
+        chunks = [*case.sample.retrieved_contexts]
+        for text in drawn:
+            chunk = self._chunks[text].model_copy(update={"relevant": False})
+            chunks.insert(random.randint(0, len(chunks)), chunk)
+        return chunks
+
+    def _is_fit(self, text: str, case: Case, wanted: Iterable[str]) -> bool:
+        """Does the text hold nothing of the sample's reference?
+
+        A chunk that is, or may be, relevant to the same question or reference does; so does one
+        that holds the reference, or one of its claims, word for word.
+        """
+        if not text.strip():
+            return False
+        for owner, relevant in self._owners[text]:
+            if owner is case:
+                return False
+            if relevant is not False and _asks_the_same(case.sample, owner.sample):
+                return False
+        return not any(each in text for each in wanted)
 
 
-def _pool(case: Case, cases: Iterable[Case]) -> list[Chunk]:
-    """The other samples' chunks that hold nothing of this sample's reference, each text once.
-
-    A chunk that is, or may be, relevant to the same question or reference does; so does one that
-    holds the reference, or one of its claims, word for word.
-    """
-    pool: dict[str, Chunk] = {}
-    unfit = {chunk.text for chunk in case.sample.retrieved_contexts}
-    claims = [claim.text for claim in case.score.verdicts.reference_claims]
-    wanted = [text for text in (case.sample.reference, *claims) if text]
-    for other in cases:
-        asks_the_same = _asks_the_same(case.sample, other.sample)
-        for chunk, relevant in other.chunks:
-            pool.setdefault(chunk.text, chunk)
-            may_be_relevant = asks_the_same and relevant is not False
-            if may_be_relevant or _holds_one(chunk.text, wanted) or not chunk.text.strip():
-                unfit.add(chunk.text)
-    fit = sorted({*pool} - unfit)
-    return [pool[text].model_copy(update={"relevant": False}) for text in fit]
+def _shuffled(texts: Sequence[str], random: Random) -> Iterator[str]:
+    """In random order, drawing no more than are taken."""
+    moved: dict[int, int] = {}
+    for last in reversed(range(len(texts))):
+        at = random.randint(0, last)
+        yield texts[moved.get(at, at)]
+        moved[at] = moved.get(last, last)
 
 
 def _asks_the_same(sample: Sample, other: Sample) -> bool:
     return sample.user_input == other.user_input or sample.reference == other.reference
-
-
-def _holds_one(text: str, wanted: Iterable[str]) -> bool:
-    return any(each in text for each in wanted)
 
 
 def plan(
@@ -253,19 +274,26 @@ async def plan_async(
     results: Iterable[Result], variants: Sequence[str], seed: int, judge: Judge | None
 ) -> list[dict[str, Any]]:
     """As `plan`, in a running event loop."""
+    if isinstance(variants, str):
+        raise InputError("a list of variants", describe(variants), where="variants")
     cases = cases_of(results, Counter())
     if not any(case.sample.user_input.strip() for case in cases.values()):
         hint = "was its column read? score --map user_input=COLUMN"
         raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
-    if "relevant-only" in variants:
-        await _learn_relevance(cases.values(), judge)
-    asked = dict.fromkeys(["again", *variants])
+    asked = {variant: distractors(variant) for variant in ("again", *variants)}
     if "without" in asked:
-        asked["no-context"] = None
+        asked["no-context"] = 0
+    if "relevant-only" in asked:
+        await _learn_relevance(cases.values(), judge)
+    pool = _Pool(cases.values())
     rows: list[dict[str, Any]] = []
     for case in cases.values():
-        for variant in asked:
-            chunks = contexts_of(case, variant, cases.values(), seed)
+        for variant, count in asked.items():
+            chunks: list[Chunk] | None
+            if count:
+                chunks = pool.with_distractors(case, count, seed)
+            else:
+                chunks = contexts_of(case, variant, seed)
             if chunks is not None:
                 row = Row(
                     id=case.id,
@@ -278,7 +306,11 @@ async def plan_async(
 
 
 async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
-    """Ask for the relevance that the results do not know: of all samples, not of some."""
+    """Ask for the relevance of each chunk of which the results do not say it.
+
+    They know it of the samples that erred alone, if the judge was lazy; what is asked of those
+    only would be said of a selection.
+    """
     unknown = [case for case in cases if None in case.relevance]
     if unknown and judge is None:
         raise InputError(
@@ -346,7 +378,7 @@ def _fits(case: Case, row: Row) -> bool:
         as_many = len(taken) == len(case.sources) > 0
         left = _texts(case.chunks_without(taken))
         return as_many and given == left and not taken & case.sources
-    expected = contexts_of(case, row.variant, (), 0)
+    expected = contexts_of(case, row.variant, 0)
     return expected is not None and given == _texts(expected)
 
 

@@ -279,7 +279,7 @@ class Calls:
         """What the model answers; kept under the key, if there is one."""
         exchange = _Exchange(call.prompt(attempt), key, is_reask=attempt > 0)
         try:
-            await self._take(exchange, call.schema)
+            await self._call_in_turn(exchange, call.schema)
         except ReplyError as error:
             exchange.came.append((None, error.usage))
             run.problem = str(error)
@@ -321,8 +321,11 @@ class Calls:
             await _to_the_end(kept)
         return answer
 
-    async def _take(self, exchange: _Exchange, schema: type[S]) -> None:
-        """Ask for the reply, which may not come in time. Waits for a provider that is busy."""
+    async def _call_in_turn(self, exchange: _Exchange, schema: type[S]) -> None:
+        """Call the model when the pace allows it, and again as long as the provider is busy.
+
+        Then the exchange has the reply, unless it did not come in time.
+        """
         first = 0.0
         while True:
             started = await self.pace.turn()

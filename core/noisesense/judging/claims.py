@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from noisesense.judging.sentences import sentences
+from noisesense.judging.sentences import NUMBER, sentences
 from noisesense.judging.tables import cells, rows_with_heads
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
@@ -27,6 +27,26 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", "
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
 _WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _STEM = 5
+_LIST_NUMBER = re.compile(
+    rf"""(^[\W_]*|:\s*)(?:
+    (?:(?i:step|schritt|paso|étape)\s)?{NUMBER}[.):\]][*_]*(?!\S)  # "1.", "b)", "Step 3:"
+    |\d{{1,3}}[.．、)）](?=[^\W\d_])  # without a space: "1、"
+    |[①-⑳]|\d\ufe0f?\u20e3
+    )""",
+    re.VERBOSE,
+)
+_CITATION = re.compile(
+    r"""
+    \[{1,2}[^\[\]\d\n]{0,30}\d{1,3}(?:[^\w\[\]\n][^\[\]\n]{0,30})?\]{1,2}  # "[1]", "[doc 2, p. 3]"
+    (?:\([^()\s]*\))?  # "[[1]](https://…)"
+    |【[^】\n]{1,40}】
+    |\(\d{1,2}(?:,\s?\d{1,2})*\)
+    |[(（](?i:sources?|quellen?|fuentes?|来源)[:：][^()（）\n]*[)）]
+    |(?:\b(?i:documents?|docs?|sources?|contexts?|passages?|chunks?|excerpts?|dokument|quelle
+    |documento|fuente)|文档|文件|来源|资料)\s?\#?\d{1,3}(?!\d)  # "Document 3"
+    """,
+    re.VERBOSE,
+)
 _TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 
@@ -214,7 +234,8 @@ class ClaimSource:
     def untouched(self, claims: Sequence[str]) -> list[str]:
         """The sentences of the text of which the claims say too little: see `_says_enough`.
 
-        A row of a table of which the claims leave out a cell comes with the heads of its columns.
+        The numbers of a list and citations ("[1]") are nothing that they could leave out. A row of
+        a table of which the claims leave out a cell comes with the heads of its columns.
         """
         if _is_bare(self.text):
             return []
@@ -223,13 +244,14 @@ class ClaimSource:
             spoken |= content(claim)
         rows = rows_with_heads(self.text)
         lines = _sentences_and_rows(_TABLE_HEAD.sub("", self.text), rows)
-        elsewhere = _repeated_words(lines) | self._question_content
+        told = _without_numbers(lines)
+        elsewhere = _repeated_words(told) | self._question_content
         missed: list[str] = []
-        for line in lines:
-            if not self._is_statement(line):
+        for line, says in zip(lines, told, strict=True):
+            if not self._is_statement(says):
                 continue
             has_cells = line not in rows or _has_cells(spoken, line)
-            if not has_cells or not _says_enough(spoken, line, elsewhere):
+            if not has_cells or not _says_enough(spoken, says, elsewhere):
                 missed.append(rows.get(line, line))
         return missed
 
@@ -327,6 +349,14 @@ def _sentences_and_rows(text: str, rows: Container[str]) -> list[str]:
         row = line.strip()
         found += [row] if row in rows else sentences(line)
     return found
+
+
+def _without_numbers(lines: Sequence[str]) -> list[str]:
+    """The lines without citations and the numbers of a list: one alone may be the answer."""
+    told = [_CITATION.sub("", line) for line in lines]
+    if sum(_LIST_NUMBER.search(line) is not None for line in told) < 2:
+        return told
+    return [_LIST_NUMBER.sub(r"\1", line) for line in told]
 
 
 def _repeated_words(lines: Iterable[str]) -> set[str]:

@@ -52,11 +52,12 @@ class Pace:
 
     async def turn(self) -> float:
         """Wait until a call may start. Returns when it did."""
-        while (seconds := self._seconds_to_wait()) > 0:
+        while (seconds := self._take_turn()) > 0:
             await asyncio.sleep(min(seconds, 1.0))
         return time.monotonic()
 
-    def _seconds_to_wait(self) -> float:
+    def _take_turn(self) -> float:
+        """Take the turn and return 0; or, if no call may start yet, how many seconds to wait."""
         with self._lock:
             now = time.monotonic()
             if self._refused_since is None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-# After a Western mark there is a space; after an East Asian one there need not be.
-_END = re.compile(r"[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？｡]+[\"'”’」』）)]*|\n+")
+# After a Western mark there is a space; after an East Asian one there need not be. A row of marks
+# is tried from its first alone: from each of them a long row would take minutes.
+_END = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？｡]+[\"'”’」』）)]*|\n+")
 # After a number, where the full stop makes an ordinal of it: "am 10. Mai", "im 16. Jahrhundert".
 _ORDINAL = re.compile(
     r"\s*(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
     r"|Jahrhundert)"
 )
+NUMBER = r"(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivxIVX]{1,4})"
+"""Of an item in a list: "1", "2.3", "a", "iv"."""
+_NUMBER_ALONE = re.compile(rf"[\W_]*{NUMBER}")
 _NEXT = re.compile(r"\s*(\S?)")
 # An abbreviation before a full stop, or an initial, which has to be a capital letter ("U.S").
 _SHORT = re.compile(
@@ -24,8 +28,9 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence, without the white space around it.
 
     A sentence ends at a line's end, at an East Asian full stop, and at a Western one before white
-    space and anything but a small letter; not after initials ("J. K. Rowling") and a few
-    abbreviations ("Dr.", "e.g."). What holds no letter and no digit is no sentence.
+    space and anything but a small letter; not after initials ("J. K. Rowling"), a few
+    abbreviations ("Dr.", "e.g."), a letter before a number ("p. 5") and the number of a list's
+    item ("1.", "a."). What holds no letter and no digit is no sentence.
     """
     start = 0
     for end in [*_ends(text), len(text)]:
@@ -41,6 +46,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _ends(text: str) -> Iterator[int]:
+    start = 0
     for match in _END.finditer(text):
         mark = match[0][0]
         end = match.end()
@@ -54,4 +60,10 @@ def _ends(text: str) -> Iterator[int]:
             short = _SHORT.search(before) if mark == "." and text[end] != "\n" else None
             if short is not None and (short[1] is None or short[1].isupper()):
                 continue
+            is_before_number = following is not None and following[1].isdecimal()
+            if short is not None and is_before_number:  # "p. 12", "c. 1850"
+                continue
+            if mark == "." and _NUMBER_ALONE.fullmatch(text, start, match.start()):
+                continue
         yield end
+        start = end

@@ -23,9 +23,9 @@ from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
-from noisesense.verdicts.form import VerdictsForm
+from noisesense.verdicts.form import ChunkForm, VerdictsForm
 from noisesense.verdicts.recording import recording_fields
-from noisesense.verdicts.sample import Line, Sample
+from noisesense.verdicts.sample import Chunk, Line, Sample
 from noisesense.verdicts.verdicts import Verdicts, as_model
 
 
@@ -151,6 +151,11 @@ def _agree(derived: Any, said: Any) -> bool:
     return bool(derived == said)
 
 
+def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
+    """Is it the sample's chunk, so that verdicts read beside the sample are scored as it was?"""
+    return chunk.text in ("", context.text) and context.relevant in (None, chunk.relevant)
+
+
 class Result(Struct, frozen=True):
     """The result of one sample: a score, or an error that says why there is none.
 
@@ -168,7 +173,8 @@ class Result(Struct, frozen=True):
 
     Raises:
         InputError: an id or a cluster that is no string, which a file would not give back; both a
-            score and an error, or neither; or a score without the sample's chunks.
+            score and an error, or neither; or a score of other chunks, or other labels, than the
+            sample's.
     """
 
     id: str
@@ -191,19 +197,26 @@ class Result(Struct, frozen=True):
             expected = "a score, or an error that says why there is none"
             raise InputError(expected, got, where=f"result {self.id!r}")
         if self.score is not None and self.sample is not None:
-            self._check_chunks(self.score.verdicts, self.sample)
+            self._check_chunks(self.score, self.sample)
 
-    def _check_chunks(self, verdicts: VerdictsForm, sample: Sample) -> None:
+    def _check_chunks(self, score: Score, sample: Sample) -> None:
         """A file keeps the chunks once, so the score must be of the sample's own."""
-        listed = len(verdicts.chunks or ())
-        contexts = len(sample.retrieved_contexts)
-        if listed != contexts:
-            raise InputError(
-                f"a score of verdicts that list the sample's chunks, {contexts}",
-                str(listed),
-                where=f"result {self.id!r}",
-                hint="score(verdicts.with_sample(sample))",
-            )
+        listed = score.verdicts.chunks or ()
+        contexts = sample.retrieved_contexts
+        if listed == contexts:
+            return
+        where = f"result {self.id!r}"
+        hint = "score(verdicts.with_sample(sample))"
+        if len(listed) != len(contexts):
+            expected = f"a score of verdicts that list the sample's chunks, {len(contexts)}"
+            raise InputError(expected, str(len(listed)), where=where, hint=hint)
+        # Chunks without texts may count as not retrieved, which beside the sample they were.
+        none_retrieved = score.lack == "nothing_retrieved"
+        for number, (own, context) in enumerate(zip(listed, contexts, strict=True)):
+            if none_retrieved or not _is_of_sample(own, context):
+                expected = f"the text and the label of the sample's chunk {number}"
+                got = "others in the verdicts that were scored"
+                raise InputError(expected, got, where=where, hint=hint)
 
     @property
     def echoes(self) -> bool:

@@ -13,13 +13,12 @@ from noisesense.scoring.scoring import NO_JUDGE, Score
 from noisesense.stats.changes import SampleChange, largest_first, sample_change
 from noisesense.stats.figures import Figure, FigureComparison, Values, value_of
 from noisesense.stats.interval import Resampling
-from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.pairing import (
     MIN_PAIRED,
     Paired,
     PairedBy,
+    clusters_of,
     pair,
-    question_of,
     same_texts,
 )
 from noisesense.stats.summarize import (
@@ -50,7 +49,8 @@ class Comparison(Record, BothModes[FigureComparison]):
             relevant chunks, the same noise moves from one mode to the other, and this stays.
         correct: correct claims, also of answers that claim nothing.
         changes: the samples that changed, those that changed most first.
-        clusters: over how many clusters the intervals were made; None: over single pairs.
+        clusters: how many clusters the scored pairs are in, of which each figure's ``interval``
+            counts those with something to measure; None: the intervals are over single pairs.
         margin: the difference that does not matter; 0: any may.
         warnings: what a reader of the figures must know, in words.
     """
@@ -158,7 +158,7 @@ def compare(
         else:
             scored.append(_Pair(x, y, x.score, y.score))
     changes = largest_first(sample_change(each.x.id, each.a, each.b) for each in scored)
-    clusters = _clusters(scored, paired.by)
+    clusters = clusters_of([each.x for each in scored], paired.by)
     figures = _figures(scored, clusters, resampling, margin)
     return Comparison(
         definition=scored[0].a.definition if scored else None,
@@ -179,24 +179,13 @@ def compare(
         warnings=(
             *paired.warnings,
             *_of_clusters(scored, clusters),
-            *_of_units(paired, figures.values(), clusters),
+            *_of_unpaired(paired),
+            *_of_few_units(figures.values(), clustered=clusters is not None),
             *_of_judges(scored),
             *_same_texts(scored, changes),
             *_echoes(scored),
         ),
     )
-
-
-def _clusters(pairs: Sequence[_Pair], by: PairedBy) -> Sequence[Hashable] | None:
-    """Of each pair what it shares with others; None: each stands alone."""
-    names = [pair.x.cluster for pair in pairs]
-    if names and None not in names:
-        return names
-    if by == "question" and not any(names):
-        questions = [question_of(pair.x) for pair in pairs]
-        if len({*questions}) < len(questions):
-            return questions
-    return None
 
 
 def _lacks(score: Score, other: Score) -> bool:
@@ -236,6 +225,7 @@ def _values(figure: Figure, pairs: Sequence[_Pair], units: Sequence[Hashable]) -
 
 
 def _of_clusters(pairs: Sequence[_Pair], clusters: Sequence[Hashable] | None) -> Iterator[str]:
+    """A warning where only some pairs name a cluster, or where questions are taken for them."""
     named = [pair.x.cluster is not None for pair in pairs]
     if any(named) and not all(named):
         yield PARTLY_CLUSTERED
@@ -246,24 +236,27 @@ def _of_clusters(pairs: Sequence[_Pair], clusters: Sequence[Hashable] | None) ->
         )
 
 
-def _of_units(
-    paired: Paired, figures: Iterable[FigureComparison], clusters: Sequence[Hashable] | None
-) -> Iterator[str]:
-    """How many pairs or clusters there are, and what that means."""
+def _of_unpaired(paired: Paired) -> Iterator[str]:
     only_a = len(paired.only_a)
     only_b = len(paired.only_b)
     if only_a or only_b:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
+
+
+def _of_few_units(figures: Iterable[FigureComparison], *, clustered: bool) -> Iterator[str]:
+    """A warning for each mode with so few pairs or clusters that they say little or nothing."""
     for each in figures:
         if each.figure not in MODES or not (each.too_few or each.effective < FEW_UNITS):
             continue
         units = counted(each.pairs, "pair")
-        if clusters is not None:
-            units = counted(len({*clusters}), "cluster")
+        if clustered:
+            # Without an interval there are no units, or one.
+            count = each.interval.units if each.interval else round(each.effective)
+            units = counted(count, "cluster")
             if each.interval and each.effective < each.interval.units - 0.5:
                 units += f" of unequal size, which say as much as {each.effective:.1f}"
         if each.too_few:
-            yield f"{each.figure}: {units}; fewer than {MIN_PAIRS} decide nothing."
+            yield f"{each.figure}: {units}; fewer than {each.fewest} decide nothing."
         else:
             yield f"{each.figure}: {units}; only large differences can be decided."
 

@@ -17,7 +17,13 @@ from noisesense.stats.interval import (
     few_units_interval,
     mean_range,
 )
-from noisesense.stats.paired import decides_nothing, difference_interval, least_seen
+from noisesense.stats.paired import (
+    MIN_PAIRS,
+    decides_nothing,
+    difference_interval,
+    fewest_pairs,
+    least_seen,
+)
 from noisesense.stats.resampling import Units, total
 
 Decision = Literal["better", "worse", "same", "undecided"]
@@ -49,8 +55,8 @@ class FigureComparison(Record):
         margin: the difference that does not matter, in the figure's own unit.
         decision: ``"worse"`` or ``"better"``: B, if the interval lies beyond the margin;
             ``"same"``: the interval lies within the margin, and so does one in which a rare pair
-            may differ by 1; ``"undecided"``: the pairs do not say, as fewer than 6 never do, or
-            the open verdicts decide.
+            may differ by 1; ``"undecided"``: the pairs do not say, as fewer than 6 never do (at
+            99% confidence fewer than 8), or the open verdicts decide.
         left_open: whether B is worse depends on the open verdicts.
         seen: if B were worse by this much, 80 of 100 such comparisons would say so; None where
             the pairs decide nothing or do not scatter.
@@ -94,6 +100,13 @@ class FigureComparison(Record):
         if self.interval is None:
             return True
         return decides_nothing(self.effective, (1 - self.interval.confidence) / 2)
+
+    @property
+    def fewest(self) -> int:
+        """Fewer pairs, or clusters of equal size, decide nothing: 6, at 99% confidence 8."""
+        if self.interval is None:
+            return MIN_PAIRS
+        return fewest_pairs((1 - self.interval.confidence) / 2)
 
 
 def value_of(figure: Figure, score: Score) -> Range | None:

@@ -22,7 +22,7 @@ from noisesense.stats.labels_cells import (
     cell_agreement,
     compare_cells,
 )
-from noisesense.stats.labels_mean import corrected_mean, labeled_pairs
+from noisesense.stats.labels_mean import Labeled, corrected_mean, labeled_pairs
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.powered_mean import PPIMean
 from noisesense.stats.resampling import Unit
@@ -166,7 +166,7 @@ def trust_results(
     labels: Iterable[Result],
     *,
     judge: str = "the judge",
-    definition: DefinitionName = "ragas",
+    definition: DefinitionName | None = None,
     pair_by: PairedBy | None = None,
     weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
@@ -183,7 +183,7 @@ def trust_results(
         results: of the judge, over all samples.
         labels: people's, on some of them.
         judge: its name.
-        definition: under which both were scored.
+        definition: under which both were scored, to be sure of it; by default whichever it is.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
         weights: by the id of a label, how many samples it stands for; by default all the same.
@@ -191,20 +191,22 @@ def trust_results(
 
     Raises:
         PairingError: no sample on both sides.
-        InputError: as `trust`; also an id twice on one side.
+        InputError: as `trust`; also an id twice on one side, or another definition.
     """
-    check_definition(definition)
+    if definition is not None:
+        check_definition(definition)
     labeled = labeled_pairs(results, labels, pair_by, weights)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
-    for mode in modes_of(definition):
+    for mode in _modes_of(labeled, definition):
         try:
             means[mode] = corrected_mean(labeled, mode, Resampling(confidence))
         except InputError as error:
             warnings.append(f"{mode}: no mean corrected by the labels: {error}")
         else:
             warnings += (f"{mode}: {each}" for each in means[mode].warnings)
-    if means and any(result.cluster for result in labeled.judged):
+    people_of = [people for _, people in labeled.pairs]
+    if means and any(result.cluster for result in (*labeled.judged, *people_of)):
         warnings.append(
             "The corrected means have intervals over single samples: where samples share a "
             "cluster, they are too narrow."
@@ -222,3 +224,16 @@ def trust_results(
     ]
     trusted = trust(judge, pairs, confidence=confidence)
     return replace(trusted, means=means, warnings=tuple(warnings))
+
+
+def _modes_of(labeled: Labeled, definition: DefinitionName | None) -> tuple[Mode, ...]:
+    """Those of the definition that all were scored under. Raises `InputError` if not by this."""
+    for result in (*labeled.judged, *(people for _, people in labeled.pairs)):
+        if result.score is None:
+            continue
+        scored_under = result.score.definition
+        if definition not in (None, scored_under):
+            expected = f"results scored under {definition!r}"
+            raise InputError(expected, repr(scored_under), where="definition")
+        return modes_of(scored_under)
+    return ()

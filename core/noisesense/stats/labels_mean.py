@@ -49,11 +49,13 @@ def labeled_pairs(
     warnings = list(paired.warnings)
     if others:
         warnings.append(
-            f"{others} of {len(paired.pairs)} labels are on samples with another answer, or "
-            "another text, than the judge's: they are not the same and are in no figure."
+            f"labeled samples with another answer, or another text, than the judge's: {others} of "
+            f"{len(paired.pairs)}; they are in no figure."
         )
     if unknown := len(paired.only_b):
-        warnings.append(f"{unknown} labels are on samples that the judge did not score.")
+        warnings.append(
+            f"labeled samples that are not in the results: {unknown}; they are in no figure."
+        )
     stands_for = [1.0 if weights is None else _weight_of(y.id, weights) for _, y in same]
     if _stand_together(judged, same, stands_for):
         warnings.append(

@@ -23,6 +23,11 @@ def decides_nothing(units: float, tail: float) -> bool:
     return units < MIN_PAIRS or 2.0**-units > tail
 
 
+def fewest_pairs(tail: float) -> int:
+    """Fewer equal pairs decide nothing: 6 at 95%, 8 at 99%; see `decides_nothing`."""
+    return max(MIN_PAIRS, math.ceil(-math.log2(tail)))
+
+
 def critical_t(size: float, tail: float) -> float:
     """How many errors a paired difference must lie away; see `difference_interval`.
 

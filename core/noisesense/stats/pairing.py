@@ -69,6 +69,18 @@ def question_of(result: Result) -> tuple[str, str] | None:
     return None if sample is None else (sample.user_input, sample.reference)
 
 
+def clusters_of(firsts: Sequence[Result], by: PairedBy) -> Sequence[Hashable] | None:
+    """What each pair, of which this is the first, shares with others; None: each stands alone."""
+    names = [each.cluster for each in firsts]
+    if names and None not in names:
+        return names
+    if by == "question" and not any(names):
+        questions = [question_of(each) for each in firsts]
+        if len({*questions}) < len(questions):
+            return questions
+    return None
+
+
 def same_texts(a: Result, b: Result) -> bool:
     """Are all texts the same, answer included? Where they are not known, the ids say so."""
     key = _key(a)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from noisesense.errors import InputError, check_whole
@@ -13,7 +13,7 @@ from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.figures import Figure, value_of
 from noisesense.stats.interval import Resampling, effective_units, ends_of
 from noisesense.stats.paired import POWER, decides_nothing, errors_seen, mean_error
-from noisesense.stats.pairing import MIN_PAIRED, pair
+from noisesense.stats.pairing import MIN_PAIRED, Paired, clusters_of, pair
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,18 @@ def power(
     of the first. Where hard questions are hard for both, fewer pairs do.
 
     Args:
-        results: of a run like those to compare. If every result names its cluster, the pairs are
-            in clusters like these.
+        results: of a run like those to compare. If every result names its cluster, or several
+            without ids have the same question, the pairs are in clusters like these.
         other: a second run over the same samples.
-        change: of the mean, above 0, at most 1.
+        change: of the mean, between 0 and 1.
         answers: how many answers to each question are averaged; the scatter, if it is chance from
             answer to answer, falls by the square root.
         often: how often the change should be seen.
         confidence: of the intervals of `compare`.
 
     Raises:
-        InputError: a number out of range, results that were not scored alike, or fewer than two
-            that have something to measure.
+        InputError: a number out of range, results that were not scored alike, an id twice in a
+            run, or fewer than two that have something to measure.
         PairingError: too few samples are in both runs.
     """
     check_between(change, "change")
@@ -98,9 +98,7 @@ def power(
     definitions = [each.score.definition for each in first if each.score]
     if not definitions:
         raise InputError("scored results", "none", where="results")
-    pairs = list(zip(first, first, strict=True))
-    if paired:
-        pairs = pair(first, second, min_paired=MIN_PAIRED).pairs
+    pairs = pair(first, second, runs=("results", "other"), min_paired=MIN_PAIRED)
     plan = _Plan(Resampling(confidence), change, often, answers)
     chosen: tuple[Figure, ...] = (*modes_of(definitions[0]), "any")
     figures = [_figure(figure, pairs, plan, paired=paired) for figure in chosen]
@@ -115,9 +113,7 @@ class _Plan:
     answers: int
 
 
-def _figure(
-    figure: Figure, pairs: Sequence[tuple[Result, Result]], plan: _Plan, *, paired: bool
-) -> FigurePower:
+def _figure(figure: Figure, pairs: Paired, plan: _Plan, *, paired: bool) -> FigurePower:
     values = _values(figure, pairs, paired=paired)
     ends = ends_of(values)
     units = sum(ends[0].values())
@@ -135,26 +131,27 @@ def _figure(
     seen = None
     if not decides_nothing(size, plan.resampling.tail):
         seen = errors_seen(size, plan.resampling.tail, plan.often) * error
-    return FigurePower(figure, samples, scatter, _pairs(error, size, samples, plan), seen)
+    return FigurePower(figure, samples, scatter, _pairs_needed(error, size, samples, plan), seen)
 
 
-def _values(
-    figure: Figure, pairs: Sequence[tuple[Result, Result]], *, paired: bool
-) -> list[tuple[Hashable, Range]]:
-    """Each pair's difference, or its first value, with its cluster if all pairs have one."""
-    clustered = all(x.cluster is not None for x, _ in pairs)
+def _values(figure: Figure, pairs: Paired, *, paired: bool) -> list[tuple[Hashable, Range]]:
+    """Each pair's difference, or its first value, with its cluster as `compare` takes them."""
+    scored = [(x, x.score, y.score) for x, y in pairs.pairs if x.score and y.score]
+    clusters = clusters_of([x for x, _, _ in scored], pairs.by) or range(len(scored))
     values: list[tuple[Hashable, Range]] = []
-    for number, (x, y) in enumerate(pairs):
-        before = None if x.score is None else value_of(figure, x.score)
-        after = None if y.score is None else value_of(figure, y.score)
+    for (_, a, b), unit in zip(scored, clusters, strict=True):
+        before = value_of(figure, a)
+        after = value_of(figure, b)
         if before is not None and after is not None:
-            unit = x.cluster if clustered else number
             values.append((unit, after.minus(before) if paired else before))
     return values
 
 
-def _pairs(error: float, size: float, samples: int, plan: _Plan) -> int:
-    """The least number of pairs, where ``samples`` have that error and say as much as ``size``."""
+def _pairs_needed(error: float, size: float, samples: int, plan: _Plan) -> int:
+    """The least number of pairs that show the change as often as planned.
+
+    ``samples`` pairs have that standard error, and say as much as ``size`` independent ones.
+    """
     tail = plan.resampling.tail
     # With as many degrees of freedom as one could wish: a few less than enough.
     enough = samples * (errors_seen(math.inf, tail, plan.often) * error / plan.change) ** 2

@@ -149,8 +149,9 @@ def powered_mean(
             "trust export-labels --by-score' draws half from where the judge finds noise."
         )
     if differ(scores, rest, stands_for):
+        weighted = _weighted_mean(scores, stands_for)
         warnings.append(
-            f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
+            f"The judge's mean is {weighted:.2f} on the labeled samples and "
             f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
             "corrected mean and its interval hold for labels on a random choice only."
         )

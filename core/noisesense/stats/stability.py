@@ -262,7 +262,10 @@ def _sums(answers: Sequence[SampleStability]) -> Unit:
 
 
 def _variances(sums: _Sums, repeats: int) -> dict[Source, float] | None:
-    """By source; without the generator's where each question has one answer."""
+    """Of a single value, by source: from the mean squares, each less what is due to those below.
+
+    Without the generator's where each question has one answer: the question's holds it then.
+    """
     if sums.questions < 2:
         return None
     judge = sums.within / sums.answers

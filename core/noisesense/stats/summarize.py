@@ -281,7 +281,9 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
     if not (samples := mode.determined + mode.undetermined):
         yield f"{mode.mode}: no sample has anything to measure."
         return
-    units, unit = (samples, "sample") if run.clusters is None else (run.clusters, "cluster")
+    units, unit = (samples, "sample")
+    if run.clusters is not None:
+        units, unit = (1 if mode.interval is None else mode.interval.units, "cluster")
     if units < FEW_UNITS:
         yield f"{mode.mode}: {counted(units, unit)} only; read the interval, not the mean."
 
