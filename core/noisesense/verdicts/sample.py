@@ -87,7 +87,8 @@ def _our_errors(model: type[BaseModel]) -> Generator[None, None, None]:
 def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError:
     kind = problem["type"]
     location = problem["loc"]
-    cause = problem.get("ctx", {}).get("error")
+    context = problem.get("ctx", {})
+    cause = context.get("error")
     if isinstance(cause, InputError):
         return cause.within(_place(location)) if location else cause
     expected = _EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
@@ -109,7 +110,7 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
         expected = "a text or an object"
     elif kind == "greater_than_equal":
         what = "a position" if isinstance(location[-1], int) else "a number"
-        expected = f"{what} of {problem['ctx']['ge']:g} or more"
+        expected = f"{what} of {context['ge']:g} or more"
     elif kind == "json_invalid":
         got = str(cause)
     where = _place(location)
