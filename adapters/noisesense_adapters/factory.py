@@ -81,9 +81,12 @@ def model_judge(
     of_classifier = {"device": device, "batch_size": batch_size}
     of_judge: dict[str, Any] = {"check": check, "votes": None if votes == 1 else votes}
     of_judge["max_wait"] = max_wait
-    _check(is_local, "a local judge (local:MODEL)", claims=claims, **of_classifier)
-    _check(asked is not None, "a model that is asked", api_key_env=api_key_env, **of_llm)
-    _check(not is_local, "a model that is asked", text_chars=text_chars, **of_judge)
+    if not is_local:
+        _refuse("none without a local judge (local:MODEL)", claims=claims, **of_classifier)
+    if asked is None:
+        _refuse("none without a model that is asked", api_key_env=api_key_env, **of_llm)
+    if is_local:
+        _refuse("none with a local judge", text_chars=text_chars, **of_judge)
     of_judge["timeout"] = timeout
     if text_chars is not None:
         of_judge["budget"] = Budget.of(text_chars)
@@ -119,10 +122,10 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _check(fits: bool, of: str, **options: Any) -> None:
+def _refuse(expected: str, **options: Any) -> None:
+    """Raise `InputError` if one of the options is given."""
     for name, value in _given(**options).items():
-        if not fits:
-            raise InputError(f"{name} with {of} only", describe(value), where=name)
+        raise InputError(expected, describe(value), where=name)
 
 
 def structured_llm(model: Any, **settings: Any) -> StructuredLLM:

@@ -337,6 +337,21 @@ def test_a_model_that_never_answers_ends(folder: Path) -> None:
     assert "was asked 3 times for the claims of the response" in str(errors[0])
 
 
+@pytest.mark.parametrize("reply", [float("nan"), {"claims": ["Ada."]}, b'{"claims": ["Ada."]}'])
+def test_what_is_no_text_is_not_imported(folder: Path, reply: Any) -> None:
+    """A table's empty cell counted as a useless reply of a model, and a parsed one was lost."""
+    samples = [sample for sample, _ in pairs_of(1)]
+    with VerdictStore(folder / "judged.db") as store:
+        judge = BatchJudge("a model", "an engine", store=store)
+        keys = [each.key for each in next_requests(judge, store, samples)]
+        replies: Any = [(keys[0], "I cannot say."), (keys[1], reply)]
+        with pytest.raises(
+            InputError, match=f"the reply to '{keys[1]}': expected a text, or None"
+        ):
+            put_replies(store, replies)
+        assert [each.key for each in next_requests(judge, store, samples)] == keys
+
+
 def test_any_engine_between(folder: Path) -> None:
     pairs = pairs_of(12)
     mind = Mind(pairs)

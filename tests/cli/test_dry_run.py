@@ -73,9 +73,18 @@ def test_the_calls_made_are_within_what_it_says(
     found = json.loads(done.out)
     least, most = calls(found)
     assert least <= made <= most
+    assert found["least"]["tokens"] <= found["most"]["tokens"]
     assert by_hand in (None, (least, most))
     by_name = {"all right": least, "all wrong": most}
     assert made == by_name.get(name, made)
+
+
+def test_it_promises_fewer_calls_only_where_there_may_be(tmp_path: Path, capsys: Capsys) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [RIGHT[0][0].model_dump(mode="json")])
+    command = ("score", data, "--judge", "openai:m", "--dry-run")
+    assert "3 to 7 calls if every reply can be used: fewer where" in run_here(capsys, *command).out
+    every_cell = run_here(capsys, *command, "--plan", "full")
+    assert "\n7 calls if every reply can be used.\n" in every_cell.out
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,10 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("--judge MODEL --base-url http://x", "base_url with a model that is asked"),
+        (
+            "--judge MODEL --base-url http://x",
+            "base_url: expected none without a model that is asked",
+        ),
         ("--judge openai:m --threshold 0.4", 'threshold: expected check="each"'),
         ("--batch-size 4", "--judge as well, got only --batch-size"),
     ],

@@ -254,6 +254,7 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
         ({"reference": "Bob."}, "reference: expected the same in all rows of a group, got 2"),
         ({"gold": ["It burned."]}, "relevant_contexts: expected the same in all rows of a group"),
         ({"verdicts": {"response_claims": []}}, "verdicts: expected the same in all rows of a"),
+        ({"cluster": "b"}, "cluster: expected the same in all rows of a group, got 2"),
         ({"retrieved_contexts": 1}, "chunk 1: expected a text"),
         ({"topic": ""}, "line 2, group: expected a value in every row, got ''"),
         ({"topic": None}, "line 2, group: expected a value in every row, got None"),
@@ -265,6 +266,7 @@ def test_a_row_that_a_group_would_swallow_is_an_error(
     """Such rows became chunks of the first one: their questions were lost without a word."""
     line: dict[str, Any] = {"user_input": "Who?", "response": "Ada.", "reference": "Ada."}
     line |= {"retrieved_contexts": "Ada built it.", "topic": "history", "gold": ["Ada built it."]}
+    line["cluster"] = "a"
     line["verdicts"] = {"response_claims": [{"text": "Ada", "correct": True, "entailed_by": []}]}
     other = {**line, "topic": "art"}
     path = write_jsonl(tmp_path / "d.jsonl", [line, {**line, **second}, other])
@@ -273,6 +275,29 @@ def test_a_row_that_a_group_would_swallow_is_an_error(
     assert message in str(bad.error)
     assert isinstance(found[-1], Row)
     assert found[-1].id == "art"
+
+
+def test_a_group_has_what_any_of_its_rows_says(tmp_path: Path) -> None:
+    """Where the first row's cell was empty, the question and the cluster were lost."""
+    given = {"question": "Who?", "answer": "Ada.", "reference": "Ada.", "thread": "t"}
+    path = write_jsonl(
+        tmp_path / "d.jsonl",
+        [
+            {**dict.fromkeys(given, ""), "topic": "a", "passage": "Ada built it."},
+            {**given, "topic": "a", "passage": "It burned."},
+            {**dict.fromkeys(given), "topic": "a", "passage": "It was red."},
+        ],
+    )
+    columns: dict[str, Column] = {
+        "retrieved_contexts": "passage",
+        "group": "topic",
+        "cluster": "thread",
+    }
+    (row,) = read_rows(path, columns)
+    assert isinstance(row, Row)
+    assert row.sample is not None
+    assert (row.sample.user_input, row.sample.response, row.cluster) == ("Who?", "Ada.", "t")
+    assert len(row.sample.retrieved_contexts) == 3
 
 
 def test_a_group_without_a_chunk_or_a_column_ends_no_run(tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ LABELED = (
     ([float("nan"), True], [None, True]),
     (float("nan"), [None, None]),  # an empty cell of pandas
     (None, [None, None]),
+    *((empty, [None, None]) for empty in ("", " ", "null")),  # of a CSV file
 )
 
 
@@ -106,6 +107,13 @@ def test_labels_that_cannot_be_read_are_not_left_out() -> None:
     for labels in ({"0": True}, 1, [True]):
         with pytest.raises(InputError, match="chunk_labels: expected true, false or null"):
             Places(USUAL).read(row(contexts=["c", "d"], labels=labels))
+    with pytest.raises(InputError, match="chunk_labels: expected JSON"):
+        Places(USUAL).read(row(contexts=["c", "d"], labels="yes,no"))
+
+
+@pytest.mark.parametrize("empty", [None, "", " ", "null"])
+def test_an_empty_cell_gives_no_verdicts(empty: str | None) -> None:
+    assert Places(USUAL).read(row(contexts=["c"], verdicts=empty)).verdicts is None
 
 
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:

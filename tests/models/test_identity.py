@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import FakeListChatModel
@@ -116,3 +117,11 @@ def test_a_model_of_ones_own() -> None:
     same = OwnChat(responses=["a"], asked=3)
     assert told(LangChainLLM(same)) == told(LangChainLLM(OwnChat(responses=["a"])))
     assert told(LangChainLLM(same)) != told(LangChainLLM(OwnChat(responses=["a"], temperature=1)))
+
+
+@pytest.mark.parametrize("make", [openai, MAKE["bind"]])
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
+def test_numbers_of_numpy_are_options(make: Callable[..., Any], kind: Any) -> None:
+    """As of a sweep over ``np.linspace``: one kind was an error, and others were left out."""
+    first, again, other = (make(temperature=kind(each)) for each in (1, 1, 2))
+    assert first.identity == again.identity != other.identity

@@ -60,6 +60,7 @@ def test_the_object_is_found(text: str) -> None:
         (f"<think>as <think>before</think>{ONE}", "thoughts"),
         ('{"verdicts": [{"id": "secret-prompt", "entailed": true}]}', r"not fit \(int_parsing\)"),
         ('{"verdicts":' * 100_000, "nested too deeply"),
+        ('{"verdicts": ' + "9" * 5_000 + "}", "a number in it is too long"),
         ("x" * (LONGEST + 1), r"too long: 2,000,001 of 2,000,000 characters"),
     ],
 )

@@ -10,11 +10,13 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
-from noisesense.errors import InputError, JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError, JudgeSetupError, ReplyError
 from noisesense.judging.protocol import Choice, Usage, WordLLM
+from noisesense_adapters.models.failures import judge_error
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 from support import misbehavior as bad
@@ -107,6 +109,15 @@ def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> No
             _ask(_llm(server, base_url=f"{server.base_url}/v2"))
         monkeypatch.setenv("OPENAI_API_KEY", "right")
         assert _ask(_llm(server, api_key=None))[0][0] == Answer(text="yes")
+
+
+def test_an_empty_account_is_a_fault_of_the_setup() -> None:
+    """As DeepSeek and OpenRouter say it: each sample failed by itself, without a hint."""
+    response = httpx.Response(402, request=httpx.Request("POST", "http://localhost"))
+    refused = openai.APIStatusError("Insufficient Balance", response=response, body=None)
+    error = judge_error(refused, "m")
+    assert type(error) is JudgeSetupError
+    assert str(error).endswith("HTTP 402. Hint: check the provider's plan and billing")
 
 
 def test_a_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:

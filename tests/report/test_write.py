@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 import pytest
+from matplotlib import image
 
 from noisesense import (
     InputError,
@@ -71,6 +72,15 @@ def test_an_ablation_is_in_the_page_and_its_growth_in_a_picture(tmp_path: Path) 
     again = asyncio.run(ablate(results, repeating, Mind(), variants=["again"]))
     with pytest.raises(InputError, match=r"none.png: expected something to draw, got no value"):
         write_png(again, tmp_path / "none.png")
+
+
+def test_a_long_title_is_whole(tmp_path: Path) -> None:
+    """Both ends of a long file's name were beyond the picture."""
+    title = f"Noise sensitivity: {'nightly_' * 12}.jsonl"
+    picture = image.imread(write_png(readable_run(20), tmp_path / "a.png", title=title))
+    top = picture[: len(picture) // 20]
+    assert top.min() < 1  # something is written there
+    assert top[:, :20].min() == top[:, -20:].min() == 1  # and nothing at its edges
 
 
 @few_or_many(300, 5000)

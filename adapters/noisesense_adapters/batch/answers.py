@@ -64,10 +64,16 @@ def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) 
     words, as often as the judge's ``max_reasks`` allows.
 
     Raises:
-        InputError: none of the keys is in the store.
+        InputError: none of the keys is in the store, or a reply that is neither a text nor None.
+            Nothing is imported then.
         StoreError: the store cannot be read or written.
     """
-    answers = (_Answer(key, text, "no reply" if text is None else "") for key, text in replies)
+    answers = list[_Answer]()
+    for key, text in replies:
+        if text is not None and not isinstance(text, str):
+            expected = "a text, or None of a request that failed"
+            raise InputError(expected, describe(text), where=f"the reply to {key!r}")
+        answers.append(_Answer(key, text, "no reply" if text is None else ""))
     return run_blocking(_import(store, answers, "replies"))
 
 

@@ -177,7 +177,8 @@ class Estimate:
         yield f"{name}: {', '.join(counts)}"
         calls = _extent(f"{self.least.calls:,}", f"{self.most.calls:,}")
         tokens = _extent(f"{self.least.tokens:,}", f"{self.most.tokens:,}")
-        fewer = ": fewer where fewer claims are wrong" if self.least != self.most else ""
+        is_range = self.least.calls != self.most.calls
+        fewer = ": fewer where fewer claims are wrong" if is_range else ""
         yield f"{calls} calls if every reply can be used{fewer}."
         if self.store is not None:
             yield f"What {self.store} holds is not asked again, and not counted."
@@ -211,7 +212,10 @@ def estimate(rows: Iterable[Row | BadRow], asked: Asked, chosen: Choices) -> Est
         if skip_judging(row.sample, definition) is None:
             run_blocking(_ask(judges, row.sample))
     store = None if asked.store is None else str(asked.store.path)
-    return Estimate(samples, chunks, unread, low.price, high.price, store)
+    # Where every cell is asked for, "yes" is the longer reply.
+    least = Price(low.calls, min(low.price.tokens, high.price.tokens))
+    most = Price(high.calls, max(low.price.tokens, high.price.tokens))
+    return Estimate(samples, chunks, unread, least, most, store)
 
 
 async def _ask(judges: Iterable[LLMJudge], sample: Sample) -> None:

@@ -13,7 +13,7 @@ from noisesense_adapters.evaluate.inputs import Column, pick
 
 GROUP = "group"
 CONTEXTS = "retrieved_contexts"
-_OF_SAMPLE = ("response", "reference", "user_input", "relevant_contexts", "verdicts")
+_OF_SAMPLE = ("response", "reference", "user_input", "relevant_contexts", "verdicts", "cluster")
 
 
 class Merged:
@@ -21,7 +21,7 @@ class Merged:
 
     Args:
         by: the column of the value.
-        columns: of the sample's fields.
+        columns: of the sample's fields, and of its cluster if that has another name.
         verdicts: whether they are read.
     """
 
@@ -29,6 +29,7 @@ class Merged:
         self._by = by
         self._contexts = columns[CONTEXTS]
         self._shared = {field: columns[field] for field in _OF_SAMPLE if field in columns}
+        self._shared.setdefault("cluster", "cluster")
         if verdicts:
             self._shared.setdefault("verdicts", "verdicts")
 
@@ -55,27 +56,37 @@ class Merged:
         return str(value)
 
     def _row(self, rows: list[dict[str, Any]], value: str) -> dict[str, Any]:
-        """The first row with the chunks of all. Raises `InputError`."""
+        """One row with the chunks of all. Raises `InputError`."""
         for field, column in self._shared.items():
             _check_same(rows, column, field)
         chunks = [pick(row, self._contexts, CONTEXTS) for row in rows]
         # An empty cell is none: nothing was retrieved.
         retrieved = [chunk for chunk in chunks if chunk not in (None, "")]
-        return {**rows[0], CONTEXTS: retrieved, "id": value}
+        return {**_first_cells(rows), CONTEXTS: retrieved, "id": value}
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
-    """Raise `InputError` if rows differ in a field, of which all but the first would be lost."""
+    """Raise `InputError` if rows differ in a field, of which only one value is read."""
     values: set[str] = set()
     for row in rows:
-        with suppress(InputError):  # told when the first row is read
+        with suppress(InputError):  # told when the merged row is read
             value = pick(row, column, field)
-            if value not in (None, ""):  # spreadsheets merge equal cells
+            if value not in (None, ""):
                 values.add(str(value))
     if len(values) > 1:
         hint = "--map group= takes the column that only rows of one sample share"
         got = f"{len(values)} different"
         raise InputError("the same in all rows of a group", got, where=field, hint=hint)
+
+
+def _first_cells(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The first cell of each column that is not empty: spreadsheets merge equal cells."""
+    cells: dict[str, Any] = {}
+    for row in rows:
+        for name, value in row.items():
+            if cells.get(name) in (None, ""):
+                cells[name] = value
+    return cells
 
 
 def object_of(raw: Raw) -> dict[str, Any]:

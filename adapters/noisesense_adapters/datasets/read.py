@@ -93,7 +93,7 @@ def read_rows(
     read = _reader(path, first, columns, verdicts=verdicts)
     _check_options(read, path, columns, split_contexts)
     if isinstance(read, ColumnReader) and GROUP in columns:
-        merged = Merged(columns[GROUP], read.columns, verdicts=verdicts)
+        merged = Merged(columns[GROUP], {**read.columns, **columns}, verdicts=verdicts)
         rows = merged(rows)
         first = list(merged(first))
         read = replace(read, columns={**read.columns, CONTEXTS: CONTEXTS})

@@ -175,7 +175,8 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     for number, item in enumerate(items):
         with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
-    return chunks if labels is None else _labeled(chunks, labels)
+    is_empty = label_of(labels) is None  # a cell of a table
+    return chunks if is_empty else _labeled(chunks, labels)
 
 
 def is_one_text(value: object) -> bool:
@@ -388,7 +389,8 @@ def _words(chunk: Any) -> str:
 
 
 def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
-    given = parsed(labels) if isinstance(labels, str) else _unboxed(labels)
+    with error_context("chunk_labels"):
+        given = parsed(labels) if isinstance(labels, str) else _unboxed(labels)
     if not isinstance(given, (list, tuple)) or len(cast("list[Any]", given)) != len(chunks):
         expected = f"true, false or null for each of {len(chunks)} chunks"
         raise InputError(expected, describe(labels), where="chunk_labels")

@@ -112,9 +112,9 @@ def standing(found: FigureComparison) -> str:
         return "not clearly different"
     if is_not_worse(found):
         return "not worse"
-    low, high = found.worsening
-    is_not_better = low >= -found.margin and high > found.margin
-    return "not better" if is_not_better else "too few to say"
+    if _is_not_better(*found.worsening, found.margin):
+        return "not better"
+    return "too few to say"  # it reaches beyond the margin to both sides
 
 
 def is_not_worse(found: FigureComparison) -> bool:
@@ -123,6 +123,11 @@ def is_not_worse(found: FigureComparison) -> bool:
         return False
     low, high = found.worsening
     return low < -found.margin and high <= found.margin
+
+
+def _is_not_better(low: float, high: float, margin: float) -> bool:
+    """Does the interval reach beyond the margin only to the side on which B is worse?"""
+    return low >= -margin and high > margin
 
 
 def undecided_sentence(found: FigureComparison) -> str | None:

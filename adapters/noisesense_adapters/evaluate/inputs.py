@@ -218,11 +218,11 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
 
 def verdicts_of(value: Any, sample: Sample) -> Verdicts | None:
     """The verdicts in a row, with its sample's chunks; None if empty. Raises `InputError`."""
-    if value is None or value == "":
-        return None
-    with error_context("verdicts"):
-        data = parsed(value) if isinstance(value, str) else value
-    return read_verdicts(without_nulls(data), sample, "verdicts")
+    data = value
+    if isinstance(value, str):
+        with error_context("verdicts"):
+            data = parsed(value) if value.strip() else None
+    return None if data is None else read_verdicts(without_nulls(data), sample, "verdicts")
 
 
 Column = str | Callable[[Mapping[str, Any]], Any]

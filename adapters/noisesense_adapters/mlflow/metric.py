@@ -138,7 +138,6 @@ with needs_extra("mlflow"):
 _NAME = "noise_sensitivity"
 _SCORED = "noisesense.scored"
 _RUN = "mlflow.assessment.sourceRunId"
-_FIELDS = ("mode", "definition", "empty", "undetermined")
 _COSTS = {
     "cost": "mlflow.assessment.judgeCost",
     "input_tokens": "mlflow.assessment.judgeInputTokens",
@@ -189,8 +188,9 @@ class NoiseSensitivity(Scorer):
             arguments["model"] = get_default_model()
         rows = RowEvaluator(_USUAL, bridge, **arguments)
         own = {"aggregations": aggregations, "description": description, "timeout": timeout}
-        fields: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
-        fields |= {name: value for name, value in arguments.items() if name in _FIELDS}
+        fields: dict[str, Any] = {each: value for each, value in own.items() if value is not None}
+        known = type(self).model_fields  # MLflow shows a scorer by its fields
+        fields |= {each: value for each, value in arguments.items() if each in known}
         super().__init__(name=name or _NAME + suffix(rows.definition), **fields)
         self._rows = rows
 

@@ -97,6 +97,7 @@ BUSY = (429, 503, 529)
 _SETUP_HINTS = {  # by status, where the cause is not known: of every call as it is set up
     **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
     401: "check the API key",
+    402: "check the provider's plan and billing",
     403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
 }

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from inspect import get_annotations
+from numbers import Integral, Real
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -130,8 +131,12 @@ def described(value: object, depth: int = 0) -> Any:
     A LangChain wrapper (``.bind()``, ``.with_retry()``, ``.with_config()``) is described as the
     model in it, with the options that it adds.
     """
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, Integral):  # numpy's as well
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, (SecretStr, SecretBytes, bytes, bytearray)) or depth > _DEPTH:
@@ -213,7 +218,7 @@ def _options(items: Mapping[Any, object], depth: int) -> dict[str, Any]:
     for key, item in items.items():
         name = str(key)
         # A number is no secret: max_tokens is not a token.
-        is_secret = _SECRET.match(name.lower()) and not isinstance(item, (int, float))
+        is_secret = _SECRET.match(name.lower()) and not isinstance(item, Real)
         if is_secret or _IRRELEVANT.match(name):
             continue
         option = described(item, depth + 1)

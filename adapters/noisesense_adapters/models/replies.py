@@ -174,7 +174,7 @@ def read_reply(text: str, schema: type[S], usage: Usage) -> S:
         kind = error.errors(include_url=False, include_input=False)[0]["type"]
         problem = f"the JSON does not fit ({kind})"
     except (ValueError, RecursionError):
-        problem = "it is nested too deeply"
+        problem = "it is nested too deeply, or a number in it is too long"
     raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
 
 

@@ -237,7 +237,8 @@ class Inputs:
         return _RAW.sub(r"\1", value)
 
     def _value_at(self, path: str, where: str, depth: int) -> Any:
-        """A variable with its own templates filled, or what the provider gave, as it is."""
+        """What a path names: a variable, with its own templates filled, or else what the provider
+        gave below ``output`` or ``metadata``, as it is. Raises `InputError` for nothing."""
         if depth == _MOST_NESTED:
             raise InputError("templates that end", f"{path!r} in itself", where=where)
         if (value := _at(self._vars, path)) is not None:

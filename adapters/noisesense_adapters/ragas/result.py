@@ -105,13 +105,14 @@ class _OpenRows(BaseCallbackHandler):
     def on_chain_end(self, outputs: Any, **_: Any) -> None:
         columns = self.columns
         self.columns = {}
-        lines = [line for column, values in columns.items() if (line := _missing(column, values))]
+        lines = [line for column, values in columns.items() if (line := _log_line(column, values))]
         if lines:
             _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
 
 
-def _missing(column: str, values: Sequence[float]) -> str:
-    """How many rows have no number, and the mean of the others; empty if all have one."""
+def _log_line(column: str, values: Sequence[float]) -> str:
+    """How many rows have no number, and the mean of all that were measured, as `summarize` has it;
+    empty if each row has a number."""
     missing = sum(map(math.isnan, values))
     if not missing:
         return ""

@@ -10,6 +10,7 @@ import base64
 import io
 import os
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -57,6 +58,8 @@ _SETTINGS: dict[str, Any] = {
     "ytick.labelcolor": _COLORS["ink"],
     "ytick.major.size": 0,
 }
+_TITLE = 48
+"""Characters in a line of the title, as many as fit in the width."""
 _BESIDE = 1.1
 """The position of the bar of undetermined samples, off the scale."""
 
@@ -147,7 +150,7 @@ def write_png(
     heights = [0.6 + plot.height for plot in plots]
     with style.context(["default", _SETTINGS]):
         figure = Figure(figsize=(6, sum(heights)), layout="constrained")
-        figure.suptitle(title, weight="bold")
+        figure.suptitle(textwrap.fill(title, _TITLE), weight="bold")
         rows = figure.subplots(len(plots), squeeze=False, height_ratios=heights)
         for plot, (ax,) in zip(plots, rows, strict=True):
             words = plot.draw(ax)

@@ -38,7 +38,6 @@ _EXPECTED = {
     "tuple_type": "a list",
     "model_type": "an object",
     "dict_type": "an object",
-    "greater_than_equal": "a position of 0 or more",
     "json_invalid": "valid JSON",
     "extra_forbidden": "only known fields",
 }
@@ -88,10 +87,11 @@ def _our_errors(model: type[BaseModel]) -> Generator[None, None, None]:
 def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError:
     kind = problem["type"]
     location = problem["loc"]
-    cause = problem.get("ctx", {}).get("error")
+    context = problem.get("ctx", {})
+    cause = context.get("error")
     if isinstance(cause, InputError):
         return cause.within(_place(location)) if location else cause
-    expected = _EXPECTED.get(kind) or problem["msg"]
+    expected = _EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
     got = describe(problem["input"])
     hint = ""
     if kind == "missing":
@@ -108,6 +108,9 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
         hint = f"remove or rename {name!r}"
     elif kind == "model_type" and _place(location).startswith("chunk"):
         expected = "a text or an object"
+    elif kind == "greater_than_equal":
+        what = "a position" if isinstance(location[-1], int) else "a number"
+        expected = f"{what} of {context['ge']:g} or more"
     elif kind == "json_invalid":
         got = str(cause)
     where = _place(location)
