@@ -254,6 +254,7 @@ def _of_units(
     only_b = len(paired.only_b)
     if only_a or only_b:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
+    said: dict[str, list[str]] = {}
     for each in figures:
         if each.figure not in MODES or not (each.too_few or each.effective < FEW_UNITS):
             continue
@@ -262,10 +263,12 @@ def _of_units(
             units = counted(len({*clusters}), "cluster")
             if each.interval and each.effective < each.interval.units - 0.5:
                 units += f" of unequal size, which say as much as {each.effective:.1f}"
+        means = "only large differences can be decided."
         if each.too_few:
-            yield f"{each.figure}: {units}; fewer than {MIN_PAIRS} decide nothing."
-        else:
-            yield f"{each.figure}: {units}; only large differences can be decided."
+            means = f"fewer than {MIN_PAIRS} decide nothing."
+        said.setdefault(f"{units}; {means}", []).append(each.figure)
+    for words, modes in said.items():
+        yield f"{' and '.join(modes)}: {words}"
 
 
 def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:
