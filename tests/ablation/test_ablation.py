@@ -335,7 +335,7 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
     assert found.without.again == (0.0, 1.0)
     # Which of its claims the reference supports had been judged, and is kept.
     assert found.again.low == found.again.high
-    reason = "answers not judged, which count as open (the first: no key)"
+    reason = "answers not judged, counted as open (the first: no key)"
     assert found.left_out == {reason: 1}
 
 
@@ -347,7 +347,8 @@ def test_answers_that_claim_nothing_are_counted_and_not_compared() -> None:
         row["response"] = " . " if silent else "wrong 0 0"
     found = ablation(results, rows, Mind())
     assert found.changes["plus-2"].change.size == 3
-    assert found.left_out == {"answers to plus-2 that claim nothing": 1}
+    assert found.left_out == {"answers to `plus-2` without claims": 1}
+    assert said(found)[-1] == "Left out: 1 answer to `plus-2` without claims."
     assert found.silent == {"plus-2": 1}
     of_variants = ablation_tables(found)[0]
     assert [row[:3] for row in of_variants.rows] == [("again", "4", "0"), ("plus-2", "3", "1")]
@@ -430,7 +431,7 @@ def test_relevance_that_the_judge_left_open_is_left_out_and_counted() -> None:
     assert len(rows) == 6 + 5
     for row in rows:
         row["response"] = "right"
-    reason = "samples without a relevant chunk, or whose relevant chunks are not known"
+    reason = "samples without a chunk that is known to be relevant"
     assert ablation(results, rows, Mind()).left_out[reason] == 1
 
 
@@ -534,7 +535,7 @@ def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     found = ablation(results, rows, Mind())
     assert found.left_out == {"rows without an answer": 1}
     assert found.without.claims == 3
-    assert said(found)[-1] == "Left out (1): rows without an answer."
+    assert said(found)[-1] == "Left out: 1 row without an answer."
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
     assert (result.judge or "").startswith("tiny, plan=lazy threshold=0.9 claims=sentences")
     claims = result.score.verdicts.response_claims
     assert [(each.correct, each.entailed_by) for each in claims] == [(False, (0,)), (False, ())]
-    assert "from kept replies" in run_here(capsys, "score", data, *how).out
+    assert "reused repl" in run_here(capsys, "score", data, *how).out
 
 
 def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> None:
@@ -68,7 +68,7 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     text = run_here(capsys, "trust", "--judge", model, "--on", path, "--threshold", str(best))
     rates = "0.0% false yes, 0.0% false no, kappa 1.000"
     assert (text.status, f"--threshold {best}, {rates}" in text.out) == (0, True)
-    assert "that people do not find in a chunk, the judge finds 0.0%" in text.out
+    assert "in a chunk? Where people say no, the judge says yes in 0 of " in text.out
 
 
 @pytest.mark.parametrize(

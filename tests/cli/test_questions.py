@@ -56,11 +56,11 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         'the references leave out what is true, correct documents stand first: "noisesense '
         'ablation" shows which ones cause anything.',
         "",
-        "claims  open  only  samples        rate  interval     document",
+        "claims  open  only  samples   adj. rate  interval     document",
         "     3     1     3   2 of 3  59% to 81%  15% to 100%  guide.md",
         "claims: wrong ones from it; open: the judge left open whether they are; only: from no "
-        "other chunk; samples: with such a claim, of those that retrieved it; rate: that share, "
-        "drawn towards the rates of all documents, the more the less often it was retrieved.",
+        "other chunk; samples: with such a claim, of those that retrieved it; adj. rate: that "
+        "share, drawn towards those of all documents, the more the less often it was retrieved.",
         "",
         "guide.md:",
         '  "Claim 0.0" (q0)',
@@ -95,12 +95,15 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     *_, first, second, legend = lines
     assert (first.split()[-1], second.split()[-1]) == ("faq.md", "guide.md")
     assert "1 of 1  faq.md" in first
-    assert "; gone: of the claims said again with the same chunks, not said" in legend
+    assert legend.endswith(
+        "; gone: of the claims said again with the same chunks, not said without theirs."
+    )
     counts.write_text(json.dumps({"causes": [cause | {"shared": ends}]}))
     done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
     lines = done.out.splitlines()
     assert lines[1].endswith(", 1 of them where other documents were taken away, too.")
     assert "1 of 1 (1 shared)  faq.md" in lines[-3]
+    assert lines[-1].endswith("; shared: of those, where other documents were taken away, too.")
     counts.write_text("{}")
     wrong = run_here(capsys, "offenders", path, "--ablation", counts)
     assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)

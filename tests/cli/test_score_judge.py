@@ -93,7 +93,7 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     out.unlink()
     again = judged(*arguments, "--temperature", "0", "--max-tokens", "800")
     assert (again.status, figures(out), server.log.calls) == (0, EXPECTED, calls)
-    assert f"judged with {calls} from kept replies" in again.out
+    assert f"judged with {calls} reused replies" in again.out
 
 
 def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged: Judged) -> None:

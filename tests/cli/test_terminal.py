@@ -25,6 +25,7 @@ from noisesense import (
     write_results,
 )
 from noisesense.errors import BusyError
+from noisesense_adapters.cli.output import show_table
 from noisesense_adapters.cli.progress import RunProgress
 from support.command import environment
 from support.command_here import assert_fits, run_here
@@ -122,6 +123,38 @@ def test_no_line_is_wider_than_the_terminal_or_than_a_hundred_columns(
             assert_fits(run_here(capsys, *command.split()), widest)
     path = "a-path-without-a-space" * 9
     assert path in run_here(capsys, "score", f"{path}.jsonl").err
+
+
+def test_tables_break_no_word(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
+    """The widest columns wrap first, and a column of names is cut.
+
+    13 characters of the name, two gaps, 7 of "variant" and 10 of "difference" are 34.
+    """
+    monkeypatch.setenv("COLUMNS", "34")
+    titles = ["", ">with this variant", ">difference in points"]
+    show_table(titles, [["without-other", "86% (55% to 98%)", "+14 (+0 to +39)"]])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("without-other  ")]
+    assert {"variant", "difference", "points"} <= {*" ".join(lines).split()}
+    monkeypatch.setenv("COLUMNS", "40")
+    name = "a-document-whose-name-is-longer-than-that.md"
+    show_table(["…document", ">claims"], [[name, 12_345]])
+    assert capsys.readouterr().out.splitlines() == [
+        f"document{' ' * 26}claims",
+        "a-document-whose-name-is-longer…  12,345",
+    ]
+    show_table([">claims", "…document"], [["some words to wrap here", name]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
+        " some words to  a-document-whose-name-i…",
+        "     wrap here",
+    ]
+    monkeypatch.setenv("COLUMNS", "10")
+    show_table(["", ">claims"], [["without-other", 12_345]])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 10
+    monkeypatch.delenv("COLUMNS")
+    show_table(["…document", ">claims"], [[name, 12_345]])
+    assert name in capsys.readouterr().out
 
 
 def test_a_pipe_has_no_width(tmp_path: Path, capsys: Capsys) -> None:

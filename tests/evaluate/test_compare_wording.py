@@ -126,10 +126,10 @@ def mixed(up: int, down: int, same: int) -> Comparison:
     ("up", "down", "same", "cell", "said"),
     [
         # Ten differences of ±0.25: s = 0.264, and 0 ± 2.3 · 0.264 / √10 is about ±0.19.
-        (5, 5, 0, "too few to say", "would have been seen (in 80 of 100"),
+        (5, 5, 0, "too few to say", "80 of 100 comparisons find that a difference of 0."),
         # 3 of 30 lower by 0.25: s = 0.0763, -0.025 ± 2.05 · 0.0763 / √30 is -0.053 to 0.004.
         (0, 3, 27, "not worse", "whether B is better by more than 0.05, these 30 pairs do not"),
-        (3, 0, 27, "not better", "would have been seen (in 80 of 100"),
+        (3, 0, 27, "not better", " is more than 0.05"),
     ],
 )
 def test_what_is_known_of_what_is_not_decided(
@@ -147,6 +147,40 @@ def test_within_the_margin_but_for_a_rare_pair_is_too_few_to_say() -> None:
     found = compare(run_of([0, 1] * 20, claims=40), run_of([1, 0] * 20, claims=40), margin=0.02)
     assert found.any is not None
     assert (found.any.decision, standing(found.any)) == ("undecided", "too few to say")
+
+
+def test_without_a_margin_the_difference_that_is_found_stands_alone() -> None:
+    found = compare(run_of([0] * 5 + [1] * 5), run_of([1] * 5 + [0] * 5)).any
+    assert found is not None
+    assert found.seen is not None
+    assert undecided_sentence(found) == (
+        f"with as many pairs, 80 of 100 comparisons find a difference of {found.seen:.2g}"
+    )
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.05])
+def test_no_pair_differs(margin: float) -> None:
+    """A beta distribution of half a pair beside 14 is below 0.17 with 97.5%."""
+    found = compare(run_of([0, 1] * 7), run_of([0, 1] * 7), margin=margin).any
+    assert found is not None
+    assert undecided_sentence(found) == (
+        "no pair differs, but 14 pairs do not rule out a difference of up to 0.17"
+    )
+    lone = compare(run_of([0]), run_of([0])).any
+    assert lone is not None
+    assert undecided_sentence(lone) is None  # no interval
+
+
+def test_pairs_that_differ_are_counted() -> None:
+    """Two of four; they cancel out, in the mean and in their cluster."""
+    names = "aabb"
+    before, after = (
+        [Result(each.id, each.score, cluster=name) for name, each in zip(names, run, strict=True)]
+        for run in (run_of([0, 1, 2, 2]), run_of([1, 0, 2, 2]))
+    )
+    found = compare(before, after).any
+    assert found is not None
+    assert (found.differing, found.difference) == (2, (0.0, 0.0))
 
 
 def test_fewer_than_six_pairs_are_too_few_to_say() -> None:

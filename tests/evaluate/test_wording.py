@@ -6,12 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from noisesense import Range, Result, Verdicts, offenders, score, summarize
+from noisesense import (
+    Interval,
+    LabeledVerdicts,
+    Mode,
+    Range,
+    Result,
+    Verdicts,
+    offenders,
+    score,
+    summarize,
+    trust,
+)
+from noisesense.stats.powered_mean import PPIMean
 from noisesense_adapters.evaluate.wording import (
     Caused,
     document_name,
     headline,
     offender_sentences,
+    reused,
+    trust_sentences,
 )
 
 KINDS: dict[str, dict[str, object]] = {
@@ -73,24 +87,23 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     found = offenders([*retrievals("bad.md", 9, 12), *others()])
     (sentence,) = offender_sentences(found)
     assert sentence == (
-        "Look first at bad.md: it entails 9 claims that the reference does not support. With a "
-        "probability of over 99% it is among the tenth of the 31 retrieved documents that mislead "
-        "most often."
+        "Look first at bad.md: it entails 9 claims that the reference does not support. It is "
+        "over 99% likely to be among the worst 4 of 31 retrieved documents."
     )
     unsure = offenders([each for i in range(30) for each in retrievals(f"{i}.md", i < 6, 4)])
     (sentence,) = offender_sentences(unsure)
     leading = unsure.documents[0]
     assert 0 < leading.top_tenth < 0.9
     assert sentence == (
-        "0.md and 5 more lead: each misled in 1 of the 4 samples that retrieved it. The "
-        "probability that it is among the tenth of the 30 retrieved documents that mislead most "
-        f"often is {leading.top_tenth:.0%}; at 90% it would be the one to look at first."
+        "0.md and 5 more lead: each misled in 1 of the 4 samples that retrieved it. Each is "
+        f"{leading.top_tenth:.0%} likely to be among the worst 3 of 30 retrieved documents; from "
+        "90% on that counts as sure."
     )
     leading.top_tenth = 0.896
     leading.open_samples = 2
     (sentence,) = offender_sentences(unsure)
     assert sentence.startswith("0.md leads: it misled in 1 to 3 of the 4 samples that")
-    assert " most often is just under 90%; at 90% " in sentence
+    assert " retrieved it. It is just under 90% likely to be among " in sentence
     assert list(offender_sentences(offenders(others()))) == []
 
 
@@ -103,7 +116,10 @@ def test_few_documents_have_no_tenth() -> None:
         "intervals of the rates overlap, the order may be chance."
     )
     (ten,) = offender_sentences(offenders([*nine, *retrievals("9.md", 0, 4)]))
-    assert " is among the tenth of the 10 retrieved documents that " in ten
+    assert " likely to be the worst of 10 retrieved documents; from 90% on that counts " in ten
+    several = [*nine, *retrievals("9.md", 0, 4), *retrievals("10.md", 0, 4)]
+    (eleven,) = offender_sentences(offenders(several))
+    assert " likely to be among the worst 2 of 11 retrieved documents; " in eleven
     found = offenders(retrievals("bad.md", 9, 12))
     named = replace(found, first=found.documents[0])
     first, *_ = offender_sentences(named)
@@ -140,6 +156,88 @@ def test_what_the_ablation_counted_comes_first() -> None:
     first, _ = offender_sentences(found, [caused[1]._replace(shared=None)])
     assert first.endswith(" were not said without it.")
     assert len([*offender_sentences(found, caused[:1])]) == 1
+
+
+def mean_of(
+    interval: tuple[float, float], judge: tuple[float, float], unlabeled: int = 5
+) -> PPIMean:
+    """A mean by people in this interval, and the judge's, which open verdicts make a range."""
+    ends = Range(*interval)
+    found = Interval(*interval, 0.95, "dirichlet", 10)
+    return PPIMean(ends, found, Range(*judge), ends, 1.0, 10, unlabeled, ())
+
+
+@pytest.mark.parametrize(
+    ("mean", "said"),
+    [
+        # 0.3 − 0.15 and 0.15 − 0.1; of a judge's range the ends that lie farther off.
+        (mean_of((0.1, 0.3), (0.15, 0.15)), "0.1500, at most 0.15 too low or 0.05 too high."),
+        (
+            mean_of((0.1, 0.3), (0.15, 0.25)),
+            "0.1500 to 0.2500, at most 0.15 too low or 0.15 too high.",
+        ),
+        (mean_of((0.0, 0.3), (0.0, 0.0)), "0.0000, at most 0.3 too low."),
+        (mean_of((0.0, 0.3), (0.3, 0.3)), "0.3000, at most 0.3 too high."),
+        (mean_of((0.2, 0.3), (0.15, 0.15)), "0.1500, too low by 0.05 to 0.15."),
+        (mean_of((0.2, 0.3), (0.35, 0.4)), "0.3500 to 0.4000, too high by 0.05 to 0.2."),
+        # Every sample has a label, but some of the labels are open.
+        (mean_of((0.2, 0.3), (0.25, 0.25), 0), "0.2500, at most 0.05 too low or 0.05 too high."),
+    ],
+)
+def test_how_far_the_judges_mean_is_off(mean: PPIMean, said: str) -> None:
+    sentence = trusted({"relevant": mean})[1]
+    assert sentence.startswith("In the relevant mode people would find a mean of 0.")
+    assert sentence.endswith(f" in these results, where the judge finds {said}")
+
+
+@pytest.mark.parametrize(
+    ("people", "judge", "off"),
+    [
+        (0.3929, 0.3214, "too low by 0.0715"),
+        (0.25, 0.5, "too high by 0.25"),
+        (0.2, 0.2, "the same"),
+    ],
+)
+def test_labels_on_every_sample_leave_nothing_to_estimate(
+    people: float, judge: float, off: str
+) -> None:
+    _, sentence, *_ = trusted({"irrelevant": mean_of((people, people), (judge, judge), 0)})
+    assert sentence == (
+        f"In the irrelevant mode people find a mean of {people:.4f} (exact: every sample is "
+        f"labeled), where the judge finds {judge:.4f}, {off}."
+    )
+
+
+def trusted(means: dict[Mode, PPIMean]) -> list[str]:
+    """One labeled sample with two claims: the reference has the first, the judge misses it."""
+    people = Verdicts.from_matrices([True, False], [[True], [True]], [[True]])
+    judge = Verdicts.from_matrices([False, False], [[True], [True]], [[True]])
+    found = trust("m", [LabeledVerdicts(people, judge, "a")])
+    return [*trust_sentences(replace(found, means=means))]
+
+
+def test_errors_are_counted_beside_their_shares() -> None:
+    """Of one sample there is no interval."""
+    _, correct, response, reference = trusted({})
+    assert correct == (
+        "Is a claim in the reference? Where people say no, the judge says yes in 0 of 1 (0.0%); "
+        "where people say yes, the judge says no in 1 of 1 (100.0%)."
+    )
+    assert response == (
+        "Is a response claim in a chunk? No label says no; where people say yes, the judge says "
+        "no in 0 of 2 (0.0%)."
+    )
+    assert reference.startswith("Is a reference claim in a chunk? No label says no; where ")
+    nobody = Verdicts.from_matrices([False], [[False]], [[False]])
+    _, correct, *_ = trust_sentences(trust("m", [LabeledVerdicts(nobody, nobody, "a")]))
+    assert correct == (
+        "Is a claim in the reference? Where people say no, the judge says yes in 0 of 1 (0.0%); "
+        "no label says yes."
+    )
+
+
+def test_replies_that_are_used_again() -> None:
+    assert (reused(1), reused(2000)) == ("1 reused reply", "2,000 reused replies")
 
 
 def test_names_of_documents() -> None:

@@ -192,7 +192,7 @@ def test_the_document_to_look_at_first(tmp_path: Path) -> None:
         run.append(Result(f"s{i}", score(known)))
     said = _words(_page(run, tmp_path))
     assert "Look first at &lt;b&gt;bad&lt;/b&gt;: it entails 9 claims" in said
-    assert "in 9 of 10 samples that retrieved it; rate 8" in said
+    assert "in 9 of 10 samples that retrieved it; adjusted rate 8" in said
     assert "noisesense ablation plan results.jsonl --out todo.jsonl writes what to ask" in said
     write_results(tmp_path / "my run.jsonl", run)
     said = _words(_page(tmp_path / "my run.jsonl", tmp_path))
@@ -223,6 +223,6 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     assert "Of 4 claims that the reference or a relevant chunk supports, 3 are in no" in said
     assert "Since the earlier run: relevant 0.500 → 0.750 (+0.250, too few to say)," in said
     assert "irrelevant 0.000 → 0.000 (+0.000, too few to say)." in said
-    unknown = "that people do not find in the reference, the judge finds an unknown share there"
+    unknown = "Is a claim in the reference? No label says no; where people say yes, the judge says"
     assert unknown in said
     assert "Since" not in header()

@@ -80,7 +80,7 @@ def test_fewer_than_six_pairs_decide_nothing_and_say_so(pairs: int) -> None:
     assert found.relevant.too_few == (pairs < 6)
     counted = "1 pair" if pairs == 1 else f"{pairs} pairs"
     few = "fewer than 6 decide nothing" if pairs < 6 else "only large differences can be decided"
-    assert found.warnings[0] == f"relevant: {counted}; {few}."
+    assert found.warnings[0] == f"relevant and irrelevant: {counted}; {few}."
 
 
 def test_at_a_higher_confidence_it_takes_more_pairs_and_the_warning_says_how_many() -> None:
@@ -107,7 +107,7 @@ def test_clusters() -> None:
     named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(30)]
     mixed = [result_of(i, (1, 2), cluster="x" if i else None) for i in range(30)]
     assert compare(named, named).clusters == 3
-    few = "relevant: 3 clusters; fewer than 6 decide nothing."
+    few = "relevant and irrelevant: 3 clusters; fewer than 6 decide nothing."
     assert compare(named, named).warnings[0] == few
     some = compare(mixed, mixed)
     assert (some.clusters, len(some.warnings)) == (None, 1)
@@ -375,8 +375,8 @@ def test_one_cluster_that_holds_half_of_the_samples_is_no_evidence() -> None:
     assert (found.clusters, found.relevant.decision) == (20, "undecided")
     assert found.relevant.effective == pytest.approx(3.8)
     assert found.warnings[0] == (
-        "relevant: 20 clusters of unequal size, which say as much as 3.8; fewer than 6 decide "
-        "nothing."
+        "relevant and irrelevant: 20 clusters of unequal size, which say as much as 3.8; fewer "
+        "than 6 decide nothing."
     )
 
 

@@ -77,9 +77,9 @@ def test_kappa_by_hand() -> None:
 def test_rates_in_words() -> None:
     compared, said = trust_sentences(trust("m", SAMPLES))
     assert compared == "10 verdicts of m were compared with people's labels."
-    asked = "Of the response claims that people do not find in a chunk, the judge finds 14.3% ("
-    assert said.startswith(asked)
-    assert " there; of those that they do find, it misses 33.3% (" in said
+    asked = "Is a response claim in a chunk? Where people say no, the judge says yes in 1 of 7 ("
+    assert said.startswith(f"{asked}14.3%, interval ")
+    assert "; where people say yes, the judge says no in 1 of 3 (33.3%, interval " in said
 
 
 def test_each_kind_of_cell_has_its_own_rates() -> None:
@@ -195,7 +195,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     _, relevant, *_ = trust_sentences(found)
     assert relevant.startswith("In the relevant mode people would find a mean of ")
     low = found.means["relevant"].judge_mean.low
-    assert relevant.endswith(f", where the judge finds {low:.4f}.")
+    assert f", where the judge finds {low:.4f}, at most " in relevant
     assert list(found.to_dict())[1] == "means"
 
 

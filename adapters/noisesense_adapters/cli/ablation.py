@@ -55,7 +55,8 @@ class Judged(Options):
         say(*said)
         for table in ablation_tables(found):
             say("", f"{table.caption}:")
-            show_table([table.titles[0], *(f">{title}" for title in table.titles[1:])], table.rows)
+            titles = [f"…{table.titles[0]}", *(f">{title}" for title in table.titles[1:])]
+            show_table(titles, table.rows)
         if cost := spent(judge.usage):
             say("", f"judged with {cost}")
 

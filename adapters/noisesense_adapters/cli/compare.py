@@ -208,8 +208,10 @@ def _not_compared(comparison: Comparison, where: str) -> int:
 
 def _told_unsure(status: int, said: str, found: FigureComparison) -> int:
     said += f" (interval of the difference {shown(found.interval)})"
-    if found.seen is not None:
-        said += f"; {seen(found)}"
+    if not found.differing:
+        said += "; no pair differs"
+    elif (tells := seen(found)) is not None:
+        said += f"; {tells}"
     if not status:
         said += "; this passes without --fail-if-undecided"
     return _told(status, said)
@@ -247,18 +249,24 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
             "correct is how many claims of an answer are correct, and higher is better; the other "
             "figures are shares of its claims.",
         )
-        undecided: list[str] = []
-        for each in comparison.figures:
-            sentence = undecided_sentence(each)
-            if sentence is not None:
-                undecided.append(f"  {NAMES[each.figure]}: {sentence}")
-        output.section("not decided:", undecided)
+        _show_undecided(comparison.figures)
     _show_names("failed in one or both:", comparison.failed, heads)
     _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
     _show_names("nothing to measure in B only:", comparison.undefined_in_b, heads)
     _show_kinds(comparison)
     _show_changes(comparison, top, heads)
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
+
+
+def _show_undecided(figures: Sequence[FigureComparison]) -> None:
+    """What the pairs do not tell; once where it is the same of several figures."""
+    undecided: dict[str, list[str]] = {}
+    for each in figures:
+        sentence = undecided_sentence(each)
+        if sentence is not None:
+            undecided.setdefault(sentence, []).append(NAMES[each.figure])
+    lines = [f"  {', '.join(names)}: {sentence}" for sentence, names in undecided.items()]
+    output.section("not decided:", lines)
 
 
 def _show_kinds(comparison: Comparison) -> None:

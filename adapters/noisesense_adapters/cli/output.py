@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
@@ -59,17 +60,81 @@ def tell(*lines: str) -> None:
 
 
 def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on stdout, without frames. A title that begins with ``>`` aligns to the right."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in titles:
-        side: JustifyMethod = "right" if title.startswith(">") else "left"
-        table.add_column(Text(title.lstrip(">")), justify=side, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(visible(shown(cell))) for cell in row))
-    console = Console(width=columns(sys.stdout) or _WIDE, color_system=None)
+    """A table on stdout, without frames, as wide as the terminal at most.
+
+    A title that begins with ``>`` aligns to the right. Where the room is too small, a column
+    whose title begins with ``…`` holds names that are cut; cells of the others wrap between words.
+    """
+    texts = [[visible(shown(cell)) for cell in row] for row in rows]
+    listed: list[_Column] = []
+    for i, title in enumerate(titles):
+        listed.append(_Column(title, [row[i] for row in texts if i < len(row)]))
+    room = columns(sys.stdout) or _WIDE
+    widths = _widths(listed, room - _GAP * (len(listed) - 1))
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for column, width in zip(listed, widths, strict=True):
+        table.add_column(
+            Text(column.title.lstrip(">…")),
+            justify=column.side,
+            width=width,
+            overflow="ellipsis" if column.is_cut else "fold",
+            no_wrap=column.is_cut,
+        )
+    for row in texts:
+        table.add_row(*map(Text, row))
+    console = Console(width=room, color_system=None)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+_GAP = 2
+_NAME = 24
+"""As much of a name is shown, however small the room."""
+
+
+class _Column:
+    """A column of a table, and how narrow it may be."""
+
+    def __init__(self, title: str, cells: Sequence[str]) -> None:
+        self.title = title
+        self.is_cut = title.startswith("…")
+        self.side: JustifyMethod = "right" if title.startswith(">") else "left"
+        texts = [title.lstrip(">…"), *cells]
+        self.width = max(map(cell_len, texts))
+        words = [word for text in texts for word in text.split()]
+        self.longest_word = max(map(cell_len, words), default=0)
+
+    @property
+    def narrowest(self) -> int:
+        """Narrower, it would break a word, or show too little of a name."""
+        return min(self.width, _NAME) if self.is_cut else self.longest_word
+
+
+def _widths(columns: Sequence[_Column], room: int) -> list[int]:
+    """How wide the columns are. The widest give way first, and the first one last.
+
+    Its words break only where nothing else helps.
+    """
+    widths = [column.width for column in columns]
+    words = [column.narrowest for column in columns]
+    anything = [1] * len(columns)
+    whole = words[0] if columns[0].is_cut else widths[0]
+    _shrink(widths, [whole, *words[1:]], room)
+    _shrink(widths, words, room)
+    _shrink(widths, [words[0], *anything[1:]], room)
+    _shrink(widths, anything, room)
+    return widths
+
+
+def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
+    """Take from the widest column that may be narrower, until all fit."""
+    while sum(widths) > room:
+        shrinkable = [i for i, width in enumerate(widths) if width > least[i]]
+        if not shrinkable:
+            return
+        widest = max(shrinkable, key=lambda i: widths[i])
+        widths[widest] -= 1
 
 
 def show_modes(modes: Mapping[str, Mapping[str, object]]) -> None:

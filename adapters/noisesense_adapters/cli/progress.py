@@ -19,6 +19,7 @@ from noisesense.errors import NoiseSenseError
 from noisesense_adapters.cli.output import one_line
 from noisesense_adapters.cli.terminal import folded
 from noisesense_adapters.datasets.files import count_rows
+from noisesense_adapters.evaluate.wording import reused
 
 _SHOWN_FAILURES = 20
 _PACE = 300.0  # seconds of the past that say how fast a run is
@@ -140,7 +141,7 @@ def spent(usage: Usage) -> str:
     tokens = usage.input_tokens + usage.output_tokens
     parts = (
         f"{usage.calls:,} calls" if usage.calls else "",
-        f"{usage.cached_calls:,} from kept replies" if usage.cached_calls else "",
+        reused(usage.cached_calls) if usage.cached_calls else "",
         f"{tokens:,} tokens" if tokens else "",
         "" if usage.cost is None else f"cost {usage.cost:.4f}",
     )

@@ -29,20 +29,18 @@ from noisesense_adapters.evaluate.wording import (
 _NARROW = 30
 _LEGEND = (
     "claims: wrong ones from it; open: the judge left open whether they are; only: from no other "
-    "chunk; samples: with such a claim, of those that retrieved it; rate: that share, drawn "
-    "towards the rates of all documents, the more the less often it was retrieved"
+    "chunk; samples: with such a claim, of those that retrieved it; adj. rate: that share, drawn "
+    "towards those of all documents, the more the less often it was retrieved"
 )
-_LEGEND_OF_CAUSES = (
-    "; gone: of the claims said again with the same chunks, not said without theirs; shared: of "
-    "those, where other documents were taken away, too"
-)
+_OF_GONE = "; gone: of the claims said again with the same chunks, not said without theirs"
+_OF_SHARED = "; shared: of those, where other documents were taken away, too"
 
 
 class Offenders(Command):
     """Rank the documents that mislead.
 
-    By the low end of the rate's interval. "rate" is how often a document misleads when it is
-    retrieved, drawn towards the rates of all documents, the more the less often it was retrieved.
+    By the low end of the rate's interval. "adj. rate" is how often a document misleads when it is
+    retrieved, drawn towards those of all documents, the more the less often it was retrieved.
     "claims" come from it and are not supported by the reference; "open" counts those of which the
     judge left open whether they do, "only" those that no other retrieved chunk entails. With
     --ablation, the documents with which most claims go stand first.
@@ -85,10 +83,16 @@ class Offenders(Command):
 
 
 def _show_table(ranking: Sequence[Offender], caused: Mapping[str, Caused]) -> None:
-    extra = [">gone"] if caused else []
-    titles = [">claims", ">open", ">only", ">samples", ">rate", "interval", *extra, "document"]
+    titles = [">claims", ">open", ">only", ">samples", ">adj. rate", "interval"]
+    titles += [">gone", "…document"] if caused else ["…document"]
     output.show_table(titles, [_row(each, caused) for each in ranking])
-    output.say(f"{_LEGEND}{_LEGEND_OF_CAUSES if caused else ''}.")
+    legend = _LEGEND
+    if caused:
+        legend += _OF_GONE
+    shown_causes = [caused[each.document] for each in ranking if each.document in caused]
+    if any(shared_text(each.shared) for each in shown_causes):
+        legend += _OF_SHARED
+    output.say(f"{legend}.")
 
 
 def _row(each: Offender, caused: Mapping[str, Caused]) -> list[object]:

@@ -28,7 +28,7 @@ from noisesense_adapters.datasets.sheets import (
     read_labels,
     write_labels,
 )
-from noisesense_adapters.evaluate.wording import trust_sentences
+from noisesense_adapters.evaluate.wording import is_exact, trust_sentences
 
 _CELLS: dict[CellKind, str] = {
     "correct": "claim in reference",
@@ -213,7 +213,7 @@ def _mean(mean: PPIMean) -> dict[str, object]:
     return {
         "mean by the judge": mean.judge_mean,
         "corrected by labels": mean.mean,
-        "  interval": mean.interval,
+        "  interval": "exact" if is_exact(mean) else mean.interval,
         "labeled samples": mean.labeled,
     }
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from noisesense import Judgement, Mode, Score, gate
 from noisesense.scoring.outcomes import GateOutcome
+from noisesense_adapters.evaluate.wording import reused
 
 _SAYS: dict[GateOutcome, str] = {
     "pass": "The score is {}.",
@@ -61,10 +62,10 @@ def steps_of(score: Score, judgement: Judgement, value: float | str, reason: str
     """The report, in the steps of DeepEval's own metrics."""
     paid = judgement.usage + judgement.paid
     shared = " for all metrics of this test case" if judgement.shared else ""
-    stored = f"{paid.cached_calls} from kept replies"
+    again = reused(paid.cached_calls)
     return [
         f"Verdicts:\n{prettify_list([claim.sentence for claim in score.claims])}",
-        f"Judge: {paid.calls} calls{shared}, {stored}, {judgement.unanswered} unanswered",
+        f"Judge: {paid.calls} calls{shared}, {again}, {judgement.unanswered} unanswered",
         f"Score: {value}\nReason: {reason}",
     ]
 

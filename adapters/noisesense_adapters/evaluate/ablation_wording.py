@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from noisesense import Estimate, Range
 from noisesense.ablation import Ablation, Cause, Fate, direction
-from noisesense.ablation.effect import TOO_FEW_OTHERS
+from noisesense.ablation.effect import NOT_JUDGED, TOO_FEW_OTHERS
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.summarize import counted
@@ -52,7 +52,15 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
             f"At each step of more distractors {found.trend} of a response's claims are not "
             f"supported by the reference, in percentage points: {', '.join(steps)}."
         )
-    yield from (f"Left out ({count}): {reason}." for reason, count in found.left_out.items())
+    for reason, count in found.left_out.items():
+        yield _left_out(reason, count)
+
+
+def _left_out(reason: str, count: int) -> str:
+    """What was not used, and why. A reason begins with a noun in the plural."""
+    nouns, _, rest = reason.partition(" ")
+    amount = f"{counted(count, nouns.removesuffix('s'))} {rest}."
+    return amount if reason.startswith(NOT_JUDGED) else f"Left out: {amount}"
 
 
 def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:

@@ -132,13 +132,35 @@ def _is_not_better(low: float, high: float, margin: float) -> bool:
 
 def undecided_sentence(found: FigureComparison) -> str | None:
     """What the pairs do not tell of a figure; None if they decide it, or nothing is known."""
-    if found.decision != "undecided" or found.seen is None:
+    if found.decision != "undecided":
+        return None
+    if not found.differing:
+        return _alike(found)
+    if found.seen is None:
         return None
     if is_not_worse(found) and found.margin:
         pairs = counted(found.pairs, "pair")
         return f"whether B is better by more than {found.margin:.3g}, these {pairs} do not tell"
-    return f"{seen(found)} (in 80 of 100 comparisons)"
+    return seen(found)
 
 
-def seen(found: FigureComparison) -> str:
-    return f"differences of {found.seen:.2g} and more would have been seen"
+def _alike(found: FigureComparison) -> str | None:
+    """That no pair differs, and what so many pairs do not rule out all the same."""
+    if found.worsening is None:
+        return None
+    farthest = max(map(abs, found.worsening))
+    do_not = "does not" if found.pairs == 1 else "do not"
+    return (
+        f"no pair differs, but {counted(found.pairs, 'pair')} {do_not} rule out a difference of "
+        f"up to {farthest:.2g}"
+    )
+
+
+def seen(found: FigureComparison) -> str | None:
+    """What as many pairs are likely to tell; None where that is not known."""
+    if found.seen is None:
+        return None
+    lead = "with as many pairs, 80 of 100 comparisons"
+    if not found.margin:
+        return f"{lead} find a difference of {found.seen:.2g}"
+    return f"{lead} find that a difference of {found.seen:.2g} is more than {found.margin:.3g}"

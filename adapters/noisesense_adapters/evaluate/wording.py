@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from noisesense import Offender, Offenders, Range, Summary, Trust
+from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.interval import interval_text
-from noisesense.stats.labels_cells import CellKind, Rate
+from noisesense.stats.labels_cells import CellAgreement, CellKind, Rate
 from noisesense.stats.offenders import SURE
+from noisesense.stats.powered_mean import PPIMean
 from noisesense.stats.summarize import counted
 
 
@@ -50,6 +53,11 @@ def headline(summary: Summary) -> Headline:
     if kinds.undetermined:
         rest.append(f"the judge left {kinds.undetermined:,} open")
     return Headline(message, "; ".join(rest) + ".")
+
+
+def reused(replies: int) -> str:
+    """How many replies were used again, of an earlier call or out of a store."""
+    return f"{replies:,} reused {'reply' if replies == 1 else 'replies'}"
 
 
 class Caused(NamedTuple):
@@ -131,14 +139,14 @@ def _why(found: Offenders) -> str:
     """How sure it is that the first document is one of the worst; nothing of few documents."""
     if found.first is None or found.retrieved < _FEWEST_DOCUMENTS:
         return ""
-    probability = _at_most_99(found.first.top_tenth)
-    return f" With a probability of {probability} it is {_among_the_worst(found)}."
+    return f" It is {_at_most_99(found.first.top_tenth)} likely to be {_among_the_worst(found)}."
 
 
 def _among_the_worst(found: Offenders) -> str:
-    return (
-        f"among the tenth of the {found.retrieved:,} retrieved documents that mislead most often"
-    )
+    """The tenth that mislead most often: of 10 documents one, of 11 two."""
+    tenth = math.ceil(found.retrieved / 10)
+    worst = "the worst" if tenth == 1 else f"among the worst {tenth:,}"
+    return f"{worst} of {found.retrieved:,} retrieved documents"
 
 
 def _counts(document: Offender) -> tuple[int, int, int]:
@@ -160,9 +168,10 @@ def _too_little_to_tell(found: Offenders) -> str:
     probability = f"{leading.top_tenth:.0%}"
     if probability == f"{SURE:.0%}":
         probability = f"just under {probability}"
+    it = "Each" if level else "It"
     return (
-        f"{leads} The probability that it is {_among_the_worst(found)} is {probability}; at "
-        f"{SURE:.0%} it would be the one to look at first."
+        f"{leads} {it} is {probability} likely to be {_among_the_worst(found)}; from {SURE:.0%} "
+        "on that counts as sure."
     )
 
 
@@ -182,33 +191,77 @@ def trust_sentences(found: Trust) -> Iterator[str]:
             "as its scores do not need it; score --plan full asks it."
         )
     for mode, mean in found.means.items():
-        yield (
-            f"In the {mode} mode people would find a mean of {interval_text(mean.interval)} in "
-            f"these results, where the judge finds {extent(mean.judge_mean, '.4f')}."
-        )
+        yield _mean_by_people(mode, mean)
     for kind, each in found.cells.items():
         if each.counts.compared:
-            yield (
-                f"Of the {_CLAIMS[kind]} that people do not find {_PLACES[kind]}, the judge finds "
-                f"{_rate(each.false_yes)} there; of those that they do find, it misses "
-                f"{_rate(each.false_no)}."
-            )
+            yield f"{_QUESTIONS[kind]} {_errors(each)}."
 
 
-_CLAIMS: dict[CellKind, str] = {
-    "correct": "claims",
-    "response": "response claims",
-    "reference": "reference claims",
+def _mean_by_people(mode: Mode, mean: PPIMean) -> str:
+    """The mean that people would find, and how far the judge's may be from it."""
+    by_people = f"people would find a mean of {interval_text(mean.interval)} in these results"
+    if is_exact(mean):
+        people = extent(mean.mean, ".4f")
+        by_people = f"people find a mean of {people} (exact: every sample is labeled)"
+    judges = extent(mean.judge_mean, ".4f")
+    return f"In the {mode} mode {by_people}, where the judge finds {judges}, {_off(mean)}."
+
+
+def is_exact(mean: PPIMean) -> bool:
+    """Is there nothing to estimate? Every sample is labeled, and no label that counts is open."""
+    return not mean.unlabeled and mean.mean.value is not None
+
+
+def _off(mean: PPIMean) -> str:
+    """By how much the judge's mean is too low or too high, as far as the labels tell."""
+    least = round(mean.interval.low - mean.judge_mean.high, 4)
+    most = round(mean.interval.high - mean.judge_mean.low, 4)
+    if least > 0:
+        return f"too low by {_between(least, most)}"
+    if most < 0:
+        return f"too high by {_between(-most, -least)}"
+    at_most: list[str] = []
+    if most > 0:
+        at_most.append(f"{most:.2g} too low")
+    if least < 0:
+        at_most.append(f"{-least:.2g} too high")
+    return f"at most {' or '.join(at_most)}" if at_most else "the same"
+
+
+def _between(low: float, high: float) -> str:
+    return f"{low:.4g}" if low == high else f"{low:.2g} to {high:.2g}"
+
+
+_QUESTIONS: dict[CellKind, str] = {
+    "correct": "Is a claim in the reference?",
+    "response": "Is a response claim in a chunk?",
+    "reference": "Is a reference claim in a chunk?",
 }
-_PLACES: dict[CellKind, str] = {
-    "correct": "in the reference",
-    "response": "in a chunk",
-    "reference": "in a chunk",
-}
 
 
-def _rate(rate: Rate) -> str:
-    if rate.value is None:
-        return "an unknown share"
-    between = f" ({interval_text(rate.interval, percent=True)})" if rate.interval else ""
-    return f"{rate.value:.1%}{between}"
+def _errors(cells: CellAgreement) -> str:
+    """Of one kind of question, how often the judge says the opposite of people."""
+    counts = cells.counts
+    no = counts.false_yes + counts.both_no
+    yes = counts.missed + counts.both_yes
+    said: list[str] = []
+    if no:
+        rate = _rate(counts.false_yes, no, cells.false_yes)
+        said.append(f"where people say no, the judge says yes in {rate}")
+    else:
+        said.append("no label says no")
+    if yes:
+        rate = _rate(counts.missed, yes, cells.false_no)
+        said.append(f"where people say yes, the judge says no in {rate}")
+    else:
+        said.append("no label says yes")
+    sentence = "; ".join(said)
+    return sentence[0].upper() + sentence[1:]
+
+
+def _rate(errors: int, labels: int, rate: Rate) -> str:
+    """Errors of all labels, with their share and its interval."""
+    share = f"{errors / labels:.1%}"
+    if rate.interval:
+        share += f", interval {interval_text(rate.interval, percent=True)}"
+    return f"{errors:,} of {labels:,} ({share})"

@@ -40,6 +40,8 @@ from noisesense.verdicts.form import VerdictsForm
 
 TOO_FEW_OTHERS = "samples with too few other chunks to take away as many"
 """Why samples have no answer to ``without-other``, in `Ablation.left_out`."""
+NOT_JUDGED = "answers not judged, counted as open"
+"""How the reason of failed judgements begins, in `Ablation.left_out`."""
 
 
 class Change(NamedTuple):
@@ -108,7 +110,8 @@ class Ablation(Record):
         growth: from each number of distractors to the next.
         silent: by variant, how many answers claim nothing; `changes` leave their samples out.
         causes: the documents, those that cause most first.
-        left_out: what could not be used, by reason, with how often.
+        left_out: what could not be used, by reason, with how often; a reason begins with what was
+            counted, in the plural.
     """
 
     claims: int
@@ -237,16 +240,14 @@ def _not_asked(
     could not ask about."""
     reasons: Counter[str] = Counter()
     for variant, count in silent.items():
-        reasons[f"answers to {variant} that claim nothing"] = count
+        reasons[f"answers to `{variant}` without claims"] = count
     for case in cases:
         if "without-other" in answered and "without" in case.answers:
             too_few = _is_unplanned(case, "without-other")
             reasons[TOO_FEW_OTHERS] += too_few
         if "relevant-only" in answered and "relevant-only" not in case.answers:
             none_known = _is_unplanned(case, "relevant-only")
-            reasons[
-                "samples without a relevant chunk, or whose relevant chunks are not known"
-            ] += none_known
+            reasons["samples without a chunk that is known to be relevant"] += none_known
     return reasons
 
 
@@ -304,7 +305,7 @@ async def ablation_async(
     if failed and len(failed) == asked:
         raise failed[0]
     if failed:
-        left_out[f"answers not judged, which count as open (the first: {failed[0]})"] = len(failed)
+        left_out[f"{NOT_JUDGED} (the first: {failed[0]})"] = len(failed)
     return figures_of([*cases.values()], left_out)
 
 

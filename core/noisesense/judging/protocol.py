@@ -22,7 +22,8 @@ class Usage:
 
     Attributes:
         calls: requests that reached the model, re-asks included.
-        cached_calls: answers taken from a `VerdictStore` instead.
+        cached_calls: replies used again instead: an earlier run's, or that to the same call of
+            this one.
         reasks: calls that asked again for what a reply left out or spoiled.
         input_tokens: as the model's host reports them; 0 if it does not.
         output_tokens: likewise.

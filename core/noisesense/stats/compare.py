@@ -244,7 +244,8 @@ def _of_unpaired(paired: Paired) -> Iterator[str]:
 
 
 def _of_few_units(figures: Iterable[FigureComparison], *, clustered: bool) -> Iterator[str]:
-    """A warning for each mode with so few pairs or clusters that they say little or nothing."""
+    """A warning of the modes with so few pairs or clusters that they say little or nothing."""
+    said: dict[str, list[str]] = {}
     for each in figures:
         if each.figure not in MODES or not (each.too_few or each.effective < FEW_UNITS):
             continue
@@ -255,10 +256,12 @@ def _of_few_units(figures: Iterable[FigureComparison], *, clustered: bool) -> It
             units = counted(count, "cluster")
             if each.interval and each.effective < each.interval.units - 0.5:
                 units += f" of unequal size, which say as much as {each.effective:.1f}"
+        means = "only large differences can be decided."
         if each.too_few:
-            yield f"{each.figure}: {units}; fewer than {each.fewest} decide nothing."
-        else:
-            yield f"{each.figure}: {units}; only large differences can be decided."
+            means = f"fewer than {each.fewest} decide nothing."
+        said.setdefault(f"{units}; {means}", []).append(each.figure)
+    for words, modes in said.items():
+        yield f"{' and '.join(modes)}: {words}"
 
 
 def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:

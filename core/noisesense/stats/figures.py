@@ -47,6 +47,7 @@ class FigureComparison(Record):
         effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
         undetermined: pairs in which the judge left open one version's value or both.
         undefined: scored pairs in which one version or both have nothing to measure.
+        differing: pairs in which the versions' values differ, or may where verdicts are open.
         mean_a: the mean of A over the pairs.
         mean_b: the mean of B over the pairs.
         difference: the mean of ``b − a``. Whichever way the open verdicts fall, it lies in this
@@ -67,6 +68,7 @@ class FigureComparison(Record):
     effective: float
     undetermined: int
     undefined: int
+    differing: int
     mean_a: Range | None
     mean_b: Range | None
     difference: Range | None
@@ -160,6 +162,7 @@ class Values(NamedTuple):
             effective=test.effective,
             undetermined=sum(a.value is None or b.value is None for a, b in both),
             undefined=pairs - len(both),
+            differing=sum(each != (0.0, 0.0) for each in worsening),
             mean_a=mean_a,
             mean_b=mean_range(self.after),
             difference=mean_range([b.minus(a) for a, b in both]),
