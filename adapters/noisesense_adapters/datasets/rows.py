@@ -14,7 +14,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
+from noisesense_adapters.evaluate.chunks import IDS, chunks_of, labeled_by, named_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
@@ -61,9 +61,10 @@ Read = Callable[[Mapping[str, Any], str], Row]
 
 _NEEDED = ("response", "reference", "retrieved_contexts")
 _EXPECTED = "relevant_contexts"
-FIELDS = (*_NEEDED, "user_input", _EXPECTED, "verdicts", "id", "cluster", "group")
+FIELDS = (*_NEEDED, IDS, "user_input", _EXPECTED, "verdicts", "id", "cluster", "group")
 """The fields that columns can be mapped to.
 
+``retrieved_context_ids`` are the names of the contexts' documents.
 ``relevant_contexts`` are the contexts that should be retrieved: a chunk is labeled relevant if it
 is one of them, holds one or stands in one, and irrelevant if not. ``group`` is what rows with one
 chunk each have in common: they become one.
@@ -159,6 +160,7 @@ class ColumnReader(Struct, frozen=True):
         fields = self._picked(row)
         with error_context("retrieved_contexts"):
             fields["retrieved_contexts"] = self._chunks(fields["retrieved_contexts"])
+        fields["retrieved_contexts"] = self._named(fields["retrieved_contexts"], row)
         if _EXPECTED in self.columns:
             with error_context(_EXPECTED):
                 expected = chunks_of(pick(row, self.columns[_EXPECTED], _EXPECTED))
@@ -214,6 +216,17 @@ class ColumnReader(Struct, frozen=True):
             )
             raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
+    def _named(self, chunks: list[Any], row: Mapping[str, Any]) -> list[Any]:
+        """The chunks with their documents' names, which are separated as the contexts are."""
+        ids = self._optional(row, IDS)
+        try:
+            return named_by(ids, chunks, separator=self.separator)
+        except InputError as error:
+            if not isinstance(ids, str):
+                raise
+            hint = "give a list, or with --split-contexts SEP what stands between the names"
+            raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
+
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
     """The first value in the columns, as text."""
@@ -246,6 +259,9 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             columns[name] = column
         else:
             missing.append(name)
+    ids = present.find(IDS)
+    if IDS not in columns and ids is not None:
+        columns[IDS] = lambda row: row.get(ids)  # some rows may have none
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
     # DeepEval writes a bar between the chunks in a cell.
@@ -273,6 +289,10 @@ def _has_any(rows: Iterable[Mapping[str, Any]], column: Column) -> bool:
     return False
 
 
+_MOST_EXPECTED = 3
+"""How many of a field's known columns an error lists, so that its hint is seen."""
+
+
 def _not_found(
     missing: Sequence[str], wrong: Mapping[str, Column], present: Sequence[str]
 ) -> InputError:
@@ -288,7 +308,7 @@ def _not_found(
     needed = [name for name in missing if name != "user_input"]
     for name in needed:
         known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
-        expected.append(f"one of {named(known)}")
+        expected.append(f"one of {named(known, _MOST_EXPECTED)}")
     fields = [*wrong, *needed]
     options = " ".join(f"--map {name}=COLUMN" for name in [*wrong, *missing])
     return InputError(
