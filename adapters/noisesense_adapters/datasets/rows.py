@@ -14,7 +14,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.evaluate.chunks import IDS, chunks_of, labeled_by, named_by
+from noisesense_adapters.evaluate.chunks import IDS, beside, chunks_of, labeled_by, named_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
@@ -22,6 +22,7 @@ from noisesense_adapters.evaluate.inputs import (
     normal,
     opened,
     pick,
+    value_at,
     verdicts_of,
 )
 from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
@@ -124,7 +125,7 @@ _INSIDE = {
     "retrieved_contexts": (
         *("source_documents", "source_nodes"),
         *paths("outputs output outputs.output output.output response answer result", CONTEXTS),
-        *paths("metadata inputs input", CONTEXTS),
+        *paths("metadata inputs input attributes", CONTEXTS),
     ),
     "user_input": paths("inputs input", "question query input user_input"),
 }
@@ -259,9 +260,10 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             columns[name] = column
         else:
             missing.append(name)
-    ids = present.find(IDS)
-    if IDS not in columns and ids is not None:
-        columns[IDS] = lambda row: row.get(ids)  # some rows may have none
+    if IDS not in columns:
+        ids = present.at(beside(str(columns.get("retrieved_contexts", "")))) or present.find(IDS)
+        if ids is not None:
+            columns[IDS] = partial(value_at, ids)  # None where a row has none
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
     # DeepEval writes a bar between the chunks in a cell.
@@ -335,10 +337,14 @@ class _Names:
         """The column of this name, whatever its case."""
         return name if name in self.top else self._by_name.get(normal(name))
 
+    def at(self, path: str) -> str | None:
+        """The same of a column, or of what stands at the path in columns of objects."""
+        return self.find(path) or self._inside.get(normal(path))
+
     def inside(self, field: str) -> Column | None:
         """The likeliest place of a field that has no column of its own."""
         for path in _INSIDE[field]:
-            found = self.find(path) or self._inside.get(normal(path))
+            found = self.at(path)
             if found is not None:
                 return found
         numbered = [name for name in self.top if _NUMBERED.fullmatch(normal(name))]

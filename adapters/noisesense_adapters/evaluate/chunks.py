@@ -386,6 +386,12 @@ def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
     return labeled
 
 
+def beside(path: str) -> str:
+    """Where the documents of the contexts at a path have their names: in the same object."""
+    home = path.rpartition(".")[0]
+    return f"{home}.{IDS}" if home else IDS
+
+
 def named_by(ids: Any, chunks: Sequence[Any], *, separator: str = "") -> list[Any]:
     """The chunks, those without an id of their own named by their entries in a list of names.
 
