@@ -184,3 +184,76 @@ def test_what_the_store_has_is_not_counted(more: str, tmp_path: Path, capsys: Ca
             # each of four chunks is asked. The response's claims are known.
             assert calls(json.loads(found.out)) == (2, 6)
     assert run_here(capsys, "store", "show", store).out.splitlines()[1:] == before
+
+
+SPLIT = Sample(
+    user_input="What does it cost?",
+    response="It costs 20 euros.",
+    reference="It costs 10 euros.",
+    retrieved_contexts=["It costs 20 euros.", "It costs 10 euros."],
+)
+SPLIT_VERDICTS = Verdicts.from_matrices(
+    [False],
+    [[True, False]],
+    [[False, True]],
+    response_claims=["It costs 20 euros."],
+    reference_claims=["It costs 10 euros."],
+    chunks=[chunk.text for chunk in SPLIT.retrieved_contexts],
+)
+UNSPLIT = {
+    "question": "What does it cost?",
+    "answer": "It costs 20 euros.",
+    "reference": "It costs 10 euros.",
+    "contexts": "It costs 20 euros. | It costs 10 euros.",
+}
+LISTED = {**UNSPLIT, "contexts": ["It costs 20 euros.", "It costs 10 euros."]}
+NOT_RETRIEVED = {**UNSPLIT, "contexts": []}
+NO_ANSWER = {**LISTED, "answer": " "}
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "head"),
+    [
+        ([LISTED], 0, "1 sample, 2 chunks"),
+        ([UNSPLIT, LISTED, UNSPLIT], 3, "1 sample, 2 chunks, 2 rows that cannot be read"),
+        ([UNSPLIT, NO_ANSWER, LISTED], 3, "1 sample, 2 chunks, 2 rows that cannot be read"),
+        ([UNSPLIT, UNSPLIT], 5, "0 samples, 0 chunks, 2 rows that cannot be read"),
+        ([UNSPLIT, NOT_RETRIEVED], 5, "1 sample, 0 chunks, 1 row that cannot be read"),
+        ([NOT_RETRIEVED], 5, "1 sample, 0 chunks"),
+    ],
+)
+def test_what_fails_is_told_before_as_in_the_run(
+    rows: list[dict[str, object]], status: int, head: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    """It said "15 rows that cannot be read", without a reason, and ended with 0."""
+    data = write_jsonl(tmp_path / "data.jsonl", rows)
+    mind = Mind([(SPLIT, SPLIT_VERDICTS)])
+    with ScriptedServer(mind) as server:
+        command = ["score", data, "--judge", "openai:m", "--base-url", server.base_url]
+        before = run_here(capsys, *command, "--dry-run")
+        assert server.log.calls == 0
+        done = run_here(capsys, *command)
+    assert (before.status, done.status) == (status, status), done.err
+    assert before.out.startswith(f"data.jsonl: {head}\n")
+    assert ("There is nothing to judge" in before.out) == (status == 5)
+    told = [line for line in before.err.splitlines() if not line.startswith("note: ")]
+    lines = done.err.splitlines()
+    failures = [each for each in lines if each.startswith("failed: ") or "more failed" in each]
+    assert told == failures
+    assert ("--split-contexts SEP" in before.err) == (UNSPLIT in rows)
+
+
+def test_the_least_is_not_above_the_most(tmp_path: Path, capsys: Capsys) -> None:
+    """It said "About 3,135 to 3,123 tokens": "yes" is a longer reply than "no"."""
+    rows = [
+        {**LISTED, "contexts": [f"It costs {n} euros."], "answer": "It is 5. It is 6. It is 7."}
+        for n in range(4)
+    ]
+    data = write_jsonl(tmp_path / "data.jsonl", rows)
+    for options in ((), ("--check", "auto"), ("--check", "each"), ("--plan", "full")):
+        command = ("score", data, "--judge", "openai:m", "--dry-run", *options)
+        found = json.loads(run_here(capsys, *command, "--json").out)
+        for what in ("calls", "tokens", "minutes"):
+            assert found["least"][what] <= found["most"][what], (options, what)
+        told = run_here(capsys, *command).out
+        assert ("fewer where" in told) == (found["least"]["calls"] < found["most"]["calls"])

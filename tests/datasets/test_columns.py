@@ -383,3 +383,96 @@ def test_a_separator_and_mapped_columns_together(tmp_path: Path) -> None:
     (row,) = read_rows(path, columns, split_contexts="||")
     assert isinstance(row, Row)
     assert [chunk.text for chunk in row.sample.retrieved_contexts] == ["c1", "c2"]
+
+
+THREE = ["c1", "c2", "c3"]
+NAMED = ["a.md", "b.pdf", "c.html"]
+
+
+def ids(path: Path, columns: Mapping[str, Column] | None = None, **options: Any) -> Any:
+    (row,) = read_rows(path, columns, **options)
+    if isinstance(row, BadRow):
+        return str(row.error)
+    assert row.sample is not None
+    return [chunk.id for chunk in row.sample.retrieved_contexts]
+
+
+def csv_of(folder: Path, contexts: object, names: object, column: str) -> Path:
+    """A row. A list is written as JSON, any other cell as it is."""
+    cells = [each if isinstance(each, str) else json.dumps(each) for each in (contexts, names)]
+    quoted = ['"' + cell.replace('"', '""') + '"' for cell in cells]
+    path = folder / "d.csv"
+    path.write_text(f"response,reference,contexts,{column}\nr,f,{','.join(quoted)}\n")
+    return path
+
+
+@pytest.mark.parametrize("column", ["retrieved_context_ids", "Retrieved Context IDs", "Sources"])
+def test_a_second_column_names_the_documents(column: str, tmp_path: Path) -> None:
+    """`--map` refused it, and ragas' own column was left out without a word."""
+    columns = {"retrieved_context_ids": "Sources"} if column == "Sources" else {}
+    json_list = csv_of(tmp_path, THREE, NAMED, column)
+    assert ids(json_list, columns) == NAMED
+    assert ids(csv_of(tmp_path, THREE, repr(NAMED), column), columns) == NAMED  # Python's
+    assert ids(csv_of(tmp_path, THREE, [1, None, ""], column), columns) == ["1", None, None]
+    assert ids(csv_of(tmp_path, THREE, "", column), columns) == [None] * 3
+    assert ids(csv_of(tmp_path, THREE, "[]", column), columns) == [None] * 3
+    assert ids(csv_of(tmp_path, ["c1"], "a (1).md", column), columns) == ["a (1).md"]
+    # As the contexts are separated, or the names alone.
+    for contexts in ("c1 | c2 | c3", THREE):
+        joined = csv_of(tmp_path, contexts, " | ".join(NAMED), column)
+        assert ids(joined, columns, split_contexts="|") == NAMED
+    lines = write_jsonl(
+        tmp_path / "d.jsonl",
+        [{"response": "r", "reference": "f", "contexts": THREE, column: NAMED}],
+    )
+    assert ids(lines, columns) == NAMED
+
+
+def test_a_chunk_keeps_its_own_name(tmp_path: Path) -> None:
+    chunks = [{"text": "c1", "source": "own.md"}, {"text": "c2"}, "c3"]
+    path = csv_of(tmp_path, chunks, NAMED, "retrieved_context_ids")
+    assert ids(path) == ["own.md", "b.pdf", "c.html"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a.md"], "retrieved_context_ids: expected 3 ids, as many as contexts, got 1"),
+        ([*NAMED, "d"], "retrieved_context_ids: expected 3 ids, as many as contexts, got 4"),
+        ("a.md, b.md", "as contexts, got 1. Hint: give a list, or with --split-contexts SEP"),
+        ([["a.md"], "b", "c"], "expected names of documents, got ['a.md']"),
+        ([True, "b", "c"], "expected names of documents, got True"),
+        ("['a.md', ", "retrieved_context_ids: expected JSON, or a list as Python prints it"),
+    ],
+)
+def test_names_that_do_not_fit_the_contexts(names: object, message: str, tmp_path: Path) -> None:
+    path = csv_of(tmp_path, THREE, names, "retrieved_context_ids")
+    assert message in ids(path)
+    # Names of nothing say that the contexts were lost.
+    nothing = ids(csv_of(tmp_path, [], ["a.md"], "retrieved_context_ids"))
+    assert "expected 0 ids, as many as contexts, got 1" in nothing
+
+
+def test_the_names_of_rows_with_one_chunk_each(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(
+        "topic,answer,reference,passage,retrieved_context_ids,file\n"
+        "t,Ada.,Ada.,Ada built it.,a.md,x.md\n"
+        "t,Ada.,Ada.,It burned.,,y.md\n"
+        "t,Ada.,Ada.,,lost.md,z.md\n"
+    )
+    columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "topic"}
+    assert ids(path, columns) == ["a.md", None]
+    assert ids(path, {**columns, "retrieved_context_ids": "file"}) == ["x.md", "y.md"]
+
+
+def test_the_hint_is_seen_behind_what_was_expected(tmp_path: Path) -> None:
+    """It came after some 20 names of columns."""
+    path = write_jsonl(tmp_path / "d.jsonl", [{"asked": "x", "said": "y"}])
+    with pytest.raises(InputError) as raised:
+        read_rows(path)
+    before, _, hint = str(raised.value).partition(" Hint: ")
+    assert hint.startswith("name the column: --map response=COLUMN")
+    assert len(before.partition("expected ")[2]) < 300
+    for name in ("'response'", "'reference'", "'retrieved_contexts'"):
+        assert name in before

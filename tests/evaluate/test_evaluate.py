@@ -116,6 +116,28 @@ def test_an_empty_cell_gives_no_verdicts(empty: str | None) -> None:
     assert Places(USUAL).read(row(contexts=["c"], verdicts=empty)).verdicts is None
 
 
+@pytest.mark.parametrize("contexts", [["c", "d"], [{"text": "c"}, {"text": "d"}]])
+def test_names_beside_the_contexts_are_those_of_the_chunks(contexts: Any) -> None:
+    places = Places(USUAL)
+    beside = row(contexts=contexts)
+    beside["outputs"]["retrieved_context_ids"] = ["a.md", "b.md"]
+    elsewhere = row(contexts=contexts, retrieved_context_ids=["a.md"])
+    assert ids_of(places, beside) == ["a.md", "b.md"]
+    assert ids_of(places, elsewhere) == [None, None]
+    top = {**row(), "passages": contexts, "retrieved_context_ids": ["a.md", 2]}
+    assert ids_of(Places(USUAL, contexts="passages"), top) == ["a.md", "2"]
+    beside["outputs"]["retrieved_context_ids"] = float("nan")  # an empty cell of pandas
+    assert ids_of(places, beside) == [None, None]
+    beside["outputs"]["retrieved_context_ids"] = ["a.md"]
+    message = r"^retrieved_context_ids: expected 2 ids, as many as contexts, got 1$"
+    with pytest.raises(InputError, match=message):
+        places.read(beside)
+
+
+def ids_of(places: Places, data: Any) -> list[str | None]:
+    return [chunk.id for chunk in places.read(data).sample.retrieved_contexts]
+
+
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": []}
     given = {"response_claims": [claim], "chunks": []}

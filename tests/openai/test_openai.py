@@ -124,6 +124,9 @@ def test_a_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with ScriptedServer(Says()) as server:
         assert _ask(_llm(server, api_key=None))[0][0] == Answer(text="yes")
+        # Also where the environment names the endpoint.
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        assert _ask(OpenAILLM("m"))[0][0] == Answer(text="yes")
 
 
 def test_a_reply_that_is_no_completion() -> None:

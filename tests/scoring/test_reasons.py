@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from noisesense import Verdicts, score
+from noisesense.verdicts.form import light_verdicts
 
 T = True
 F = False
@@ -103,3 +104,33 @@ def test_five_claims_are_listed_each_in_one_line_of_120_characters() -> None:
     long = Verdicts.from_matrices([T] * 3, [[T]] * 3, [[T]], response_claims=texts)
     shown = [claim.sentence.split('"')[1] for claim in score(long).claims]
     assert shown == ["x" * 120, "x" * 119 + "…", "word again"]
+
+
+def test_a_chunk_with_an_id_is_named_by_it() -> None:
+    """Chunk 0 is relevant, 1 and 3 are not, of 2 it is not known; 1 has no id."""
+    ids = ["prices_2024.md", None, "old.pdf", "policies\n2021.pdf"]
+    labels = [T, F, U, F]
+    chunks = [
+        {"text": f"Text {name}.", "id": name, "relevant": label}
+        for name, label in zip(ids, labels, strict=True)
+    ]
+    claims = [
+        {"text": "a", "correct": False, "entailed_by": [0, 3]},
+        {"text": "b", "correct": False, "entailed_by": [1, 3]},
+        {"text": "c", "correct": False, "entailed_by": [2]},
+    ]
+    told = [
+        f'Claim 0 "a" {WRONG} and comes from relevant chunk 0 (prices_2024.md), '
+        "also from irrelevant chunk 3 (policies 2021.pdf).",
+        f'Claim 1 "b" {WRONG} and comes from irrelevant chunks 1 and 3 (policies 2021.pdf).',
+        'Claim 2 "c" is undetermined: there is no verdict on whether chunk 2 (old.pdf) is '
+        "relevant.",
+    ]
+    found = score(Verdicts(response_claims=claims, chunks=chunks))
+    assert [claim.sentence for claim in found.claims] == told
+    assert told[1] in found.reason("irrelevant")
+    light = light_verdicts({"response_claims": claims, "chunks": chunks})
+    assert light is not None
+    assert [claim.sentence for claim in score(light).claims] == told
+    # The positions are what the JSON holds, as before.
+    assert [*found.claims[0].to_dict()][-2:] == ["undetermined_chunks", "sentence"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from noisesense import LLMJudge, ReplyError, Sample, StructuredLLM, VerdictStore
+from noisesense import InputError, LLMJudge, ReplyError, Sample, StructuredLLM, VerdictStore
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.prompts import Budget, Claims
 from noisesense.judging.protocol import Choice, Usage
@@ -149,17 +149,24 @@ class Estimate:
         samples: that are judged.
         chunks: theirs.
         unread: rows that cannot be read.
-        least: nothing is wrong.
-        most: no claim is supported by the reference.
+        unasked: samples with nothing to measure, about which nobody is asked.
+        least: the fewest calls, as if nothing were wrong, and the fewest tokens.
+        most: the most calls, as if no claim were supported by the reference, and the most tokens.
         store: whose replies are not asked for again; None: there are none.
     """
 
     samples: int
     chunks: int
     unread: int
+    unasked: int
     least: Price
     most: Price
     store: str | None = None
+
+    @property
+    def has_something(self) -> bool:
+        """Is there a sample to judge? If not, a run measures nothing."""
+        return self.samples > self.unasked
 
     def to_dict(self, rate: int) -> dict[str, Any]:
         """As JSON holds it, with the minutes at so many calls a minute."""
@@ -175,6 +182,9 @@ class Estimate:
         if self.unread:
             counts.append(f"{counted(self.unread, 'row')} that cannot be read")
         yield f"{name}: {', '.join(counts)}"
+        if not self.has_something:
+            yield "There is nothing to judge: it would ask nothing."
+            return
         calls = _extent(f"{self.least.calls:,}", f"{self.most.calls:,}")
         tokens = _extent(f"{self.least.tokens:,}", f"{self.most.tokens:,}")
         is_range = self.least.calls != self.most.calls
@@ -187,13 +197,19 @@ class Estimate:
         yield f"{minutes} minutes at {rate:,} calls a minute (--rate). Nothing was asked."
 
 
-def estimate(rows: Iterable[Row | BadRow], asked: Asked, chosen: Choices) -> Estimate:
+def estimate(
+    rows: Iterable[Row | BadRow],
+    asked: Asked,
+    chosen: Choices,
+    on_error: Callable[[InputError], object],
+) -> Estimate:
     """Count what judging the rows would ask for.
 
     Args:
         rows: of the dataset.
         asked: how the model is asked.
         chosen: how samples are scored; some definitions need no judge where nothing was retrieved.
+        on_error: called with the error of each row that cannot be read.
     """
     low, high = (StandIn(answer, asked) for answer in ("yes", "no"))
     is_tested = asked.check == "auto"
@@ -202,20 +218,35 @@ def estimate(rows: Iterable[Row | BadRow], asked: Asked, chosen: Choices) -> Est
         high.judge("each" if is_tested else asked.check),
     ]
     definition = chosen.get("definition") or "ragas"
-    samples = chunks = unread = 0
+    samples = chunks = unread = unasked = 0
     for row in rows:
-        if isinstance(row, BadRow) or row.sample is None:
+        if isinstance(row, BadRow):
             unread += 1
-            continue
-        samples += 1
-        chunks += len(row.sample.retrieved_contexts)
-        if skip_judging(row.sample, definition) is None:
-            run_blocking(_ask(judges, row.sample))
-    store = None if asked.store is None else str(asked.store.path)
-    # Where every cell is asked for, "yes" is the longer reply.
-    least = Price(low.calls, min(low.price.tokens, high.price.tokens))
-    most = Price(high.calls, max(low.price.tokens, high.price.tokens))
-    return Estimate(samples, chunks, unread, least, most, store)
+            on_error(row.error)
+        elif row.sample is not None:
+            samples += 1
+            chunks += len(row.sample.retrieved_contexts)
+            if skip_judging(row.sample, definition) is None:
+                run_blocking(_ask(judges, row.sample))
+            else:
+                unasked += 1
+        elif row.verdicts is not None:  # of a host's row for which nothing was retrieved
+            samples += 1
+            unasked += 1
+        else:
+            unread += 1
+            on_error(InputError("texts to judge", "only verdicts", where=row.place))
+    # The fewest calls need not have the fewest tokens: each "yes" is longer than a "no".
+    prices = (low.price, high.price)
+    return Estimate(
+        samples=samples,
+        chunks=chunks,
+        unread=unread,
+        unasked=unasked,
+        least=Price(*map(min, *prices)),
+        most=Price(*map(max, *prices)),
+        store=None if asked.store is None else str(asked.store.path),
+    )
 
 
 async def _ask(judges: Iterable[LLMJudge], sample: Sample) -> None:

@@ -26,6 +26,33 @@ _PACE = 300.0  # seconds of the past that say how fast a run is
 LINE_EVERY = 60.0  # seconds between the lines that stand for the bar where there is no terminal
 
 
+class Failures:
+    """Counts failures, and says each kind once.
+
+    Args:
+        say: takes a line.
+    """
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        self._say = say
+        self._kinds = set[str]()  # that were said
+        self.count = 0
+
+    def add(self, error: NoiseSenseError | str) -> None:
+        """Count a failure, and say it if it is the first of its kind and few kinds were said."""
+        self.count += 1
+        # The kind is the message of `InputError` without what was given and where.
+        kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
+        if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
+            self._kinds.add(kind)
+            self._say(one_line(f"failed: {error}"))
+
+    def end(self) -> None:
+        """Say how many more there were."""
+        if more := self.count - len(self._kinds):
+            self._say(f"{more:,} more failed")
+
+
 class RunProgress:
     """Counts results as they come, says how far the run is, and names the first failures.
 
@@ -42,8 +69,9 @@ class RunProgress:
         self._rows = rows
         self._judge = judge
         self._clock = clock
-        self.done = self.failed = self.chunks = 0
-        self._kinds = set[str]()  # of failures, that were said
+        self.done = self.chunks = 0
+        self._failures = Failures(self.say)
+        self.fail = self._failures.add
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(10),
@@ -69,8 +97,12 @@ class RunProgress:
         self._is_over.set()
         self._tell()
         self._bar.stop()
-        if more := self.failed - len(self._kinds):
-            self.say(f"{more:,} more failed")
+        self._failures.end()
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return self._failures.count
 
     def add(self, result: Result | None, failure: str | None = None) -> None:
         """One more is done, or failed."""
@@ -82,15 +114,6 @@ class RunProgress:
             self.fail(failure)
         self._bar.advance(self._task)
         self._tell()
-
-    def fail(self, error: NoiseSenseError | str) -> None:
-        """Count a failure, and say it if it is the first of its kind and few kinds were said."""
-        self.failed += 1
-        # The kind is the message of `InputError` without what was given and where.
-        kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
-        if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
-            self._kinds.add(kind)
-            self.say(f"failed: {error}")
 
     def _beat(self) -> None:
         """A model may take minutes for its first sample: that is not silence."""

@@ -18,9 +18,9 @@ from noisesense.scoring.outcomes import percent_text
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
-from noisesense_adapters.cli.gate import Gate, worst
+from noisesense_adapters.cli.gate import UNMEASURED, Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
-from noisesense_adapters.cli.progress import RunProgress, spent
+from noisesense_adapters.cli.progress import Failures, RunProgress, spent
 from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
@@ -83,7 +83,8 @@ class Score(Command):
     cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
     too little was measured: nothing at all, or with --fail-above fewer than --min-samples, or more
     than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer;
-    130 interrupted. If several apply, the first of 1, 4, 5, 3.
+    130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some rows
+    cannot be read; 5 there is nothing to judge.
     """
 
     dataset: Path = argument(
@@ -202,8 +203,12 @@ class Score(Command):
             got = "a local judge" if model else "none"
             raise InputError("--judge with a model that is asked", got, where="--dry-run")
         reading = self.source.reading()
-        if note := question_note(self.dataset, reading["columns"]):
-            tell(note)
+        notes = [
+            label_note(self.dataset, reading["columns"]),
+            question_note(self.dataset, reading["columns"]),
+        ]
+        tell(*filter(None, notes))
+        failures = Failures(tell)
         rows = read_rows(self.dataset, verdicts=False, **reading)
         asked = dry_run.Asked(
             check=self.asking.check or "list",
@@ -217,14 +222,16 @@ class Score(Command):
             known = self.asking.model(model)
             with VerdictStore(self._store, must_exist=True) as store:
                 asked = replace(asked, model=known, store=store)
-                found = dry_run.estimate(rows, asked, chosen)
+                found = dry_run.estimate(rows, asked, chosen, failures.add)
         else:
-            found = dry_run.estimate(rows, asked, chosen)
+            found = dry_run.estimate(rows, asked, chosen, failures.add)
+        failures.end()
         if self.output.as_json:
             show_json({"input": str(self.dataset), **found.to_dict(self.counting.rate)})
         else:
             say(*found.sentences(self.dataset.name, self.counting.rate))
-        return 0
+        status = options.SOME_FAILED if found.unread else 0
+        return worst(status, 0 if found.has_something else UNMEASURED)
 
 
 def _interrupted(done: int, store: Path | None) -> str:

@@ -243,6 +243,7 @@ def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
 
 _LISTS = (
     *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples"),
+    "cases",
     *(
         "examples",
         "per_question",
@@ -254,7 +255,10 @@ _LISTS = (
         "scores",
     ),
 )
-"""The fields with the rows of a document: of Promptfoo, RAGChecker, DeepEval, and common ones."""
+"""The fields with the rows of a document.
+
+Those of Promptfoo, RAGChecker, DeepEval and pydantic-evals, and common ones.
+"""
 
 
 def document_rows(path: Path) -> Iterator[Raw]:

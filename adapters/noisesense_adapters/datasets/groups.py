@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.files import Raw
+from noisesense_adapters.evaluate.chunks import IDS
 from noisesense_adapters.evaluate.inputs import Column, pick
 
 GROUP = "group"
@@ -28,6 +29,7 @@ class Merged:
     def __init__(self, by: Column, columns: Mapping[str, Column], *, verdicts: bool) -> None:
         self._by = by
         self._contexts = columns[CONTEXTS]
+        self._ids = columns.get(IDS)
         self._shared = {field: columns[field] for field in _OF_SAMPLE if field in columns}
         self._shared.setdefault("cluster", "cluster")
         if verdicts:
@@ -59,10 +61,16 @@ class Merged:
         """One row with the chunks of all. Raises `InputError`."""
         for field, column in self._shared.items():
             _check_same(rows, column, field)
-        chunks = [pick(row, self._contexts, CONTEXTS) for row in rows]
-        # An empty cell is none: nothing was retrieved.
-        retrieved = [chunk for chunk in chunks if chunk not in (None, "")]
-        return {**_first_cells(rows), CONTEXTS: retrieved, "id": value}
+        retrieved: list[Any] = []
+        ids: list[Any] = []
+        for row in rows:
+            chunk = pick(row, self._contexts, CONTEXTS)
+            if chunk in (None, ""):  # nothing was retrieved
+                continue
+            retrieved.append(chunk)
+            if self._ids is not None:
+                ids.append(pick(row, self._ids, IDS))
+        return {**_first_cells(rows), CONTEXTS: retrieved, IDS: ids, "id": value}
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:

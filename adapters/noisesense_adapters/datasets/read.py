@@ -40,6 +40,7 @@ from noisesense_adapters.datasets.rows import (
     name_of,
     recognize,
 )
+from noisesense_adapters.evaluate.chunks import IDS
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.inputs import Column, as_object, normal, pick, without_nulls
 
@@ -72,10 +73,12 @@ def read_rows(
     Args:
         path: the file.
         columns: columns with other names: for ``response``, ``reference``,
-            ``retrieved_contexts``, ``user_input``, ``verdicts``, ``id`` or ``cluster`` the name of
-            a column, a path into a column of objects (``nodes[].text`` for each item of a list),
-            or a function of the row. ``relevant_contexts`` is a column of what should have been
-            retrieved, which labels the chunks, and ``group`` what rows with one chunk each share.
+            ``retrieved_contexts``, ``retrieved_context_ids``, ``user_input``, ``verdicts``,
+            ``id`` or ``cluster`` the name of a column, a path into a column of objects
+            (``nodes[].text`` for each item of a list), or a function of the row.
+            ``retrieved_context_ids`` names the contexts' documents, ``relevant_contexts`` is a
+            column of what should have been retrieved, which labels the chunks, and ``group`` what
+            rows with one chunk each share.
         verdicts: whether to read the verdicts in the file.
         texts: whether samples are needed. Without them, recordings are read faster, and a line
             without an id is named by a hash of its texts.
@@ -96,7 +99,8 @@ def read_rows(
         merged = Merged(columns[GROUP], {**read.columns, **columns}, verdicts=verdicts)
         rows = merged(rows)
         first = list(merged(first))
-        read = replace(read, columns={**read.columns, CONTEXTS: CONTEXTS})
+        listed = {name: name for name in (CONTEXTS, IDS) if name in read.columns}
+        read = replace(read, columns={**read.columns, **listed})
     if isinstance(read, ColumnReader) and split_contexts is not None:
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)
@@ -220,13 +224,18 @@ def _check_not_all_bad(rows: Iterable[Row | BadRow]) -> None:
 
 
 def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iterator[Raw]:
-    """The rows, if a cell of contexts contains the separator. Raises `InputError`."""
+    """The rows, if a cell of contexts or of their names contains the separator.
+
+    Raises `InputError`.
+    """
     ahead, rows = tee(rows)
+    fields = [name for name in (CONTEXTS, IDS) if name in read.columns]
     for raw in islice(ahead, _MOST_WITHOUT):
-        with suppress(InputError):
-            cell = pick(object_of(raw), read.columns[CONTEXTS], CONTEXTS)
-            if read.separator in str(cell):
-                return rows
+        for field in fields:
+            with suppress(InputError):
+                cell = pick(object_of(raw), read.columns[field], field)
+                if read.separator in str(cell):
+                    return rows
     raise InputError(
         f"{read.separator!r} in some cell of contexts",
         "none in the first rows",

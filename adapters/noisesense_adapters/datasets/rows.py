@@ -14,7 +14,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
+from noisesense_adapters.evaluate.chunks import IDS, beside, chunks_of, labeled_by, named_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
@@ -22,6 +22,7 @@ from noisesense_adapters.evaluate.inputs import (
     normal,
     opened,
     pick,
+    value_at,
     verdicts_of,
 )
 from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
@@ -61,9 +62,10 @@ Read = Callable[[Mapping[str, Any], str], Row]
 
 _NEEDED = ("response", "reference", "retrieved_contexts")
 _EXPECTED = "relevant_contexts"
-FIELDS = (*_NEEDED, "user_input", _EXPECTED, "verdicts", "id", "cluster", "group")
+FIELDS = (*_NEEDED, IDS, "user_input", _EXPECTED, "verdicts", "id", "cluster", "group")
 """The fields that columns can be mapped to.
 
+``retrieved_context_ids`` are the names of the contexts' documents.
 ``relevant_contexts`` are the contexts that should be retrieved: a chunk is labeled relevant if it
 is one of them, holds one or stands in one, and irrelevant if not. ``group`` is what rows with one
 chunk each have in common: they become one.
@@ -123,7 +125,7 @@ _INSIDE = {
     "retrieved_contexts": (
         *("source_documents", "source_nodes"),
         *paths("outputs output outputs.output output.output response answer result", CONTEXTS),
-        *paths("metadata inputs input", CONTEXTS),
+        *paths("metadata inputs input attributes", CONTEXTS),
     ),
     "user_input": paths("inputs input", "question query input user_input"),
 }
@@ -159,6 +161,7 @@ class ColumnReader(Struct, frozen=True):
         fields = self._picked(row)
         with error_context("retrieved_contexts"):
             fields["retrieved_contexts"] = self._chunks(fields["retrieved_contexts"])
+        fields["retrieved_contexts"] = self._named(fields["retrieved_contexts"], row)
         if _EXPECTED in self.columns:
             with error_context(_EXPECTED):
                 expected = chunks_of(pick(row, self.columns[_EXPECTED], _EXPECTED))
@@ -214,6 +217,17 @@ class ColumnReader(Struct, frozen=True):
             )
             raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
+    def _named(self, chunks: list[Any], row: Mapping[str, Any]) -> list[Any]:
+        """The chunks with their documents' names, which are separated as the contexts are."""
+        ids = self._optional(row, IDS)
+        try:
+            return named_by(ids, chunks, separator=self.separator)
+        except InputError as error:
+            if not isinstance(ids, str):
+                raise
+            hint = "give a list, or with --split-contexts SEP what stands between the names"
+            raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
+
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
     """The first value in the columns, as text."""
@@ -246,6 +260,10 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             columns[name] = column
         else:
             missing.append(name)
+    if IDS not in columns:
+        ids = present.at(beside(str(columns.get("retrieved_contexts", "")))) or present.find(IDS)
+        if ids is not None:
+            columns[IDS] = partial(value_at, ids)  # None where a row has none
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
     # DeepEval writes a bar between the chunks in a cell.
@@ -273,6 +291,10 @@ def _has_any(rows: Iterable[Mapping[str, Any]], column: Column) -> bool:
     return False
 
 
+_MOST_EXPECTED = 3
+"""How many of a field's known columns an error lists, so that its hint is seen."""
+
+
 def _not_found(
     missing: Sequence[str], wrong: Mapping[str, Column], present: Sequence[str]
 ) -> InputError:
@@ -288,7 +310,7 @@ def _not_found(
     needed = [name for name in missing if name != "user_input"]
     for name in needed:
         known = dict.fromkeys(getattr(schema, name) for schema in SCHEMAS)
-        expected.append(f"one of {named(known)}")
+        expected.append(f"one of {named(known, _MOST_EXPECTED)}")
     fields = [*wrong, *needed]
     options = " ".join(f"--map {name}=COLUMN" for name in [*wrong, *missing])
     return InputError(
@@ -315,10 +337,14 @@ class _Names:
         """The column of this name, whatever its case."""
         return name if name in self.top else self._by_name.get(normal(name))
 
+    def at(self, path: str) -> str | None:
+        """The same of a column, or of what stands at the path in columns of objects."""
+        return self.find(path) or self._inside.get(normal(path))
+
     def inside(self, field: str) -> Column | None:
         """The likeliest place of a field that has no column of its own."""
         for path in _INSIDE[field]:
-            found = self.find(path) or self._inside.get(normal(path))
+            found = self.at(path)
             if found is not None:
                 return found
         numbered = [name for name in self.top if _NUMBERED.fullmatch(normal(name))]

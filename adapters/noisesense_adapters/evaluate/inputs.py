@@ -229,11 +229,11 @@ Column = str | Callable[[Mapping[str, Any]], Any]
 """A column's name, a dotted path into a column of objects, or a function of the row."""
 
 
-def named(names: Iterable[str]) -> str:
-    """The names as a list in an error."""
+def named(names: Iterable[str], most: int = _MOST_NAMES) -> str:
+    """The names as a list in an error, at most so many."""
     listed = list(names)
-    text = ", ".join(map(describe, listed[:_MOST_NAMES]))
-    more = len(listed) - _MOST_NAMES
+    text = ", ".join(map(describe, listed[:most]))
+    more = len(listed) - most
     return f"{text} and {more:,} more" if more > 0 else text
 
 

@@ -7,7 +7,7 @@ from math import isnan
 from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
-from noisesense_adapters.evaluate.chunks import chunks_of, is_one_text
+from noisesense_adapters.evaluate.chunks import beside, chunks_of, is_one_text, named_by
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import (
     Column,
@@ -95,6 +95,7 @@ class Places:
             contexts = [contexts]
         with error_context(f"contexts, {place!r}" if place else "contexts"):
             contexts = chunks_of(contexts, labels=values["chunk_labels"])
+        contexts = named_by(_cell(beside(place), row), contexts)
         sample = Sample.model_validate(
             {
                 "user_input": values["user_input"] or "",

@@ -99,7 +99,7 @@ class OpenAILLM(Bridge):
         self._send = _sender(
             client,
             base_url=base_url,
-            api_key=api_key or _usual_key(base_url),
+            api_key=api_key or _usual_key(base_url or usual),
             timeout=patience(base_url or usual) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
@@ -191,7 +191,7 @@ def _usual_address(*, checked: bool) -> str:
     return usual
 
 
-def _usual_key(address: str | None) -> str | None:
+def _usual_key(address: str) -> str | None:
     """A local endpoint wants none, though the client does; None for the environment's."""
     is_set = bool(os.environ.get("OPENAI_API_KEY"))
     return "none" if address and is_local(address) and not is_set else None

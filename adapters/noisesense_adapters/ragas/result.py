@@ -19,9 +19,10 @@ from noisesense.scoring.scoring import score as make_score
 from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
+from noisesense_adapters.evaluate.chunks import IDS
 from noisesense_adapters.evaluate.evaluator import Settings
 from noisesense_adapters.evaluate.rows import mean_of
-from noisesense_adapters.ragas.sample import named_sample, row_trace
+from noisesense_adapters.ragas.sample import read_row, row_trace
 
 _log = logging.getLogger("noisesense")
 
@@ -191,7 +192,7 @@ def _whole_result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     scored = _result(number, value)
     if not isinstance(value, ScoredFloat):
         return scored
-    sample = named_sample(row)
+    sample = read_row(row, row.get(IDS)).sample
     was = value.score
     settings = Settings(was.definition, was.empty, was.undetermined)
     score = settings.score(value.judgement.verdicts.with_sample(sample))

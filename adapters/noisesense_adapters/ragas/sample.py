@@ -13,7 +13,7 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.chunks import chunks_of, named_by
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import read_verdicts
 from noisesense_adapters.evaluate.texts import answer_of
@@ -48,11 +48,17 @@ class VerdictsInRows:
         raise InputError("verdicts in the row's rubrics", "none", hint="rubrics(verdicts=…)")
 
 
-def read_row(row: Mapping[str, Any]) -> Given:
-    """The row's sample, and its verdicts if it carries any. Raises `InputError`."""
+def read_row(row: Mapping[str, Any], ids: Any = None) -> Given:
+    """The row's sample, and its verdicts if it carries any. Raises `InputError`.
+
+    Args:
+        row: of the dataset.
+        ids: names of the contexts' documents; see `named_by`.
+    """
     entries = cast("Mapping[str, str]", row.get("rubrics") or {})
     with error_context("retrieved_contexts"):
         chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
+    chunks = named_by(ids, chunks)
     texts = {name: row.get(name) for name in FIELDS}
     with error_context("response"):
         texts["response"] = answer_of(row.get("response"))
@@ -60,24 +66,6 @@ def read_row(row: Mapping[str, Any]) -> Given:
     if _VERDICTS not in entries:
         return Given(sample)
     return Given(sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]"))
-
-
-def named_sample(row: Mapping[str, Any]) -> Sample:
-    """The row's sample; each chunk is named by its entry in ``retrieved_context_ids``, if the row
-    has that list. Raises `InputError`."""
-    sample = read_row(row).sample
-    names = row.get("retrieved_context_ids")
-    chunks = sample.retrieved_contexts
-    if not names or not chunks:
-        return sample
-    if len(names) != len(chunks):
-        expected = f"{len(chunks)} ids, as many as contexts"
-        raise InputError(expected, str(len(names)), where="retrieved_context_ids")
-    named = [
-        chunk.model_copy(update={"id": str(name)})
-        for chunk, name in zip(chunks, names, strict=True)
-    ]
-    return sample.model_copy(update={"retrieved_contexts": tuple(named)})
 
 
 def row_trace(group: Any) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Real
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, cast
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import Category, Mode, Outcome
+from noisesense.verdicts.form import ChunkForm
 
 M = TypeVar("M")
 
@@ -74,11 +75,14 @@ class Record:
 
 
 def as_data(value: Any) -> Any:
-    """JSON-ready: dataclasses and named tuples as objects, numbers as keys as text."""
+    """JSON-ready: dataclasses and named tuples as objects, numbers as keys as text.
+
+    A dataclass's private fields are left out.
+    """
     if isinstance(value, Range):
         return {"value": value.value, **value._asdict()}
     if is_dataclass(value):
-        names = [field.name for field in fields(value)]
+        names = [each.name for each in fields(value) if not each.name.startswith("_")]
         names += getattr(value, "_derived", ())
         value = {name: getattr(value, name) for name in names}
     elif hasattr(value, "_asdict"):
@@ -205,48 +209,62 @@ class ClaimOutcome(Record):
     """Chunks that entail it and whose relevance is undetermined."""
     undetermined_chunks: tuple[int, ...]
     """Chunks of which it is undetermined whether they entail it."""
+    _chunks: Sequence[ChunkForm] = field(default=(), repr=False, compare=False)
+    """Those retrieved, whose documents the sentence names; empty if they are not listed."""
 
     @property
     def sentence(self) -> str:
-        """In words, e.g. ``Claim 1 "…" is supported by the reference.``"""
-        return f"{_name(self)} {_outcome(self)}."
+        """In words, e.g. ``Claim 1 "…" is supported by the reference.``
 
+        A chunk with an id is named by it, too: ``irrelevant chunk 1 (policies_2021.pdf)``.
+        """
+        return f"{_name(self)} {self._outcome()}."
 
-def _outcome(claim: ClaimOutcome) -> str:
-    if claim.category == "correct":
-        return "is supported by the reference"
-    if claim.category == "hallucination":
-        return f"{_WRONG}, and no retrieved chunk entails it"
-    if claim.category == "irrelevant":
-        return f"{_WRONG} and comes from irrelevant {_chunks(claim.irrelevant_chunks)}"
-    if claim.category == "relevant":
-        source = f"{_WRONG} and comes from relevant {_chunks(claim.relevant_chunks)}"
-        if not claim.irrelevant_chunks:
-            return source
-        return f"{source}, also from irrelevant {_chunks(claim.irrelevant_chunks)}"
-    missing: list[str] = []
-    if claim.correct is None:
-        missing.append("whether the reference entails it")
-    if chunks := claim.undetermined_chunks:
-        verb = "entails" if len(chunks) == 1 else "entail"
-        missing.append(f"whether {_chunks(chunks)} {verb} it")
-    if chunks := claim.unlabeled_chunks:
-        verb = "is" if len(chunks) == 1 else "are"
-        missing.append(f"whether {_chunks(chunks)} {verb} relevant")
-    return f"is undetermined: there is no verdict on {' nor on '.join(missing)}"
+    def _outcome(self) -> str:
+        if self.category == "correct":
+            return "is supported by the reference"
+        if self.category == "hallucination":
+            return f"{_WRONG}, and no retrieved chunk entails it"
+        if self.category == "irrelevant":
+            return f"{_WRONG} and comes from irrelevant {self._named(self.irrelevant_chunks)}"
+        if self.category == "relevant":
+            source = f"{_WRONG} and comes from relevant {self._named(self.relevant_chunks)}"
+            if not self.irrelevant_chunks:
+                return source
+            return f"{source}, also from irrelevant {self._named(self.irrelevant_chunks)}"
+        missing: list[str] = []
+        if self.correct is None:
+            missing.append("whether the reference entails it")
+        if chunks := self.undetermined_chunks:
+            verb = "entails" if len(chunks) == 1 else "entail"
+            missing.append(f"whether {self._named(chunks)} {verb} it")
+        if chunks := self.unlabeled_chunks:
+            verb = "is" if len(chunks) == 1 else "are"
+            missing.append(f"whether {self._named(chunks)} {verb} relevant")
+        return f"is undetermined: there is no verdict on {' nor on '.join(missing)}"
+
+    def _named(self, positions: tuple[int, ...]) -> str:
+        names = [_chunk_name(position, self._chunks) for position in positions]
+        if len(names) == 1:
+            return f"chunk {names[0]}"
+        return f"chunks {', '.join(names[:-1])} and {names[-1]}"
 
 
 def _name(claim: ClaimOutcome) -> str:
-    text = " ".join(claim.text.split())
-    if len(text) > _MAX_TEXT:
-        text = text[: _MAX_TEXT - 1] + "…"
+    text = _short(claim.text)
     return f'Claim {claim.index} "{text}"' if text else f"Claim {claim.index}"
 
 
-def _chunks(positions: tuple[int, ...]) -> str:
-    if len(positions) == 1:
-        return f"chunk {positions[0]}"
-    return f"chunks {', '.join(map(str, positions[:-1]))} and {positions[-1]}"
+def _chunk_name(position: int, chunks: Sequence[ChunkForm]) -> str:
+    """Its position, and its document in brackets, if that has a name."""
+    document = chunks[position].id if chunks else None
+    return f"{position} ({_short(document)})" if document else str(position)
+
+
+def _short(text: str) -> str:
+    """In one line, and not longer than a reason can bear."""
+    text = " ".join(text.split())
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
 
 GateOutcome = Literal["pass", "fail", "warn", "undecided", "undefined"]

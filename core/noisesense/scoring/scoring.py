@@ -205,6 +205,7 @@ class Score(Struct, frozen=True, dict=True):
                 irrelevant_chunks=self._entailing(claim, False),
                 unlabeled_chunks=self._entailing(claim, None),
                 undetermined_chunks=claim.undetermined,
+                _chunks=self.verdicts.chunks or (),
             )
             claims.append(described)
         return tuple(claims)
