@@ -99,8 +99,7 @@ def read_rows(
         merged = Merged(columns[GROUP], {**read.columns, **columns}, verdicts=verdicts)
         rows = merged(rows)
         first = list(merged(first))
-        listed = {name: name for name in (CONTEXTS, IDS) if name in read.columns}
-        read = replace(read, columns={**read.columns, **listed})
+        read = _of_merged(read)
     if isinstance(read, ColumnReader) and split_contexts is not None:
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)
@@ -112,6 +111,15 @@ def read_rows(
     if is_light and _are_lines(path, read):
         return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
     return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+
+
+def _of_merged(read: ColumnReader) -> ColumnReader:
+    """Reads rows that were merged: with their chunks, and the ids of these, under our names."""
+    columns = dict(read.columns)
+    for name in (CONTEXTS, IDS):
+        if name in columns:
+            columns[name] = name
+    return replace(read, columns=columns)
 
 
 def _check_options(

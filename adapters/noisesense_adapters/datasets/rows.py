@@ -260,10 +260,9 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             columns[name] = column
         else:
             missing.append(name)
-    if IDS not in columns:
-        ids = present.at(beside(str(columns.get("retrieved_contexts", "")))) or present.find(IDS)
-        if ids is not None:
-            columns[IDS] = partial(value_at, ids)  # None where a row has none
+    ids = present.ids_beside(str(columns.get("retrieved_contexts", "")))
+    if ids is not None:
+        columns.setdefault(IDS, partial(value_at, ids))  # None where a row has none
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
     # DeepEval writes a bar between the chunks in a cell.
@@ -340,6 +339,10 @@ class _Names:
     def at(self, path: str) -> str | None:
         """The same of a column, or of what stands at the path in columns of objects."""
         return self.find(path) or self._inside.get(normal(path))
+
+    def ids_beside(self, contexts: str) -> str | None:
+        """Where the contexts' documents are named: beside them, or in a column of its own."""
+        return self.at(beside(contexts)) or self.find(IDS)
 
     def inside(self, field: str) -> Column | None:
         """The likeliest place of a field that has no column of its own."""

@@ -131,12 +131,8 @@ def described(value: object, depth: int = 0) -> Any:
     A LangChain wrapper (``.bind()``, ``.with_retry()``, ``.with_config()``) is described as the
     model in it, with the options that it adds.
     """
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, Integral):  # numpy's as well
-        return int(value)
-    if isinstance(value, Real):
-        return float(value)
+    if value is None or isinstance(value, Real):
+        return _number(value)
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, (SecretStr, SecretBytes, bytes, bytearray)) or depth > _DEPTH:
@@ -150,6 +146,13 @@ def described(value: object, depth: int = 0) -> Any:
     if isinstance(value, type) or callable(getattr(value, "__get__", None)):
         return _name_of(value)
     return _object(value, depth)
+
+
+def _number(value: Real | None) -> bool | int | float | None:
+    """As JSON knows it, numpy's as well."""
+    if value is None or isinstance(value, bool):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def _text(value: str) -> str | None:

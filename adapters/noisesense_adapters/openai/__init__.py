@@ -86,7 +86,7 @@ class OpenAILLM(Bridge):
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         params = dict(params or {})
-        address = base_url or (str(client.base_url) if client is not None else "")
+        address = base_url or _address_of(client)
         usual = _usual_address(checked=not address)
         self.name = f"{model} at {endpoint(address)}" if address else model
         self.identity = identity(
@@ -189,6 +189,10 @@ def _usual_address(*, checked: bool) -> str:
     if usual and checked:
         check_address(usual, "OPENAI_BASE_URL")
     return usual
+
+
+def _address_of(client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
+    return "" if client is None else str(client.base_url)
 
 
 def _usual_key(address: str) -> str | None:

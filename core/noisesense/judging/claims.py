@@ -13,15 +13,13 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain, pairwise
-from pathlib import Path
+from itertools import pairwise
 from typing import NamedTuple
 
+from noisesense.judging.phrases import AROUND, phrases
 from noisesense.judging.sentences import NUMBER, sentences
 from noisesense.judging.tables import cells, rows_with_heads
 
-# What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
-_AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›。，、；：！？「」『』（）《》｡"
 _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", " "))
 # Scripts that are written without spaces: Han, Kana, Thai, Lao, Burmese, Khmer.
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
@@ -57,7 +55,7 @@ def by_words(text: str) -> str:
     Signs that change a word are kept, so that ``-5``, ``5%`` and ``C++`` stay what they are.
     """
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_BETWEEN)
-    words = (word.strip(_AROUND) for word in plain.split())
+    words = (word.strip(AROUND) for word in plain.split())
     return " ".join(word for word in words if word)
 
 
@@ -90,7 +88,7 @@ def repetitions(texts: Sequence[str]) -> int:
 
 _LOWER = bytes(range(256)).lower()
 _SPACES = bytes(code for code in range(128) if chr(code).isspace())
-_BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, _AROUND)).encode()
+_BETWEEN_WORDS = _SPACES + "".join(filter(str.isascii, AROUND)).encode()
 
 
 def _stands_in(text: str, words: str) -> bool:
@@ -110,15 +108,15 @@ def content(text: str) -> frozenset[str]:
     Small numbers are digits, however they are written. Where a script has no spaces it is each
     pair of neighboring characters.
     """
-    phrases = _phrases()
+    known = phrases()
     found: set[str] = set()
     for run in _unspaced_runs(text):
         pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
     for written in _spaced_words(text):
         word = written.casefold()
-        word = phrases.numbers.get(word, word)
-        if word not in phrases.function_words:
+        word = known.numbers.get(word, word)
+        if word not in known.function_words:
             found.add(word if word[0].isdecimal() else word[:_STEM])
     return frozenset(found)
 
@@ -261,12 +259,12 @@ class ClaimSource:
         text = self._text_words
         if words in ("", text):
             return ""
-        if words in _phrases().placeholders and words not in self._text_sentences:
+        if words in phrases().placeholders and words not in self._text_sentences:
             return "a placeholder"
         if words not in text:
             if _is_list(claim):
                 return "a list in place of a claim"
-            if _phrases().is_refusal(claim):
+            if phrases().is_refusal(claim):
                 return "a refusal"
         is_echo = len(words.split()) > 2 and words in self._instruction_words
         if is_echo and not content(claim) <= self._text_content:
@@ -301,7 +299,7 @@ class ClaimSource:
 
     def _says_nothing(self, statement: str) -> bool:
         """A greeting, an offer of help; in a response also that the answer was not found."""
-        if _phrases().is_idle(statement):
+        if phrases().is_idle(statement):
             return True
         return not self.counts_refusals and claims_nothing(statement)
 
@@ -339,7 +337,7 @@ def is_terse(reference: str) -> bool:
 @lru_cache(maxsize=512)
 def claims_nothing(statement: str) -> bool:
     """Does the statement only say that the answer is not known or was not found?"""
-    return _phrases().is_no_answer(statement)
+    return phrases().is_no_answer(statement)
 
 
 def _sentences_and_rows(text: str, rows: Container[str]) -> list[str]:
@@ -415,45 +413,3 @@ def _is_list(claim: str) -> bool:
         return True
     bullets = re.findall(r"^\s*(?:[-*•]|\d+[.)])\s", text, re.MULTILINE)
     return len(bullets) > 1
-
-
-class _Phrases:
-    """What is said in place of a claim, by language: `phrases.json`."""
-
-    def __init__(self) -> None:
-        phrases = json.loads(Path(__file__).with_name("phrases.json").read_text("utf-8"))
-        self.function_words = frozenset(phrases["function_words"].split())
-        self.numbers: dict[str, str] = {}
-        for number, names in phrases["numbers"].items():
-            self.numbers |= dict.fromkeys(names.split(), number)
-        self.placeholders = frozenset(phrases["placeholder"])
-        self.is_no_answer = _Phrase(phrases["no_answer"])
-        self.is_idle = _Phrase(phrases["idle"])
-        self.is_refusal = _Phrase(phrases["refusal"])
-
-
-class _Phrase:
-    """Is a statement one of these phrases? Patterns by language; most say how it begins."""
-
-    def __init__(self, by_language: dict[str, list[str]]) -> None:
-        beginnings: list[str] = []
-        parts: list[str] = []
-        for pattern in chain.from_iterable(by_language.values()):
-            (beginnings if pattern.startswith("^") else parts).append(f"(?:{pattern})")
-        # Apart, as the beginnings would be tried again at each character.
-        self._beginning = re.compile("|".join(beginnings))
-        self._part = re.compile("|".join(parts) or "(?!)")
-
-    def __call__(self, statement: str) -> bool:
-        plain = _plain(statement)
-        return bool(self._beginning.match(plain) or self._part.search(plain))
-
-
-def _plain(statement: str) -> str:
-    plain = unicodedata.normalize("NFKC", statement).casefold().replace("’", "'")
-    return " ".join(plain.split()).strip(_AROUND)
-
-
-@lru_cache(maxsize=1)
-def _phrases() -> _Phrases:
-    return _Phrases()

@@ -48,22 +48,32 @@ def sentences(text: str) -> list[str]:
 def _ends(text: str) -> Iterator[int]:
     start = 0
     for match in _END.finditer(text):
-        mark = match[0][0]
-        end = match.end()
-        if mark not in "。！？｡\n":
-            following = _NEXT.match(text, end)
-            if following is not None and following[1].islower():
-                continue
-            if text[match.start() - 1].isdecimal() and _ORDINAL.match(text, end):
-                continue
-            before = text[max(match.start() - 20, 0) : match.start()]
-            short = _SHORT.search(before) if mark == "." and text[end] != "\n" else None
-            if short is not None and (short[1] is None or short[1].isupper()):
-                continue
-            is_before_number = following is not None and following[1].isdecimal()
-            if short is not None and is_before_number:  # "p. 12", "c. 1850"
-                continue
-            if mark == "." and _NUMBER_ALONE.fullmatch(text, start, match.start()):
-                continue
-        yield end
-        start = end
+        is_western = match[0][0] not in "。！？｡\n"
+        if is_western and _goes_on(text, start, match):
+            continue
+        yield match.end()
+        start = match.end()
+
+
+def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:
+    """Does the sentence that begins there go on behind a Western mark?"""
+    found = _NEXT.match(text, mark.end())
+    following = found[1] if found else ""
+    if following.islower():
+        return True
+    if text[mark.start() - 1].isdecimal() and _ORDINAL.match(text, mark.end()):
+        return True
+    return mark[0][0] == "." and _is_part_of_word(text, start, mark, following)
+
+
+def _is_part_of_word(text: str, start: int, stop: re.Match[str], following: str) -> bool:
+    """Is the full stop that of an item's number, an initial or an abbreviation?"""
+    if _NUMBER_ALONE.fullmatch(text, start, stop.start()):
+        return True
+    if text[stop.end()] == "\n":
+        return False
+    short = _SHORT.search(text[max(stop.start() - 20, 0) : stop.start()])
+    if short is None:
+        return False
+    is_before_number = following.isdecimal()  # "p. 12", "c. 1850"
+    return short[1] is None or short[1].isupper() or is_before_number

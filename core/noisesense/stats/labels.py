@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -211,19 +211,20 @@ def trust_results(
             "The corrected means have intervals over single samples: where samples share a "
             "cluster, they are too narrow."
         )
-    pairs = [
-        LabeledVerdicts(
-            labels=people.score.verdicts,
-            judge=ours.score.verdicts if ours.score else None,
-            name=ours.id,
-            cluster=ours.cluster or people.cluster,
-            lazy=is_lazy(ours.judge),
-        )
-        for ours, people in labeled.pairs
-        if people.score
-    ]
-    trusted = trust(judge, pairs, confidence=confidence)
+    trusted = trust(judge, _labeled_verdicts(labeled), confidence=confidence)
     return replace(trusted, means=means, warnings=tuple(warnings))
+
+
+def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
+    for ours, people in labeled.pairs:
+        if people.score is not None:
+            yield LabeledVerdicts(
+                labels=people.score.verdicts,
+                judge=ours.score.verdicts if ours.score else None,
+                name=ours.id,
+                cluster=ours.cluster or people.cluster,
+                lazy=is_lazy(ours.judge),
+            )
 
 
 def _modes_of(labeled: Labeled, definition: DefinitionName | None) -> tuple[Mode, ...]:

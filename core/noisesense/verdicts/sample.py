@@ -91,7 +91,7 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
     cause = context.get("error")
     if isinstance(cause, InputError):
         return cause.within(_place(location)) if location else cause
-    expected = _EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
+    expected = _expected(problem)
     got = describe(problem["input"])
     hint = ""
     if kind == "missing":
@@ -106,17 +106,24 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
         location = location[:-1]
         got = f"the field {name!r}"
         hint = f"remove or rename {name!r}"
-    elif kind == "model_type" and _place(location).startswith("chunk"):
-        expected = "a text or an object"
-    elif kind == "greater_than_equal":
-        what = "a position" if isinstance(location[-1], int) else "a number"
-        expected = f"{what} of {context['ge']:g} or more"
     elif kind == "json_invalid":
         got = str(cause)
     where = _place(location)
     if not where and not issubclass(model, Line):
         where = model.__name__
     return InputError(expected, got, where=where, hint=hint)
+
+
+def _expected(problem: ErrorDetails) -> str:
+    """What should be there, in words."""
+    kind = problem["type"]
+    location = problem["loc"]
+    if kind == "model_type" and _place(location).startswith("chunk"):
+        return "a text or an object"
+    if kind == "greater_than_equal":
+        what = "a position" if isinstance(location[-1], int) else "a number"
+        return f"{what} of {problem.get('ctx', {})['ge']:g} or more"
+    return _EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
