@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.files import Raw
-from noisesense_adapters.evaluate.chunks import IDS
 from noisesense_adapters.evaluate.inputs import Column, pick
+from noisesense_adapters.evaluate.names import IDS
 
 GROUP = "group"
 CONTEXTS = "retrieved_contexts"

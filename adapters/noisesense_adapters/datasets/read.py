@@ -40,9 +40,9 @@ from noisesense_adapters.datasets.rows import (
     name_of,
     recognize,
 )
-from noisesense_adapters.evaluate.chunks import IDS
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.inputs import Column, as_object, normal, pick, without_nulls
+from noisesense_adapters.evaluate.names import IDS
 
 _FIRST_ROWS = 20
 _MOST_WITHOUT = 10_000

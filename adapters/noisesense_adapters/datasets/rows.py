@@ -14,7 +14,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.evaluate.chunks import IDS, beside, chunks_of, labeled_by, named_by
+from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
@@ -25,6 +25,7 @@ from noisesense_adapters.evaluate.inputs import (
     value_at,
     verdicts_of,
 )
+from noisesense_adapters.evaluate.names import IDS, beside, named_by
 from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from numbers import Integral, Real
+from numbers import Real
 from types import GeneratorType
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -23,9 +23,6 @@ from noisesense_adapters.evaluate.inputs import (
 )
 
 _MOST_CHUNKS = 10_000
-
-IDS = "retrieved_context_ids"
-"""ragas' name, and ours, of a list with the name of each context's document."""
 
 
 SHAPES = {
@@ -196,13 +193,13 @@ def _items(value: Any) -> list[Any]:
         value = parsed(value)
     elif inspect.isgenerator(value):
         value = _kept(value)
-    value = _unboxed(value)
+    value = unboxed(value)
     if isinstance(value, (list, tuple)):
         return [*cast("Sequence[Any]", value)]
     return _list_in(as_object(plain(value)), value)
 
 
-def _unboxed(value: Any) -> Any:
+def unboxed(value: Any) -> Any:
     """The list in an array or a column; anything else as it is."""
     if hasattr(value, "tolist"):  # of numpy and pandas
         return value.tolist()
@@ -387,66 +384,13 @@ def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
     return labeled
 
 
-def beside(path: str) -> str:
-    """Where the documents of the contexts at a path have their names: in the same object."""
-    home = path.rpartition(".")[0]
-    return f"{home}.{IDS}" if home else IDS
-
-
-def named_by(ids: Any, chunks: Sequence[Any], *, separator: str = "") -> list[Any]:
-    """The chunks, those without an id of their own named by their entries in a list of names.
-
-    Args:
-        ids: texts or whole numbers, and None for a chunk that has no name; as an object, as JSON
-            or as a literal of Python or numpy. Another text is the name of a single chunk. None
-            and a blank text name nothing.
-        chunks: as `chunks_of` gives them.
-        separator: between names in a text that is no list.
-
-    Raises:
-        InputError: another number of names than of chunks, or something that is no name.
-    """
-    with error_context(IDS):
-        names = _names(ids, separator)
-        if names and len(names) != len(chunks):
-            raise InputError(f"{len(chunks)} ids, as many as contexts", str(len(names)))
-    named_chunks = [*chunks]
-    for number, name in enumerate(names):
-        fields = as_object(chunks[number]) or {"text": chunks[number]}
-        if name and not fields.get("id"):
-            named_chunks[number] = {**fields, "id": name}
-    return named_chunks
-
-
-def _names(ids: Any, separator: str) -> list[str]:
-    if isinstance(ids, str):
-        is_list = ids.lstrip().startswith(("[", "array("))
-        parts = ids.split(separator) if separator else [ids]
-        ids = parsed(ids) if is_list else [part for part in parts if part.strip()]
-    items = _unboxed(ids)
-    if items is None:
-        return []
-    if not isinstance(items, (list, tuple)):
-        items = [items]
-    return [_name(item) for item in cast("Sequence[Any]", items)]
-
-
-def _name(item: Any) -> str:
-    """Empty where there is none. Raises `InputError`."""
-    if item is None:
-        return ""
-    if isinstance(item, bool) or not isinstance(item, (str, Integral)):
-        raise InputError("names of documents", describe(item))
-    return str(item).strip()
-
-
 def _words(chunk: Any) -> str:
     return " ".join(str(as_object(chunk).get("text", chunk)).split())
 
 
 def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
     with error_context("chunk_labels"):
-        given = parsed(labels) if isinstance(labels, str) else _unboxed(labels)
+        given = parsed(labels) if isinstance(labels, str) else unboxed(labels)
     if not isinstance(given, (list, tuple)) or len(cast("list[Any]", given)) != len(chunks):
         expected = f"true, false or null for each of {len(chunks)} chunks"
         raise InputError(expected, describe(labels), where="chunk_labels")

@@ -7,7 +7,7 @@ from math import isnan
 from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
-from noisesense_adapters.evaluate.chunks import beside, chunks_of, is_one_text, named_by
+from noisesense_adapters.evaluate.chunks import chunks_of, is_one_text
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import (
     Column,
@@ -17,6 +17,7 @@ from noisesense_adapters.evaluate.inputs import (
     value_at,
     verdicts_of,
 )
+from noisesense_adapters.evaluate.names import beside, named_by
 from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 
 Usual = Mapping[str, tuple[str, ...]]

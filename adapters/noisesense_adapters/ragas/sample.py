@@ -13,9 +13,10 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.evaluate.chunks import chunks_of, named_by
+from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import read_verdicts
+from noisesense_adapters.evaluate.names import named_by
 from noisesense_adapters.evaluate.texts import answer_of
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
