@@ -84,7 +84,7 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
         "mean of B": "0.1250",
         "difference": "+0.1250",
         "its interval": f"{low:.4f} to {high:.4f}",
-        "B is": "worse",
+        "B against A": "worse",
     }
     assert done.out.endswith(
         "\nclaims whose kind changed (absent: not among that version's claims):\n"
@@ -181,7 +181,7 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     if most and wrong is BEFORE:
         # Two open verdicts of B cannot make it worse beyond chance, 30 can.
         standing = "left open by the judge" if gaps_b == 30 else "not clearly different"
-        assert (found["undetermined"], found["B is"]) == (str(most), standing)
+        assert (found["undetermined"], found["B against A"]) == (str(most), standing)
         far = f"{most / 4 / SAMPLES:.4f}"
         assert found["difference"] == (f"-{far} to +0.0000" if gaps_a else f"+0.0000 to +{far}")
 

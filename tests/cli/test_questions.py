@@ -65,6 +65,7 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         "guide.md:",
         '  "Claim 0.0" (q0)',
         '  "Claim 0.1" (q0)',
+        "  1 more: --examples 3",
         "",
         "Next, do they cause these claims?",
         f"  noisesense ablation plan {path} --out todo.jsonl",

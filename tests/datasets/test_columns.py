@@ -421,6 +421,9 @@ def test_a_second_column_names_the_documents(column: str, tmp_path: Path) -> Non
     for contexts in ("c1 | c2 | c3", THREE):
         joined = csv_of(tmp_path, contexts, " | ".join(NAMED), column)
         assert ids(joined, columns, split_contexts="|") == NAMED
+    for joint in ("; ", ", ", "\n"):  # the names otherwise than the contexts
+        joined = csv_of(tmp_path, "c1 | c2 | c3", joint.join(NAMED), column)
+        assert ids(joined, columns, split_contexts="|") == NAMED
     lines = write_jsonl(
         tmp_path / "d.jsonl",
         [{"response": "r", "reference": "f", "contexts": THREE, column: NAMED}],
@@ -439,7 +442,7 @@ def test_a_chunk_keeps_its_own_name(tmp_path: Path) -> None:
     [
         (["a.md"], "retrieved_context_ids: expected 3 ids, as many as contexts, got 1"),
         ([*NAMED, "d"], "retrieved_context_ids: expected 3 ids, as many as contexts, got 4"),
-        ("a.md, b.md", "as contexts, got 1. Hint: give a list, or with --split-contexts SEP"),
+        ("a.md, b.md", "as contexts, got 1. Hint: write them as a JSON list, or joined"),
         ([["a.md"], "b", "c"], "expected names of documents, got ['a.md']"),
         ([True, "b", "c"], "expected names of documents, got True"),
         ("['a.md', ", "retrieved_context_ids: expected JSON, or a list as Python prints it"),

@@ -88,7 +88,7 @@ def test_at_a_higher_confidence_it_takes_more_pairs_and_the_warning_says_how_man
     for pairs, said in ((7, "7 pairs; fewer than 8 decide nothing."), (8, "8 pairs; only large")):
         found = compare(run(*[(1, 8)] * pairs), run(*[(8, 8)] * pairs), confidence=0.99)
         assert found.relevant.too_few == (pairs < 8)
-        assert found.warnings[0].startswith(f"relevant: {said}")
+        assert found.warnings[0].startswith(f"relevant and irrelevant: {said}")
 
 
 def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() -> None:
@@ -98,9 +98,9 @@ def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() 
     after += [Result(str(i), EMPTY, cluster=f"c{i}") for i in range(5, 8)]
     found = compare(before, after)
     assert (found.clusters, found.relevant.interval.units) == (8, 5)
-    assert found.warnings[0] == "relevant: 5 clusters; fewer than 6 decide nothing."
+    assert found.warnings[0] == "relevant and irrelevant: 5 clusters; fewer than 6 decide nothing."
     alone = compare(before[4:6], after[4:6]).warnings[0]
-    assert alone == "relevant: 1 cluster; fewer than 6 decide nothing."
+    assert alone == "relevant and irrelevant: 1 cluster; fewer than 6 decide nothing."
 
 
 def test_clusters() -> None:

@@ -316,7 +316,7 @@ def _figures(found: FigureComparison) -> dict[str, object]:
         "mean of B": found.mean_b,
         "difference": shown(found.difference, "+.4f"),
         "  its interval": found.interval,
-        "B is": standing(found),
+        "B against A": standing(found),
     }
 
 

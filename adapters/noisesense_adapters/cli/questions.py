@@ -75,6 +75,9 @@ class Offenders(Command):
         for each in ranking:
             told = each.offences[: self.examples]
             said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in told]
+            if said and len(told) < len(each.offences):
+                more = len(each.offences) - len(told)
+                said.append(f"  {more:,} more: --examples {len(each.offences)}")
             output.section(f"{document_name(each.document)}:", said)
         if not caused and reading.has_texts:
             asks = f"noisesense ablation plan {quote(str(self.results))} --out todo.jsonl"

@@ -219,14 +219,14 @@ class ColumnReader(Struct, frozen=True):
             raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
     def _named(self, chunks: list[Any], row: Mapping[str, Any]) -> list[Any]:
-        """The chunks with their documents' names, which are separated as the contexts are."""
+        """The chunks with their documents' names, which may be joined as the contexts are."""
         ids = self._optional(row, IDS)
         try:
             return named_by(ids, chunks, separator=self.separator)
         except InputError as error:
             if not isinstance(ids, str):
                 raise
-            hint = "give a list, or with --split-contexts SEP what stands between the names"
+            hint = "write them as a JSON list, or joined as the contexts are, or by ; | or a comma"
             raise InputError(error.expected, error.got, where=error.where, hint=hint) from None
 
 

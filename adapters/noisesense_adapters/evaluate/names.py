@@ -28,13 +28,13 @@ def named_by(ids: Any, chunks: Sequence[Any], *, separator: str = "") -> list[An
             or as a literal of Python or numpy. Another text is the name of a single chunk. None
             and a blank text name nothing.
         chunks: as `chunks_of` gives them.
-        separator: between names in a text that is no list.
+        separator: between names in a text that is no list; another usual one if it is not.
 
     Raises:
         InputError: another number of names than of chunks, or something that is no name.
     """
     with error_context(IDS):
-        names = _names(ids, separator)
+        names = _names(ids, separator, len(chunks))
         if names and len(names) != len(chunks):
             raise InputError(f"{len(chunks)} ids, as many as contexts", str(len(names)))
     named_chunks = [*chunks]
@@ -45,17 +45,29 @@ def named_by(ids: Any, chunks: Sequence[Any], *, separator: str = "") -> list[An
     return named_chunks
 
 
-def _names(ids: Any, separator: str) -> list[str]:
+def _names(ids: Any, separator: str, count: int) -> list[str]:
     if isinstance(ids, str):
         is_list = ids.lstrip().startswith(("[", "array("))
-        parts = ids.split(separator) if separator else [ids]
-        ids = parsed(ids) if is_list else [part for part in parts if part.strip()]
+        ids = parsed(ids) if is_list else _parts(ids, separator, count)
     items = unboxed(ids)
     if items is None:
         return []
     if not isinstance(items, (list, tuple)):
         items = [items]
     return [_name(item) for item in cast("Sequence[Any]", items)]
+
+
+_SEPARATORS = ("\n", ";", "|", ",")
+
+
+def _parts(text: str, separator: str, count: int) -> list[str]:
+    """The names that a text joins, by the first separator that makes so many of them."""
+    expected = text.split(separator) if separator else [text]
+    for each in (expected, *map(text.split, _SEPARATORS)):
+        names = [name for name in each if name.strip()]
+        if len(names) == count:
+            return names
+    return [name for name in expected if name.strip()]
 
 
 def _name(item: Any) -> str:
