@@ -163,7 +163,7 @@ WAYS = {
     "MLflow: scorer()": (mlflow, "noisesense_adapters/mlflow/", 1),
     "noisesense score": (command_line, "noisesense_adapters/cli/", 8),
     "score()": (core_score, "noisesense/", 4),
-    "LLMJudge.judge()": (core_judge, "noisesense/judging/", 11),
+    "LLMJudge.judge()": (core_judge, "noisesense/judging/", 12),
 }
 
 
