@@ -120,6 +120,15 @@ def test_a_question_that_was_not_read_is_missed(tmp_path: Path, capsys: Capsys) 
             assert note in run_here(capsys, *asked, *more).err
             assert note not in run_here(capsys, *asked, *named, *more).err
 
+    # Also where the contexts can be read only as the command says.
+    table = tmp_path / "data.csv"
+    table.write_text("said,right,found\nIt is so.,It is so.,One. | Two.\n", "utf-8")
+    columns = [f"--map={each}" for each in ("response=said", "reference=right")]
+    columns += ["--map=retrieved_contexts=found", "--split-contexts", " | "]
+    assert (
+        note in run_here(capsys, "score", table, "--judge", "openai:m", "--dry-run", *columns).err
+    )
+
 
 def test_nothing_is_kept_of_calls_that_were_not_made(tmp_path: Path, capsys: Capsys) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", [WRONG[0][0].model_dump(mode="json")])

@@ -237,14 +237,14 @@ def estimate(
             unread += 1
             on_error(InputError("texts to judge", "only verdicts", where=row.place))
     # The fewest calls need not have the fewest tokens: each "yes" is longer than a "no".
-    prices = (low.price, high.price)
+    tokens = (low.price.tokens, high.price.tokens)
     return Estimate(
         samples=samples,
         chunks=chunks,
         unread=unread,
         unasked=unasked,
-        least=Price(*map(min, *prices)),
-        most=Price(*map(max, *prices)),
+        least=Price(low.calls, min(tokens)),
+        most=Price(high.calls, max(tokens)),
         store=None if asked.store is None else str(asked.store.path),
     )
 

@@ -26,7 +26,7 @@ _PACE = 300.0  # seconds of the past that say how fast a run is
 LINE_EVERY = 60.0  # seconds between the lines that stand for the bar where there is no terminal
 
 
-class Failures:
+class FailureLines:
     """Counts failures, and says each kind once.
 
     Args:
@@ -70,7 +70,7 @@ class RunProgress:
         self._judge = judge
         self._clock = clock
         self.done = self.chunks = 0
-        self._failures = Failures(self.say)
+        self._failures = FailureLines(self.say)
         self.fail = self._failures.add
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),

@@ -20,7 +20,7 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import UNMEASURED, Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
-from noisesense_adapters.cli.progress import Failures, RunProgress, spent
+from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
 from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
@@ -108,10 +108,10 @@ class Score(Command):
         model = self._judge()
         had_results = output.out is not None and output.out.exists()
         progress = RunProgress(self.dataset, model)
-        columns = self.source.reading()["columns"]
-        progress.note(label_note(self.dataset, columns))
+        reading = self.source.reading()
+        progress.note(label_note(self.dataset, reading["columns"]))
         if model is not None:
-            progress.note(question_note(self.dataset, columns))
+            progress.note(question_note(self.dataset, **reading))
         if self.asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
@@ -205,10 +205,10 @@ class Score(Command):
         reading = self.source.reading()
         notes = [
             label_note(self.dataset, reading["columns"]),
-            question_note(self.dataset, reading["columns"]),
+            question_note(self.dataset, **reading),
         ]
         tell(*filter(None, notes))
-        failures = Failures(tell)
+        failures = FailureLines(tell)
         rows = read_rows(self.dataset, verdicts=False, **reading)
         asked = dry_run.Asked(
             check=self.asking.check or "list",

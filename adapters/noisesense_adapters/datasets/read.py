@@ -153,11 +153,16 @@ def label_note(path: Path, columns: Mapping[str, Column]) -> str:
     return f"note: {found[0]} labels no chunks; with {option} what is in it is relevant"
 
 
-def question_note(path: Path, columns: Mapping[str, Column]) -> str:
-    """Says that no question was read, without which a judge can hardly read a short answer."""
+def question_note(path: Path, **reading: Any) -> str:
+    """Says that no question was read, without which a judge can hardly read a short answer.
+
+    Args:
+        path: the file.
+        reading: further arguments of `read_rows`: by which its rows are read.
+    """
     rows: list[Row | BadRow] = []
     with suppress(InputError):  # told when the file is read
-        rows += islice(read_rows(path, columns, verdicts=False), _FIRST_ROWS)
+        rows += islice(read_rows(path, verdicts=False, **reading), _FIRST_ROWS)
     samples = [row.sample for row in rows if isinstance(row, Row) and row.sample is not None]
     if not samples or any(sample.user_input.strip() for sample in samples):
         return ""
