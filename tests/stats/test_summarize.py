@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
 from noisesense.scoring.definitions import MODES, DefinitionName
+from noisesense.stats.needed import NeededCells, cells_of
 from noisesense.stats.summarize import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
@@ -361,6 +362,20 @@ def test_the_cells_that_scores_need_by_the_rule() -> None:
         found = summarize([score(verdicts)])
         cells = needed_cells(verdicts)
         assert (found.needed_cells, found.open_cells) == (len(cells), cells.count(None))
+
+
+def test_the_cells_by_name_are_those_that_are_counted() -> None:
+    """`trust` asks of each cell what a summary counts."""
+    shape = Shape((0, 5), (0, 4), (0, 4), undetermined=0.3, labeled=0.5)
+    for seed in range(200):
+        _, verdicts = random_pair(seed, shape=shape)
+        needed = NeededCells(verdicts)
+        chunks = range(verdicts.chunk_count)
+        claims = verdicts.response_claims
+        of_response = len(chunks) * sum(map(needed.of_response, claims))
+        of_reference = sum(map(needed.of_reference, chunks))
+        by_name = len(claims) + of_response + of_reference * max(len(verdicts.reference_claims), 1)
+        assert by_name == cells_of(score(verdicts))[0]
 
 
 def needed_cells(verdicts: Verdicts) -> list[bool | None]:

@@ -17,7 +17,7 @@ from noisesense import InputError, Result, Sample, Score, Verdicts, score
 from noisesense.errors import check_whole, describe, encodable
 from noisesense.jsonl import write_whole
 from noisesense.stats.labels import is_lazy
-from noisesense.stats.labels_cells import NeededCells
+from noisesense.stats.needed import NeededCells
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, csv_rows
 from noisesense_adapters.evaluate.inputs import as_object

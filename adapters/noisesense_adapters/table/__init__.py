@@ -16,7 +16,7 @@ from noisesense.scoring.definitions import MODES, DefinitionName
 from noisesense.scoring.outcomes import Counts, Partition
 from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense.stats.summarize import cells_of
+from noisesense.stats.needed import cells_of
 from noisesense_adapters.datasets.read import light_row, result_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.inputs import without_nulls

@@ -18,9 +18,10 @@ from noisesense.stats.interval import (
     mean_interval,
     ratio,
 )
+from noisesense.stats.needed import NeededCells
 from noisesense.stats.pairing import same_claims
 from noisesense.stats.resampling import Unit, Units, total
-from noisesense.verdicts.form import ClaimForm, ResponseClaimForm, VerdictsForm
+from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
 _Claim = TypeVar("_Claim", bound=ClaimForm)
 
@@ -117,23 +118,6 @@ def _rate(samples: Units, wrong: int, right: int, resampling: Resampling) -> Rat
     if not units:
         return Rate(None, None)
     return Rate(ratio(total(units)), mean_interval([units], resampling))
-
-
-class NeededCells:
-    """Which verdicts a score needs, and so a lazy plan asks for: see `noisesense.Summary`."""
-
-    def __init__(self, verdicts: VerdictsForm) -> None:
-        self._labels = [chunk.relevant for chunk in verdicts.chunks or ()]
-        self._all_correct = all(claim.correct for claim in verdicts.response_claims)
-
-    def of_response(self, claim: ResponseClaimForm) -> bool:
-        """Whether chunks entail this claim."""
-        return not claim.correct
-
-    def of_reference(self, chunk: int) -> bool:
-        """Whether this chunk entails the reference's claims."""
-        label = self._labels[chunk] if chunk < len(self._labels) else None
-        return label is None and not self._all_correct
 
 
 def compare_cells(

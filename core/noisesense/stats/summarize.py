@@ -16,7 +16,6 @@ from noisesense.scoring.outcomes import (
     extent,
     percent_text,
 )
-from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval, interval_text
 
 
@@ -291,33 +290,3 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
 def counted(count: int, unit: str) -> str:
     """``"1 pair"``, ``"2,000 pairs"``."""
     return f"{count:,} {unit}{'' if count == 1 else 's'}"
-
-
-def cells_of(score: Score) -> tuple[int, int]:
-    """How many verdicts a lazy plan needs of this sample, and how many of them have no answer.
-
-    See `noisesense.Summary`.
-    """
-    verdicts = score.verdicts
-    claims = verdicts.response_claims
-    possibly_wrong = 0
-    open_cells = 0
-    for claim in claims:
-        if not claim.correct:
-            possibly_wrong += 1
-            open_cells += (claim.correct is None) + len(claim.undetermined)
-    if not possibly_wrong:
-        return len(claims), 0
-    labels = [chunk.relevant for chunk in verdicts.chunks or ()]
-    if not labels:
-        labels = [None] * verdicts.chunk_count
-    unlabeled = labels.count(None)
-    reference = verdicts.reference_claims
-    if not reference:
-        open_cells += unlabeled  # nothing says which of these chunks is relevant
-    for stated in reference:
-        for chunk in stated.undetermined:
-            open_cells += labels[chunk] is None
-    of_response = len(claims) + len(labels) * possibly_wrong
-    of_reference = unlabeled * max(len(reference), 1)
-    return of_response + of_reference, open_cells

@@ -21,8 +21,9 @@ from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.interval import Interval, Resampling, mean_interval
+from noisesense.stats.needed import cells_of
 from noisesense.stats.resampling import Unit, quantile_of_counts
-from noisesense.stats.summarize import ModeSummary, Summary, cells_of
+from noisesense.stats.summarize import ModeSummary, Summary
 
 _DIGITS_OF_KEY = 64
 """Of an id that is the key of a sample's texts; a quick hash fills the last 16 of them."""

@@ -1,0 +1,53 @@
+"""Which verdicts a score needs, and so a lazy plan asks for: see `noisesense.Summary`."""
+
+from __future__ import annotations
+
+from noisesense.scoring.scoring import Score
+from noisesense.verdicts.form import ResponseClaimForm, VerdictsForm
+
+
+class NeededCells:
+    """The verdicts of one sample, by claim and chunk."""
+
+    def __init__(self, verdicts: VerdictsForm) -> None:
+        self._labels = [chunk.relevant for chunk in verdicts.chunks or ()]
+        self._all_correct = all(claim.correct for claim in verdicts.response_claims)
+
+    def of_response(self, claim: ResponseClaimForm) -> bool:
+        """Whether chunks entail this claim."""
+        return not claim.correct
+
+    def of_reference(self, chunk: int) -> bool:
+        """Whether this chunk entails the reference's claims."""
+        label = self._labels[chunk] if chunk < len(self._labels) else None
+        return label is None and not self._all_correct
+
+
+def cells_of(score: Score) -> tuple[int, int]:
+    """How many verdicts a lazy plan needs of this sample, and how many of them have no answer.
+
+    Counted in one pass, as it is asked of each row of a run; which they are, `NeededCells` says.
+    """
+    verdicts = score.verdicts
+    claims = verdicts.response_claims
+    possibly_wrong = 0
+    open_cells = 0
+    for claim in claims:
+        if not claim.correct:
+            possibly_wrong += 1
+            open_cells += (claim.correct is None) + len(claim.undetermined)
+    if not possibly_wrong:
+        return len(claims), 0
+    labels = [chunk.relevant for chunk in verdicts.chunks or ()]
+    if not labels:
+        labels = [None] * verdicts.chunk_count
+    unlabeled = labels.count(None)
+    reference = verdicts.reference_claims
+    if not reference:
+        open_cells += unlabeled  # nothing says which of these chunks is relevant
+    for stated in reference:
+        for chunk in stated.undetermined:
+            open_cells += labels[chunk] is None
+    of_response = len(claims) + len(labels) * possibly_wrong
+    of_reference = unlabeled * max(len(reference), 1)
+    return of_response + of_reference, open_cells
