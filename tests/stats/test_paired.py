@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from noisesense.stats.interval import Resampling, effective_units
-from noisesense.stats.paired import decides_nothing, difference_interval
+from noisesense.stats.paired import critical_t, decides_nothing, difference_interval
 from noisesense.stats.resampling import Unit
 
 HOW = Resampling(resamples=10_000, seed=1)
@@ -114,13 +114,21 @@ def test_equal_differences_are_no_certainty(pairs: int, away: bool) -> None:
     assert difference_interval(Counter({(0.1, 1.0): 1}), HOW) is None
 
 
-@pytest.mark.parametrize(("rose", "worse"), [(4, False), (5, True), (6, True)])
-def test_of_six_pairs_four_that_rose_say_nothing(rose: int, worse: bool) -> None:
-    """Beside two that stayed t is 4/6 over √((4/9 + 8/9) / 5 / 6), √10 or 3.16; with five it is 5.
-
-    Chance makes four of one sign in one of 16 runs. The limit is the 1 − (1/40 − 1/64) quantile of
-    t with 5 degrees of freedom, 3.42.
-    """
-    assert stats.t.ppf(1 - (1 / 40 - 1 / 64), 5) == pytest.approx(3.42, abs=0.005)
+@pytest.mark.parametrize(("rose", "worse"), [(3, False), (4, True), (5, True), (6, True)])
+def test_of_six_pairs_four_that_rose_are_enough(rose: int, worse: bool) -> None:
+    """Beside two that stayed t is 4/6 over √((4/9 + 8/9) / 5 / 6), √10 or 3.16; of three √5."""
     units: Counter[Unit] = +Counter({(0.25, 1.0): rose, (0.0, 1.0): 6 - rose})
     assert (difference_interval(units, HOW).low > 0) == worse
+
+
+def test_four_or_more_of_six_and_none_that_fell_are_rarer_than_one_in_thirty() -> None:
+    """Whatever share of pairs stays, where as many rise as fall."""
+    stays = np.linspace(0, 1, 201)
+    up = (1 - stays) / 2
+    chance = 15 * up**4 * stays**2 + 6 * up**5 * stays + up**6
+    assert 0.032 < chance.max() < 0.033
+
+
+def test_six_pairs_at_another_level() -> None:
+    """At 96% the sixty-fourth is taken from one fiftieth, whatever the t of four of six."""
+    assert critical_t(6.0, 0.02) == pytest.approx(stats.t.ppf(1 - (1 / 50 - 1 / 64), 5))

@@ -28,6 +28,11 @@ def fewest_pairs(tail: float) -> int:
     return max(MIN_PAIRS, math.ceil(-math.log2(tail)))
 
 
+_USUAL_TAIL = 0.025
+_FOUR_OF_SIX = 3.162
+"""Just below √10, Student's t where four of six pairs rose by as much and two stayed."""
+
+
 def critical_t(size: float, tail: float) -> float:
     """How many errors a paired difference must lie away; see `difference_interval`.
 
@@ -35,9 +40,11 @@ def critical_t(size: float, tail: float) -> float:
         size: how many units there are, by Kish; degrees of freedom are one less.
         tail: how often that may be by chance.
     """
-    if not decides_nothing(size, tail):
-        tail -= 2.0**-size
-    return t_quantile(1 - tail, max(size - 1, 1.0))
+    freedom = max(size - 1, 1.0)
+    if decides_nothing(size, tail):
+        return t_quantile(1 - tail, freedom)
+    t = t_quantile(1 - (tail - 2.0**-size), freedom)
+    return min(t, _FOUR_OF_SIX) if tail >= _USUAL_TAIL else t
 
 
 POWER = 0.8
@@ -67,9 +74,11 @@ def difference_interval(
 
     Smaller differences are chosen after the fact, which costs: where all signs are equal, which
     chance makes in ``2 ** −units``, the low end is never below the least difference. So this
-    probability is taken from ``α/2``: B is called worse where nothing changed in at most 3.3%
-    (``tests/benchmarks/coverage.py``). So few units that equal signs are no rarer than ``α/2``
-    (fewer than 6 at 95%) have Student's plain interval.
+    probability is taken from ``α/2``: B is called worse where nothing changed in at most 3.5%
+    (``tests/benchmarks/coverage.py``). At 95% four of six pairs that rose by as much beside two
+    that stayed are enough, t = √10: whatever share of pairs stays, chance makes four or more of
+    six, and none that fell, in at most 3.3%. So few units that equal signs are no rarer than
+    ``α/2`` (fewer than 6 at 95%) have Student's plain interval.
 
     Args:
         units: what each pair (or cluster of pairs) adds to ``(Σ difference, how many)``.
