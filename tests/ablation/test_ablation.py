@@ -387,9 +387,9 @@ def test_a_plan_is_drawn_by_its_seed() -> None:
 def test_a_plan_of_many_samples_takes_no_minutes() -> None:
     """Two million chunks would have been searched, for half a minute."""
     results = run_of([1] * 1_000)
-    begun = time.perf_counter()
+    begun = time.process_time()
     rows = plan(results, ("plus-2",))
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
     assert len(rows) == 2_000
     texts = [{chunk["text"] for chunk in row["retrieved_contexts"]} for row in rows]
     for again, more in zip(texts[::2], texts[1::2], strict=True):

@@ -298,7 +298,9 @@ def test_an_interrupt_without_a_file_for_the_results(
         process.send_signal(number)
         out, err = process.communicate(timeout=300)
         assert (process.returncode, out) == (130, "")
-        assert err == "interrupted: nothing is kept without --out or --store\n"
+        # On a busy machine a line of progress may stand before.
+        assert err.endswith("interrupted: nothing is kept without --out or --store\n")
+        assert "Traceback" not in err
 
 
 @pytest.mark.broad

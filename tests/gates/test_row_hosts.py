@@ -15,7 +15,7 @@ import pytest
 from gates.runners import Ended, check, gated
 from gates.ways import WAYS, WORKING, Judge, Judging, Row, honest
 from noisesense import Summary
-from support.row_hosts import OPIKS_CLIENT, by_inspect, by_opik, by_phoenix, opik_offline
+from support.row_hosts import OPIKS_CLIENT, by_inspect, by_opik, by_phoenix_in_turn, opik_offline
 
 pytestmark = pytest.mark.filterwarnings(OPIKS_CLIENT)
 
@@ -43,7 +43,7 @@ def phoenix(rows: Sequence[Row], judging: Judging, folder: Path) -> Run:
 
     from noisesense_adapters.phoenix import NoiseSensitivity, run_summary
 
-    dataframe = by_phoenix(given(rows), NoiseSensitivity(judge=Judge(judging)))
+    dataframe = by_phoenix_in_turn(given(rows), NoiseSensitivity(judge=Judge(judging)))
     spans = dataframe.assign(span_id=[str(number) for number in range(len(dataframe))])
     annotations = to_annotation_dataframe(dataframe=spans)
     averages: list[float] = []

@@ -53,6 +53,6 @@ def test_the_number_of_an_item_belongs_to_the_item() -> None:
 def test_a_long_text_takes_linear_time() -> None:
     """Quadratic, this would take hours; the row of full stops half a minute."""
     assert len(sentences("a. " * 100_000 + " " * 1_000_000)) <= 100_000
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert len(sentences(f"1{'.' * 32_000}9")) == 1
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

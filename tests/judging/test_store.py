@@ -184,7 +184,7 @@ def test_a_claim_is_held_by_signs_of_life_and_runs_out_without(
     killed = time.monotonic()
     while not claim(store, "a"):
         time.sleep(0.05)
-    assert 1 < time.monotonic() - killed < 5
+    assert 1 < time.monotonic() - killed < 60
 
 
 def test_a_call_that_outlasts_the_lease_is_not_paid_twice(

@@ -34,18 +34,28 @@ def rows_of_samples(samples: Sequence[Sample | GivenRow]) -> list[Row]:
 
 def by_phoenix(rows: Sequence[Row], evaluator: Any) -> Any:
     """The dataframe with scores."""
-    import pandas as pd
     from phoenix.evals import async_evaluate_dataframe
 
-    return asyncio.run(
-        async_evaluate_dataframe(
-            dataframe=pd.DataFrame(list(rows)),
-            evaluators=[evaluator],
-            hide_tqdm_bar=True,
-            exit_on_error=False,
-            max_retries=0,
-        )
-    )
+    return asyncio.run(async_evaluate_dataframe(**_phoenix_arguments(rows, evaluator)))
+
+
+def by_phoenix_in_turn(rows: Sequence[Row], evaluator: Any) -> Any:
+    """The same row by row, without the second that the other waits for its workers to end."""
+    from phoenix.evals import evaluate_dataframe
+
+    return evaluate_dataframe(**_phoenix_arguments(rows, evaluator))
+
+
+def _phoenix_arguments(rows: Sequence[Row], evaluator: Any) -> dict[str, Any]:
+    import pandas as pd
+
+    return {
+        "dataframe": pd.DataFrame(list(rows)),
+        "evaluators": [evaluator],
+        "hide_tqdm_bar": True,
+        "exit_on_error": False,
+        "max_retries": 0,
+    }
 
 
 @contextmanager
