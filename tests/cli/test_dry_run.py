@@ -82,9 +82,27 @@ def test_the_calls_made_are_within_what_it_says(
 def test_it_promises_fewer_calls_only_where_there_may_be(tmp_path: Path, capsys: Capsys) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", [RIGHT[0][0].model_dump(mode="json")])
     command = ("score", data, "--judge", "openai:m", "--dry-run")
-    assert "3 to 7 calls if every reply can be used: fewer where" in run_here(capsys, *command).out
+    assert (
+        "3 to 7 calls if every reply can be used: the more claims"
+        in run_here(capsys, *command).out
+    )
     every_cell = run_here(capsys, *command, "--plan", "full")
     assert "\n7 calls if every reply can be used.\n" in every_cell.out
+
+
+def test_it_says_how_many_calls_are_only_made_as_nothing_is_kept(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """Three samples, each twice: at least 3 calls of a sample are asked for again."""
+    lines = [sample.model_dump(mode="json") for sample, _ in [*RIGHT, *RIGHT]]
+    data = write_jsonl(tmp_path / "data.jsonl", lines)
+    command = ("score", data, "--judge", "openai:m", "--dry-run")
+    said = run_here(capsys, *command).out
+    assert "18 to 42 calls" in said
+    assert "With --out or --store at least 9 calls fewer: " in said
+    kept = run_here(capsys, *command, "--out", tmp_path / "out.jsonl").out
+    assert "9 to 21 calls" in kept
+    assert "fewer" not in kept
 
 
 @pytest.mark.parametrize(
@@ -265,4 +283,4 @@ def test_the_least_is_not_above_the_most(tmp_path: Path, capsys: Capsys) -> None
         for what in ("calls", "tokens", "minutes"):
             assert found["least"][what] <= found["most"][what], (options, what)
         told = run_here(capsys, *command).out
-        assert ("fewer where" in told) == (found["least"]["calls"] < found["most"]["calls"])
+        assert ("the more claims" in told) == (found["least"]["calls"] < found["most"]["calls"])

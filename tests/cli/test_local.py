@@ -45,7 +45,7 @@ def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
     assert (result.judge or "").startswith("tiny, plan=lazy threshold=0.9 claims=sentences")
     claims = result.score.verdicts.response_claims
     assert [(each.correct, each.entailed_by) for each in claims] == [(False, (0,)), (False, ())]
-    assert "reused repl" in run_here(capsys, "score", data, *how).out
+    assert "used again" in run_here(capsys, "score", data, *how).out
 
 
 def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> None:

@@ -90,10 +90,11 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     settings = r"plan=lazy check=list, prompts \d+"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"
     assert re.fullmatch(named, result.judge or "")
+    assert f"judged earlier with {calls} calls" in judged(out).out
     out.unlink()
     again = judged(*arguments, "--temperature", "0", "--max-tokens", "800")
     assert (again.status, figures(out), server.log.calls) == (0, EXPECTED, calls)
-    assert f"judged with {calls} reused replies" in again.out
+    assert f"judged with {calls} replies used again" in again.out
 
 
 def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged: Judged) -> None:

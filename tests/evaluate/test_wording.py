@@ -88,7 +88,7 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     (sentence,) = offender_sentences(found)
     assert sentence == (
         "Look first at bad.md: it entails 9 claims that the reference does not support. It is "
-        "over 99% likely to be among the worst 4 of 31 retrieved documents."
+        "over 99% likely to be in the worst tenth (4 of 31 retrieved documents)."
     )
     unsure = offenders([each for i in range(30) for each in retrievals(f"{i}.md", i < 6, 4)])
     (sentence,) = offender_sentences(unsure)
@@ -96,14 +96,14 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     assert 0 < leading.top_tenth < 0.9
     assert sentence == (
         "0.md and 5 more lead: each misled in 1 of the 4 samples that retrieved it. Each is "
-        f"{leading.top_tenth:.0%} likely to be among the worst 3 of 30 retrieved documents; from "
-        "90% on that counts as sure."
+        f"{leading.top_tenth:.0%} likely to be in the worst tenth (3 of 30 retrieved documents); "
+        "from 90% on that counts as sure."
     )
     leading.top_tenth = 0.896
     leading.open_samples = 2
     (sentence,) = offender_sentences(unsure)
     assert sentence.startswith("0.md leads: it misled in 1 to 3 of the 4 samples that")
-    assert " retrieved it. It is just under 90% likely to be among " in sentence
+    assert " retrieved it. It is just under 90% likely to be in " in sentence
     assert list(offender_sentences(offenders(others()))) == []
 
 
@@ -119,7 +119,7 @@ def test_few_documents_have_no_tenth() -> None:
     assert " likely to be the worst of 10 retrieved documents; from 90% on that counts " in ten
     several = [*nine, *retrievals("9.md", 0, 4), *retrievals("10.md", 0, 4)]
     (eleven,) = offender_sentences(offenders(several))
-    assert " likely to be among the worst 2 of 11 retrieved documents; " in eleven
+    assert " likely to be in the worst tenth (2 of 11 retrieved documents); " in eleven
     found = offenders(retrievals("bad.md", 9, 12))
     named = replace(found, first=found.documents[0])
     first, *_ = offender_sentences(named)
@@ -237,7 +237,7 @@ def test_errors_are_counted_beside_their_shares() -> None:
 
 
 def test_replies_that_are_used_again() -> None:
-    assert (reused(1), reused(2000)) == ("1 reused reply", "2,000 reused replies")
+    assert (reused(1), reused(2000)) == ("1 reply used again", "2,000 replies used again")
 
 
 def test_names_of_documents() -> None:

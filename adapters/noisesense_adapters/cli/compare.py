@@ -213,7 +213,7 @@ def _told_unsure(status: int, said: str, found: FigureComparison) -> int:
     elif (tells := seen(found)) is not None:
         said += f"; {tells}"
     if not status:
-        said += "; this passes without --fail-if-undecided"
+        said += "; this passes (with --fail-if-undecided it ends with 4)"
     return _told(status, said)
 
 
@@ -266,7 +266,7 @@ def _show_undecided(figures: Sequence[FigureComparison]) -> None:
         if sentence is not None:
             undecided.setdefault(sentence, []).append(NAMES[each.figure])
     lines = [f"  {', '.join(names)}: {sentence}" for sentence, names in undecided.items()]
-    output.section("not decided:", lines)
+    output.section("what these pairs do not tell:", lines)
 
 
 def _show_kinds(comparison: Comparison) -> None:

@@ -86,6 +86,7 @@ class StandIn:
     asked: Asked
     calls: int = 0
     characters: int = 0
+    repeats: int = 0
     prompts: Counter[int] = field(default_factory=Counter[int])
 
     @property
@@ -127,7 +128,9 @@ class StandIn:
     def _count(self, prompt: str, reply: str, votes: int) -> None:
         key = hash(prompt)
         self.prompts[key] += 1
-        if not self.asked.keeps or self.prompts[key] <= votes:
+        is_repeat = self.prompts[key] > votes
+        self.repeats += is_repeat
+        if not is_repeat or not self.asked.keeps:
             self.calls += 1
             self.characters += len(prompt) + len(reply)
 
@@ -153,6 +156,7 @@ class Estimate:
         least: the fewest calls, as if nothing were wrong, and the fewest tokens.
         most: the most calls, as if no claim were supported by the reference, and the most tokens.
         store: whose replies are not asked for again; None: there are none.
+        repeats: calls, at least, that ask what another one does, and are made as nothing is kept.
     """
 
     samples: int
@@ -162,6 +166,7 @@ class Estimate:
     least: Price
     most: Price
     store: str | None = None
+    repeats: int = 0
 
     @property
     def has_something(self) -> bool:
@@ -188,10 +193,13 @@ class Estimate:
         calls = _extent(f"{self.least.calls:,}", f"{self.most.calls:,}")
         tokens = _extent(f"{self.least.tokens:,}", f"{self.most.tokens:,}")
         is_range = self.least.calls != self.most.calls
-        fewer = ": fewer where fewer claims are wrong" if is_range else ""
-        yield f"{calls} calls if every reply can be used{fewer}."
+        more = ": the more claims are wrong, the more calls" if is_range else ""
+        yield f"{calls} calls if every reply can be used{more}."
         if self.store is not None:
             yield f"What {self.store} holds is not asked again, and not counted."
+        if self.repeats:
+            fewer = f"at least {counted(self.repeats, 'call')} fewer"
+            yield f"With --out or --store {fewer}: rows that ask the same share a reply."
         yield f"About {tokens} tokens, taken as {_TOKEN} characters each."
         minutes = _extent(f"{self.least.calls / rate:.1f}", f"{self.most.calls / rate:.1f}")
         yield f"{minutes} minutes at {rate:,} calls a minute (--rate). Nothing was asked."
@@ -246,6 +254,7 @@ def estimate(
         least=Price(low.calls, min(tokens)),
         most=Price(high.calls, max(tokens)),
         store=None if asked.store is None else str(asked.store.path),
+        repeats=0 if asked.keeps else min(low.repeats, high.repeats),
     )
 
 

@@ -128,12 +128,13 @@ class Score(Command):
         return worst(status, self.gate.status(summary))
 
     def _show(self, summary: Summary, model: Any, chunks: int, *, kept: bool) -> None:
-        judges: dict[str, str] = {}
+        doubts: list[str] = []
         store = None
         if model is not None and summary.scored:
-            judges[model.name] = model.form_reason
+            doubts = judge_warnings({model.name: model.form_reason})
             store = self.asking.store
-        _show(self.dataset.name, summary, chunks, judge_warnings(judges))
+        judged = "judged" if model is not None else "judged earlier"
+        _show(self.dataset.name, summary, chunks, judged, doubts)
         out = self.output.out
         _show_files(out, store, None if kept else self._next(summary), kept=kept)
 
@@ -243,8 +244,8 @@ def _interrupted(done: int, store: Path | None) -> str:
     )
 
 
-def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> None:
-    """A run's figures, and ``doubts`` about its judge; warnings go to stderr."""
+def _show(name: str, summary: Summary, chunks: int, judged: str, doubts: Iterable[str]) -> None:
+    """A run's figures, when it was judged, and doubts about its judge; warnings go to stderr."""
     parts = [counted(summary.samples, "sample")]
     if summary.measured != summary.samples:
         parts.append(f"{summary.measured:,} measured")
@@ -260,8 +261,8 @@ def _show(name: str, summary: Summary, chunks: int, doubts: Iterable[str]) -> No
         message, rest = headline(summary)
         say("", f"{message}.", rest, "")
         show_modes({each.mode: _figures(each, summary.confidence) for each in modes})
-    if judged := spent(summary.usage):
-        say(". ".join([f"judged with {judged}", *doubts]))
+    if cost := spent(summary.usage):
+        say(". ".join([f"{judged} with {cost}", *doubts]))
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 

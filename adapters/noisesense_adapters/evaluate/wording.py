@@ -57,7 +57,7 @@ def headline(summary: Summary) -> Headline:
 
 def reused(replies: int) -> str:
     """How many replies were used again, of an earlier call or out of a store."""
-    return f"{replies:,} reused {'reply' if replies == 1 else 'replies'}"
+    return f"{replies:,} {'reply' if replies == 1 else 'replies'} used again"
 
 
 class Caused(NamedTuple):
@@ -145,8 +145,9 @@ def _why(found: Offenders) -> str:
 def _among_the_worst(found: Offenders) -> str:
     """The tenth that mislead most often: of 10 documents one, of 11 two."""
     tenth = math.ceil(found.retrieved / 10)
-    worst = "the worst" if tenth == 1 else f"among the worst {tenth:,}"
-    return f"{worst} of {found.retrieved:,} retrieved documents"
+    if tenth == 1:
+        return f"the worst of {found.retrieved:,} retrieved documents"
+    return f"in the worst tenth ({tenth:,} of {found.retrieved:,} retrieved documents)"
 
 
 def _counts(document: Offender) -> tuple[int, int, int]:

@@ -25,6 +25,9 @@ class Range(NamedTuple):
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return extent(self)
+
     @property
     def value(self) -> float | None:
         """The figure if both ends are equal, else None."""

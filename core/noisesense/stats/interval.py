@@ -78,6 +78,9 @@ class Interval(NamedTuple):
     method: Method
     units: int
 
+    def __str__(self) -> str:
+        return interval_text(self)
+
 
 def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
     """The ends of an interval.
