@@ -115,6 +115,14 @@ def test_few_documents_have_no_tenth() -> None:
         "0.md and 1 more lead: each misled in 1 of the 4 samples that retrieved it. Where the "
         "intervals of the rates overlap, the order may be chance."
     )
+    far = offenders([*retrievals("bad.md", 20, 24), *retrievals("good.md", 1, 24)])
+    first, second = far.documents
+    assert first.interval.low > second.interval.high
+    (apart,) = offender_sentences(far)
+    assert apart == (
+        "bad.md leads: it misled in 20 of the 24 samples that retrieved it. The interval of its "
+        "rate lies above those of the others."
+    )
     (ten,) = offender_sentences(offenders([*nine, *retrievals("9.md", 0, 4)]))
     assert " likely to be the worst of 10 retrieved documents; from 90% on that counts " in ten
     several = [*nine, *retrievals("9.md", 0, 4), *retrievals("10.md", 0, 4)]

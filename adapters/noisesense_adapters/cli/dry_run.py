@@ -156,7 +156,8 @@ class Estimate:
         least: the fewest calls, as if nothing were wrong, and the fewest tokens.
         most: the most calls, as if no claim were supported by the reference, and the most tokens.
         store: whose replies are not asked for again; None: there are none.
-        repeats: calls, at least, that ask what another one does, and are made as nothing is kept.
+        repeats: calls, at least, that ask what another one did, about another row or the same (its
+            answer is its reference), and are made as nothing is kept.
     """
 
     samples: int
@@ -199,7 +200,7 @@ class Estimate:
             yield f"What {self.store} holds is not asked again, and not counted."
         if self.repeats:
             fewer = f"at least {counted(self.repeats, 'call')} fewer"
-            yield f"With --out or --store {fewer}: rows that ask the same share a reply."
+            yield f"With --out or --store {fewer}: of what is asked twice, one reply is kept."
         yield f"About {tokens} tokens, taken as {_TOKEN} characters each."
         minutes = _extent(f"{self.least.calls / rate:.1f}", f"{self.most.calls / rate:.1f}")
         yield f"{minutes} minutes at {rate:,} calls a minute (--rate). Nothing was asked."

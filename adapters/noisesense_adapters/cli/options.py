@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 BASE_URL = option("The endpoint, if not the provider's own.")
 FORCE = option("Overwrite existing files.")
 JSON = option("Print JSON.", None, "--json")
-PAIR_BY = option("What identifies a sample; by default its id if it was given one.", "id|question")
+PAIR_BY = option(
+    "What identifies a sample: its id, if it was given one, else the question and the reference.",
+    "id|question",
+)
 PLAN = option("Ask for the verdicts that a score needs, or all.", "lazy|full", default="lazy")
 PNG = option("Write the plots: one .png file.", "FILE")
 REPORT = option("Write a report: one .html file.", "FILE")

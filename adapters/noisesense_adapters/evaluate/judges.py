@@ -73,8 +73,10 @@ def judge_warnings(judges: Mapping[str, str]) -> list[str]:
         if test:
             notes.append(f"The judge was tested: {test}.")
         elif "check=" in name:
-            how = "--check auto first asks it about a few texts of known answer"
-            notes.append(f"Nobody tested this judge: {how}.")
+            notes.append(
+                "Nobody tested this judge: --check auto asks it about texts of known answer "
+                "first, and stops if it cannot judge."
+            )
     return list(dict.fromkeys(notes))
 
 

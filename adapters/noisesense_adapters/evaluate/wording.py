@@ -165,7 +165,7 @@ def _too_little_to_tell(found: Offenders) -> str:
         f"{counted(leading.retrieved, 'sample')} that retrieved it."
     )
     if found.retrieved < _FEWEST_DOCUMENTS:
-        return f"{leads} Where the intervals of the rates overlap, the order may be chance."
+        return f"{leads} {_order(found)}"
     probability = f"{leading.top_tenth:.0%}"
     if probability == f"{SURE:.0%}":
         probability = f"just under {probability}"
@@ -174,6 +174,14 @@ def _too_little_to_tell(found: Offenders) -> str:
         f"{leads} {it} is {probability} likely to be {_among_the_worst(found)}; from {SURE:.0%} "
         "on that counts as sure."
     )
+
+
+def _order(found: Offenders) -> str:
+    """Do the intervals of the rates tell the first document from the others?"""
+    leading, *others = found.documents
+    if others and leading.interval.low > max(each.interval.high for each in others):
+        return "The interval of its rate lies above those of the others."
+    return "Where the intervals of the rates overlap, the order may be chance."
 
 
 def _at_most_99(share: float) -> str:
