@@ -282,3 +282,29 @@ def test_bits_of_another_claim_are_no_claims_and_long_lists_take_no_time() -> No
     assert distinct(words) == words
     # 30 seconds when each was searched for in each other.
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("line", "is_source"),
+    [
+        ("Sources: a.pdf, docs/b.md", True),
+        ("**Source:** Employee Handbook.pdf, page 3", True),
+        ("Quelle: Handbuch.pdf (S. 3)", True),
+        ("来源：手册.pdf", True),
+        ("Sources: https://a.b/c; https://d.e/f", True),
+        ("Sources: ads, subscriptions.", False),
+        ("Source: the river rises in the Alps.", False),
+        ("Reference: node.js is written in C.", False),
+    ],
+)
+def test_a_line_of_sources_is_no_claim(line: str, is_source: bool) -> None:
+    source = ClaimSource(f"It costs 3 euros.\n\n{line}", "What does it cost?")
+    assert source.untouched(["It costs 3 euros."]) == ([] if is_source else [line])
+    assert (
+        source.claims(["It costs 3 euros.", line]) == ["It costs 3 euros.", line][: 2 - is_source]
+    )
+
+
+def test_an_answer_that_is_a_document_is_a_claim() -> None:
+    source = ClaimSource("Source: a.pdf", "Where does it stand?")
+    assert source.claims(["Source: a.pdf"]) != []

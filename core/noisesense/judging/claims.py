@@ -45,6 +45,18 @@ _CITATION = re.compile(
     """,
     re.VERBOSE,
 )
+_SOURCES = re.compile(
+    r"\W*(?:sources?|references?|quellen?|fuentes?|来源|参考资料)[\W_]*[:：](.+)", re.IGNORECASE
+)
+_PAGE = r"(?:p|pp|page|seite|s)\.?\s?\d[-–\d]*"
+_DOCUMENT = re.compile(
+    rf"""
+    \W{{0,4}}(?:https?://\S+|.{{1,120}}\.(?:pdf|docx?|md|html?|txt|csv|xlsx?|pptx?|json))
+    (?:\s?\([^()]*\)|\s{_PAGE})?\W{{0,4}}
+    |{_PAGE}\W{{0,4}}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 _TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 
@@ -394,10 +406,19 @@ def _has_cells(spoken: set[str], row: str) -> bool:
 
 
 def _is_no_statement(line: str) -> bool:
-    """A heading, the rule of a table, a question, or what leads in to a list."""
+    """A heading, the rule of a table, a question, what leads in to a list, or where it is from."""
     text = line.strip()
     is_heading = text.startswith(("#", "```", "|--", "| --", "---"))
-    return is_heading or text.endswith((":", "：", "?", "？"))
+    return is_heading or text.endswith((":", "：", "?", "？")) or _names_sources(text)
+
+
+def _names_sources(text: str) -> bool:
+    """Is it a line such as "Sources: a.pdf, b.md (page 3)"?"""
+    named = _SOURCES.fullmatch(text)
+    if named is None:
+        return False
+    parts = map(str.strip, re.split("[,;、]", named[1]))
+    return all(map(_DOCUMENT.fullmatch, parts))
 
 
 def _is_list(claim: str) -> bool:
