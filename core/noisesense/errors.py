@@ -24,6 +24,11 @@ def describe(value: object) -> str:
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
+def kind_of(value: object) -> str:
+    """The name of its type, for an error; a class in an object's place is called one."""
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
 class NoiseSenseError(Exception):
     """Base of all errors that NoiseSense raises on purpose."""
 

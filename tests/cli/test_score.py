@@ -215,7 +215,7 @@ CHECKS: dict[str, tuple[int, str, int, tuple[str, ...]]] = {
         *(8, f"{ALL} --fail-above 0.05", 1),
         ("check failed: the relevant mean, 0.0625 to 0.1125, is above 0.05",),
     ),
-    "more is open than may be": (8, "", 5, ("no answer: 32 of 232 that the score", "5.0%")),
+    "more is open than may be": (8, "", 5, ("no answer: 32 of 232 that the score", "at most 5%")),
     "undecided comes before unanswered": (8, "--fail-above 0.1", 4, ("cannot", "too many")),
     "above comes first": (8, "--fail-above 0.05", 1, ("check failed", "too many")),
     # No choice of a value moves a check.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import tracemalloc
 from pathlib import Path
@@ -9,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from noisesense import Sample, score
+from noisesense import InputError, Sample, score
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
-from noisesense_adapters.datasets.files import count_rows
+from noisesense_adapters.datasets import files
+from noisesense_adapters.datasets.files import count_rows, csv_rows
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from support.datasets import WRITERS, rows, write_jsonl
@@ -158,3 +160,33 @@ def test_a_byte_order_mark_begins_a_file_or_one_that_was_appended(tmp_path: Path
     path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS[:1]))
     path.write_bytes((b"\xef\xbb\xbf" + path.read_bytes()) * 2)
     assert [type(row) for row in read_rows(path)] == [Row, Row]
+
+
+def test_a_spreadsheet_with_blank_lines_above_and_columns_without_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("\n\nquestion,answer,,\nq,a,,\nq\n", encoding="utf-8")
+    good, short = csv_rows(path)
+    assert (good.place, good.data) == ("d.csv, line 4", {"question": "q", "answer": "a", "": ""})
+    assert short.place == "d.csv, line 5"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_the_rest_of_a_line_that_is_too_long_is_no_line(
+    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LARGEST", 100)
+    path = tmp_path / "d.jsonl"
+    row = '{"question": "q", "answer": "a", "reference": "r", "contexts": ["c"]}'
+    path.write_text(f"{row}\n{'x' * 450}\n{row}\n", encoding=encoding)
+    assert count_rows(path) == 3
+    places = [row.place for row in read_rows(path)]
+    assert places == ["d.jsonl, line 1", "d.jsonl, line 2", "d.jsonl, line 3"]
+
+
+def test_utf_32_is_told_in_either_order(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    for order in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        kind = "utf-32-le" if order == codecs.BOM_UTF32_LE else "utf-32-be"
+        path.write_bytes(order + "question,answer\nq,a\n".encode(kind))
+        with pytest.raises(InputError, match="UTF-32"):
+            list(csv_rows(path))

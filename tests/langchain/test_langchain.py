@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
@@ -62,8 +62,8 @@ def _say(model: Any, times: int = 1) -> list[tuple[Answer, Usage]]:
     return run(main())
 
 
-@pytest.mark.parametrize("model", ["gpt-4.1-mini", None])
-def test_a_name_is_no_model(model: Any) -> None:
+@pytest.mark.parametrize("model", ["gpt-4.1-mini", None, FakeListChatModel])
+def test_a_name_or_a_class_is_no_model(model: Any) -> None:
     with pytest.raises(InputError, match=r"a LangChain chat model, got .*init_chat_model"):
         judge(model)
 

@@ -236,3 +236,23 @@ def test_a_name_in_an_error_does_not_look_like_a_rate_limit() -> None:
             scorer(inputs={"question": question}, outputs="An answer.", trace=Limited())
         assert str(raised.value).startswith(place)
         assert "429" not in str(raised.value)
+
+
+def test_rows_that_were_logged_for_something_else_were_not_lost() -> None:
+    """A corpus, and a data set without a size."""
+    import mlflow
+    import pandas as pd
+
+    from noisesense_adapters.mlflow import NoiseSensitivity, run_summary
+
+    row = {
+        "inputs": {"question": "sound"},
+        "outputs": {"response": "x", "retrieved_contexts": ["A portrait."]},
+        "expectations": {"expected_response": "r"},
+    }
+    with mlflow.start_run() as active:
+        corpus = mlflow.data.from_pandas(pd.DataFrame({"text": ["a"] * 100}))
+        mlflow.log_input(corpus, context="training")
+        mlflow.genai.evaluate(data=[row], scorers=[NoiseSensitivity(judge=Judge())])
+    summary = run_summary(active.info.run_id)
+    assert (summary.samples, summary.failed) == (1, 0)

@@ -14,10 +14,12 @@ from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from pydantic import SecretStr
+from ragas.llms import LangchainLLMWrapper
 
 from noisesense.judging.protocol import StructuredLLM
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.ragas.llm import RagasLLM
 from support.identities import KEY, URL, check_identities, told
 
 
@@ -113,10 +115,13 @@ def test_a_model_of_ones_own() -> None:
     class OwnChat(FakeListChatModel):
         asked: int = 0
         temperature: float = 0
+        model_path: str = ""
+        checkpoint: str = ""
 
     same = OwnChat(responses=["a"], asked=3)
     assert told(LangChainLLM(same)) == told(LangChainLLM(OwnChat(responses=["a"])))
-    assert told(LangChainLLM(same)) != told(LangChainLLM(OwnChat(responses=["a"], temperature=1)))
+    for other in ({"temperature": 1}, {"model_path": "b.gguf"}, {"checkpoint": "b"}):
+        assert told(LangChainLLM(same)) != told(LangChainLLM(OwnChat(responses=["a"], **other)))
 
 
 @pytest.mark.parametrize("make", [openai, MAKE["bind"]])
@@ -125,3 +130,14 @@ def test_numbers_of_numpy_are_options(make: Callable[..., Any], kind: Any) -> No
     """As of a sweep over ``np.linspace``: one kind was an error, and others were left out."""
     first, again, other = (make(temperature=kind(each)) for each in (1, 1, 2))
     assert first.identity == again.identity != other.identity
+
+
+@pytest.mark.filterwarnings("ignore:LangchainLLMWrapper:DeprecationWarning")
+def test_a_deployment_is_a_models_name() -> None:
+    """Azure's models have no other; two of them were one judge."""
+    address = {"azure_endpoint": "http://127.0.0.1:9", "api_version": "v1", "api_key": "k"}
+    names: list[str] = []
+    for deployment in ("small", "large"):
+        model = AzureChatOpenAI(azure_deployment=deployment, **address)
+        names += [LangChainLLM(model).name, RagasLLM(LangchainLLMWrapper(model)).name]
+    assert ["small" in name for name in names] == [True, True, False, False]

@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 from types import SimpleNamespace as Fields
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field, StrictBool
@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, StrictBool
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import DEFAULT_PROMPTS, Answer, Claims, answers_form
 from noisesense.judging.protocol import Usage
+from noisesense_adapters.models.failures import wait_of
 from noisesense_adapters.models.replies import (
     LONGEST,
     json_form,
@@ -274,3 +275,18 @@ def _token(said: str, **shares: float) -> Fields:
 def test_the_share_of_the_first_word(tokens: object, share: float | None) -> None:
     found = share_of_first(tokens, ("yes", "no"))
     assert found == (None if share is None else pytest.approx(share))
+
+
+@pytest.mark.parametrize(
+    ("holder", "seconds"),
+    [
+        (Fields(response=Fields(headers={"Retry-After": "7"})), 7.0),
+        (Fields(headers={"Retry-After-Ms": "1500"}), 1.5),
+        (Fields(response=None, headers={"retry-after": "7"}), 7.0),
+        (Fields(headers=[("retry-after", "7")]), None),
+        (Fields(headers={"retry-after": "soon"}), None),
+    ],
+)
+def test_how_long_a_provider_asks_to_wait(holder: Any, seconds: float | None) -> None:
+    """However a client holds the headers."""
+    assert wait_of([holder]) == seconds

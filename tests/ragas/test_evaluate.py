@@ -224,11 +224,13 @@ def test_a_run_becomes_results_with_texts_and_documents(tmp_path: Path) -> None:
         {**ragas_row(sample), "retrieved_context_ids": ids}
         for sample, ids in zip(samples, documents, strict=True)
     ]
+    judge.name = "the judge"
     run = evaluated([*rows, {**ragas_row(samples[0]), "response": " "}], both(judge))
     write_results(tmp_path / "results.jsonl", results_of(run))
     first, second, failed = read_results(tmp_path / "results.jsonl")
     assert first.bounds("relevant") == (1 / 4, 3 / 4)
     assert second.bounds("relevant") == (1 / 4, 1 / 4)
+    assert (first.judge, second.judge) == ("the judge", "the judge")
     assert [each.sample.retrieved_contexts[0].id for each in (first, second)] == ["a.md", "7"]
     assert (first.id, first.sample.response) == (samples[0].key, "a")
     assert failed.error == "the row failed; ragas has logged why"

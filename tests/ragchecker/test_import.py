@@ -227,3 +227,16 @@ def test_bad_files(content: bytes | None, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read_checking_outputs(path)
     assert f"{path}: {message}" in str(caught.value)
+
+
+def test_where_nothing_was_retrieved_an_aggregate_counts_as_zero() -> None:
+    """RAGChecker's convention. Of the other sample both claims are wrong, and one is invented."""
+    invented = Verdicts.from_matrices([False, False], [[True], [False]], relevant=[True])
+    nothing = Verdicts.from_matrices([False], [[]], relevant=[])
+    found = ragchecker_aggregates([score(invented), score(nothing)])
+    assert found == {
+        "precision": 0.0,
+        "hallucination": 25.0,
+        "noise_sensitivity_in_relevant": 25.0,
+        "noise_sensitivity_in_irrelevant": 0.0,
+    }

@@ -30,7 +30,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
         "2 of 10 samples have no figure (1 of 10 answers claims nothing, for 1 nothing was "
-        "retrieved); at most 10.0% may have none (--max-undefined, in Python max_undefined=, "
+        "retrieved); at most 10% may have none (--max-undefined, in Python max_undefined=, "
         "allows more)",
     ),
     "what failed was not measured": (
@@ -67,7 +67,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     # that is relevant, too. One of 11 is open: 9.1%.
     "too much is open": (
         *([NONE] * 4 + [OPEN], {}, "not measured"),
-        "too many verdicts have no answer: 1 of 11 that the score needs (9.1%)",
+        "too many verdicts have no answer: 1 of 11 that the score needs; at most 5% may have ",
     ),
     "a fail is graver than too little": ([ALL, LOST], {}, "fail", "have no figure"),
     "no interval": ([HALF], {"by_interval": True}, "undecided", "has no interval"),

@@ -182,3 +182,20 @@ def test_what_cannot_be_scored_at_all() -> None:
     scores = score_table(pa.table({"value": ["{}"]}))
     with pytest.raises(InputError, match="a column 'verdicts', or one of lines, got only 'id'"):
         tally_table(scores)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (
+            pd.DataFrame({"text": ["{}"], "other": [b"a"]}).assign(other=[object()]),
+            "Arrow can hold",
+        ),
+        (pd.DataFrame([["{}", "{}"]], columns=["text", "text"]), "each column once"),
+        (pa.table([["{}"], ["{}"]], ["text", "text"]), "each column once, got 'text' twice"),
+        (pa.table({"text": [1]}), "row 0: expected a column of texts, got 1"),
+    ],
+)
+def test_what_no_table_of_lines_is(data: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        tally_table(data)

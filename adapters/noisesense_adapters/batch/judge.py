@@ -71,6 +71,8 @@ class BatchJudge(LLMJudge):
         if options.get("check") == "auto":
             hint = "judge one sample directly, and see the judge's form_reason"
             raise InputError("'list' or 'each'", "'auto'", where="check", hint=hint)
+        if not model:
+            raise InputError("a model's name", "an empty text", where="model")
         self._llm = _BatchLLM(model, identity)
         super().__init__(self._llm, store=store, **options)
 

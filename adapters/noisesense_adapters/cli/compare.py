@@ -10,6 +10,7 @@ from typing import cast, get_args
 from noisesense import Comparison, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, modes_of
+from noisesense.scoring.outcomes import percent_text
 from noisesense.stats.changes import SampleChange
 from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import MAX_UNDEFINED
@@ -164,9 +165,11 @@ def _undefined(comparison: Comparison, most: float) -> int:
         return 0
     here = len(comparison.undefined_in_a)
     there = len(comparison.undefined_in_b)
+    scored = comparison.pairs - len(comparison.failed)
+    counts = f"{here:,} in A, {there:,} in B, of {scored:,}"
     output.tell(
-        f"too many samples have nothing to measure in one run only: {here:,} in A, {there:,} in B "
-        f"({share:.1%}); --max-undefined allows {most:.1%}"
+        f"too many samples have nothing to measure in one run only: {counts}; --max-undefined "
+        f"allows {percent_text(most)}"
     )
     return UNMEASURED
 

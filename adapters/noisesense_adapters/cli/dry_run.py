@@ -103,7 +103,10 @@ class StandIn:
         """A judge that asks it, for what the store does not have."""
         chars = self.asked.text_chars
         options: dict[str, Any] = {"check": check, "plan": self.asked.plan}
-        options |= {"votes": self.asked.votes, "budget": chars and Budget.of(chars)}
+        options |= {
+            "votes": self.asked.votes,
+            "budget": None if chars is None else Budget.of(chars),
+        }
         if self.asked.store is not None:
             options["store"] = _OnlyRead(self.asked.store)
         return LLMJudge(self, **options)

@@ -117,10 +117,16 @@ def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines, in UTF-8; one above `LARGEST` is cut one byte later."""
+    """The lines, in UTF-8.
+
+    Of a line above `LARGEST` come its first `LARGEST` + 1 bytes, by which it is known to be too
+    large; the rest is skipped.
+    """
     try:
         with path.open("rb", 1 << 16) as file:
-            if file.read(2) in _UTF_16:
+            beginning = file.read(4)
+            # UTF-32's mark begins with UTF-16's.
+            if beginning[:2] in _UTF_16 and beginning != codecs.BOM_UTF32_LE:
                 yield from _lines_of_utf_16(path)
                 return
             file.seek(0)
@@ -140,8 +146,12 @@ def _lines_of_utf_16(path: Path) -> Iterator[bytes]:
     """As spreadsheets write "Unicode text". Raises `InputError`."""
     with path.open(encoding="utf-16", newline="\n") as file:
         try:
-            while line := file.readline(LARGEST + 1):
+            line = file.readline(LARGEST + 1)
+            while line:
                 yield line.encode("utf-8", "surrogatepass")
+                while len(line) > LARGEST and not line.endswith("\n"):
+                    line = file.readline(LARGEST + 1)
+                line = file.readline(LARGEST + 1)
         except UnicodeError as error:
             raise InputError("UTF-16 text", str(error), where=str(path)) from None
 
@@ -189,7 +199,11 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     """
     csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
     lines = _texts(path)
+    blank = 0
     header = next(lines, "")
+    while header.isspace():
+        blank += 1
+        header = next(lines, "")
     if _JSON.match(header):
         hint = "name it .json"
         raise InputError("a header of CSV", "what looks like JSON", where=str(path), hint=hint)
@@ -201,7 +215,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
         raise names.within(f"{path}, header")
     _check_names(names, f"{path}, header")
     while True:
-        place = f"{path.name}, line {reader.line_num + 1}"
+        place = f"{path.name}, line {blank + reader.line_num + 1}"
         cells = _cells(reader)
         if cells is None:
             return
@@ -215,9 +229,12 @@ def csv_rows(path: Path) -> Iterator[Raw]:
 
 
 def _check_names(names: list[str], where: str) -> None:
-    """Raise `InputError` for a column that is there twice: only one of them would be read."""
+    """Raise `InputError` for a column that is there twice: only one of them would be read.
+
+    Columns without a name, as spreadsheets leave behind, are read by nobody.
+    """
     for name, times in Counter(names).items():
-        if times > 1:
+        if times > 1 and name:
             raise InputError("each column once", f"{name!r} twice", where=where)
 
 

@@ -246,8 +246,8 @@ def read_labels(
 ) -> SheetLabels:
     """People's verdicts on the samples of a sheet.
 
-    Where only a part of the sheet is filled in, a label stands for more samples: those of its
-    weight that are labeled stand for all of that weight.
+    Where only some of the samples are labeled, each of these stands for more: the labeled ones of
+    a weight share what all samples of that weight in the sheet stand for.
 
     Args:
         path: a sheet that `write_labels` wrote and people filled in from the top, as far as they
@@ -280,7 +280,7 @@ def read_labels(
         except InputError as error:
             on_error(error.within(raw.place))
     labeled = [name for name, cells in given.items() if cells]
-    if not labeled:
+    if all(cell is None for cells in given.values() for cell in cells.values()):
         hint = f"write yes or no into the column {LABEL!r}"
         raise InputError("at least one label", "none", where=str(path), hint=hint)
     stands_for = _stands_for(labeled, weights)

@@ -48,12 +48,12 @@ def reason_of(
     bounds = _bounds(score, mode, higher)
     if higher and bounds:
         low, high = bounds
-        lies = f"is {low:.4g}" if low == high else f"lies between {low:.4g} and {high:.4g}"
+        lies = f"is {low:.6g}" if low == high else f"lies between {low:.6g} and {high:.6g}"
         noise = "Noise robustness, one minus noise sensitivity,"
         parts.insert(0, f"{noise} {lies} (higher is better).")
     if judgement.unanswered:
         parts.append(f"The judge left {judgement.unanswered} verdicts unanswered.")
-    limit = f"at {'least' if higher else 'most'} the threshold {threshold:.4g}"
+    limit = f"at {'least' if higher else 'most'} the threshold {threshold:g}"
     parts.append(_SAYS[outcome_of(score, mode, threshold, higher)].format(limit))
     return " ".join(filter(None, parts))
 

@@ -37,6 +37,7 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
     if found.without is not None:
         yield from _guilty_chunks(found, found.without)
     if found.no_context is not None:
+        # The chunks that entail the claims are all that were retrieved.
         counts = _said_again(found.no_context, "claims", "without any")
         yield f"Counted apart, where those are all the chunks there are: {counts}."
     if reranked := found.changes.get("relevant-only"):
@@ -47,9 +48,10 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
             f"{_difference(reranked.change)}."
         )
     if found.trend is not None:
+        more_or_less = found.trend
         steps = [f"{step.fewer} to {step.more} {_points(step.change)}" for step in found.growth]
         yield (
-            f"At each step of more distractors {found.trend} of a response's claims are not "
+            f"At each step of more distractors {more_or_less} of a response's claims are not "
             f"supported by the reference, in percentage points: {', '.join(steps)}."
         )
     for reason, count in found.left_out.items():
@@ -205,16 +207,21 @@ def ablation_tables(found: Ablation) -> list[Listing]:
 
 
 def _variants(found: Ablation, control: Estimate) -> list[tuple[str, ...]]:
+    """A row for the repeat with the same chunks, and one for each variant.
+
+    A variant without a sample to compare has only the count of its answers that claim nothing.
+    """
+    claim_nothing = {name: f"{count:,}" for name, count in found.silent.items()}
     rows: list[tuple[str, ...]] = []
-    silent = {name: f"{count:,}" for name, count in found.silent.items()}
-    again = silent.pop("again", "0")
+    again = claim_nothing.get("again", "0")
     rows.append(("again", f"{control.size:,}", again, _with_span(control), "", ""))
     for name, (before, after, change) in found.changes.items():
         shares = (_with_span(before), _with_span(after))
-        claim_nothing = silent.pop(name, "0")
-        rows.append((name, f"{change.size:,}", claim_nothing, *shares, _points(change)))
-    for name, claim_nothing in silent.items():
-        rows.append((name, "0", claim_nothing, "", "", ""))
+        count = claim_nothing.get(name, "0")
+        rows.append((name, f"{change.size:,}", count, *shares, _points(change)))
+    for name, count in claim_nothing.items():
+        if name != "again" and name not in found.changes:
+            rows.append((name, "0", count, "", "", ""))
     return rows
 
 

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from numbers import Real
+from numbers import Integral, Real
 from types import GeneratorType
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
@@ -347,7 +347,9 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
         for home in homes:
             for name in names:
                 value = found_at(home, name)
-                if isinstance(value, (str, int)) and value != "":
+                if isinstance(value, bool) or not isinstance(value, (str, Integral)):
+                    continue
+                if str(value).strip():
                     return str(value)
     return None
 

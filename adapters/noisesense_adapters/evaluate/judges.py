@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any, cast
 
 from noisesense import Judge, RecordedJudge
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError, describe, kind_of
 from noisesense.judging.protocol import StructuredLLM
 
 
@@ -34,9 +34,9 @@ def given_judge(
             raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)
     if isinstance(judge, (str, os.PathLike)):
         return RecordedJudge(cast("str | os.PathLike[str]", judge))
-    if judge is not None and not isinstance(judge, Judge):
+    if judge is not None and (isinstance(judge, type) or not isinstance(judge, Judge)):
         expected = "a recording's path, or an object with `async def judge(sample)`"
-        raise InputError(expected, type(judge).__name__, where="judge")
+        raise InputError(expected, kind_of(judge), where="judge")
     return judge
 
 

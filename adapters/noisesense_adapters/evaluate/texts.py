@@ -116,9 +116,7 @@ def _held(value: object, names: tuple[str, ...]) -> str | None:
     for name in names:
         item = opened(fields.get(normal(name)))
         if isinstance(item, list):
-            items = cast("list[object]", item)
-            # The last message, the only reply, or the parts of a message.
-            item = plain(items[-1]) if items else None
+            item = _said_in(cast("list[object]", item))
         if isinstance(item, dict):
             item = _held(cast("object", item), names)
         if isinstance(item, str):
@@ -126,3 +124,13 @@ def _held(value: object, names: tuple[str, ...]) -> str | None:
                 return item
             blank = item
     return blank
+
+
+def _said_in(items: list[object]) -> object:
+    """The texts of a message's parts together; of messages and replies the last one."""
+    parts = [as_object(plain(item)) for item in items]
+    are_parts = all("type" in part and not {"role", "content"} & part.keys() for part in parts)
+    texts = texts_of([part["text"] for part in parts if "text" in part])
+    if are_parts and texts:
+        return "".join(texts)
+    return plain(items[-1]) if items else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel
 
-from noisesense.errors import InputError
+from noisesense.errors import InputError, kind_of
 from noisesense_adapters.evaluate.inputs import as_list, as_object
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Ending, Reply, ending_of
@@ -31,7 +31,7 @@ __all__ = ["LangChainLLM", "judge"]
 with needs_extra("langchain", "langchain_core"):
     pass  # raises an error for an unsupported version
 
-_NAMES = ("model_name", "model", "model_id")
+_NAMES = ("model_name", "model", "model_id", "deployment_name")
 
 
 class LangChainLLM(Bridge):
@@ -53,14 +53,15 @@ class LangChainLLM(Bridge):
         name: class and name of the model, or of the models (``.with_fallbacks()``), without
             wrappers such as ``.bind()`` and ``.with_retry()``.
         identity: all else that changes its answers, at the time of construction: the options of
-            every model and what is bound to it, without API keys.
+            every model and what is bound to it, without API keys. Of a class of your own, those
+            attributes that have an option's usual name (``model_path``, ``temperature``), or what
+            its ``identity`` says.
     """
 
     def __init__(self, model: BaseChatModel, config: RunnableConfig | None = None) -> None:
-        if not callable(getattr(model, "ainvoke", None)):
-            got = type(model).__name__
+        if isinstance(model, type) or not callable(getattr(model, "ainvoke", None)):
             hint = "langchain.chat_models.init_chat_model(name) makes one of a name"
-            raise InputError("a LangChain chat model", got, where="model", hint=hint)
+            raise InputError("a LangChain chat model", kind_of(model), where="model", hint=hint)
         self._model = model
         self._config = config
         self.name = " or ".join(dict.fromkeys(_names(described(model)))) or type(model).__name__

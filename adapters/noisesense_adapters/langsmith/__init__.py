@@ -88,7 +88,9 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
     where open verdicts do not decide it.
 
     Args:
-        evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
+        evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``. The summary
+            reads a run's inputs, outputs and reference outputs; what an evaluator was handed
+            besides, as openevals' ``context=``, is not among them, and the row counts as failed.
 
     Raises:
         InputError: some other function.

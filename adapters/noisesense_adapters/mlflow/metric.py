@@ -26,6 +26,7 @@ from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
+from noisesense_adapters.evaluate.inputs import as_object
 from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator, rescored
 from noisesense_adapters.extras import needs_extra
@@ -286,5 +287,10 @@ def _said_of(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | Non
 def _rows_given(run_id: str) -> int:
     """The number of rows that the run was given, as MLflow noted it."""
     inputs: Any = get_run(run_id).inputs
-    profiles = [json.loads(each.dataset.profile or "{}") for each in inputs.dataset_inputs]
-    return sum(int(profile.get("num_rows", 0)) for profile in profiles)
+    count = 0
+    for given in inputs.dataset_inputs:
+        if any(tag.key == "mlflow.data.context" for tag in given.tags):
+            continue  # logged by the user, such as a corpus, and not what was evaluated
+        profile = as_object(json.loads(given.dataset.profile or "{}"))
+        count += int(profile.get("num_rows") or 0)
+    return count

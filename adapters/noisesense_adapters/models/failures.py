@@ -264,12 +264,21 @@ def _refusal(error: BaseException, model: str) -> JudgeError:
 def wait_of(links: Iterable[BaseException]) -> float | None:
     """The seconds that a provider asks to wait, by either of its headers; None if it does not."""
     for link in links:
-        headers: Any = getattr(getattr(link, "response", link), "headers", None) or {}
-        for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            seconds = _seconds(str(headers.get(name, "")))
-            if seconds is not None:
-                return seconds * unit
+        for holder in (getattr(link, "response", None), link):
+            headers = _headers_of(holder)
+            for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+                seconds = _seconds(headers.get(name, ""))
+                if seconds is not None:
+                    return seconds * unit
     return None
+
+
+def _headers_of(holder: object) -> dict[str, str]:
+    """By name in lower case, also where a plain dict holds them as they were written."""
+    headers: Any = getattr(holder, "headers", None)
+    if not callable(getattr(headers, "items", None)):
+        return {}
+    return {str(name).lower(): str(value) for name, value in headers.items()}
 
 
 def _seconds(text: str) -> float | None:

@@ -60,10 +60,11 @@ _IRRELEVANT = _Names(
 # Options of a class that is not a framework's. Its other attributes may be counters, say.
 _RELEVANT = _Names(
     """
-    model model_name model_id provider revision project location host temperature top_k top_p
-    top_a min_p typical_p seed n stop max_tokens max_new_tokens max_output_tokens
-    max_completion_tokens logit_bias args kwargs model_args model_kwargs generation_args
-    generation_kwargs generation_config params extra_body llm identity
+    model model_name model_id model_path repo_id engine checkpoint provider revision project
+    location host temperature top_k top_p top_a min_p typical_p seed n stop max_tokens
+    max_new_tokens max_output_tokens max_completion_tokens logit_bias args kwargs model_args
+    model_kwargs generation_args generation_kwargs generation_config params extra_body llm
+    identity
     """,
     start="deployment region system num_ reasoning thinking verbosity",
     end="base_url api_base endpoint api_version _penalty",
@@ -206,12 +207,23 @@ def _wrapper(fields: dict[str, Any], depth: int) -> Any:
 
 
 def _own_options(kind: type, bases: list[type], fields: dict[str, Any]) -> dict[str, Any]:
-    """All attributes of a framework's class; of another class, those known to be options."""
+    """The attributes that may be options.
+
+    Of a framework's own class all are. Of a user's class those are that a framework's base class
+    declares, or that have an option's usual name: others may be counters.
+
+    Args:
+        kind: the object's class.
+        bases: those of its classes, itself included, that are a framework's.
+        fields: its attributes.
+    """
+    is_frameworks_own = kind in bases
     declared = {name for base in bases for name in get_annotations(base)}
     options: dict[str, Any] = {}
     for name, item in fields.items():
         is_public = not name.startswith("_") or name in _PRIVATE
-        if is_public and (kind in bases or name in declared or _RELEVANT.match(name)):
+        is_option = is_frameworks_own or name in declared or _RELEVANT.match(name)
+        if is_public and is_option:
             options[name] = item
     return options
 

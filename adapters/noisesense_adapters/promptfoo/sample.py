@@ -247,7 +247,9 @@ class Inputs:
         holders = self._roots.get(root, []) if dot else []
         found = [value for holder in holders if (value := _at(holder, rest)) is not None]
         if not found:
-            names = {name: None for holder in holders or [self._vars] for name in holder}
+            names: dict[str, None] = {}
+            for holder in holders or [self._vars]:
+                names |= {name: None for name, value in holder.items() if value is not None}
             raise InputError(f"the variable {path!r}", _only(names), where=where)
         return found[0]
 

@@ -278,5 +278,6 @@ def _first_reply(llm: Any, result: LLMResult) -> Reply:
 
 def _name_of(llm: Any) -> str:
     model = getattr(llm, "langchain_llm", None) or getattr(llm, "llm", None) or llm
-    names = (getattr(model, each, None) for each in ("model_name", "model", "model_id"))
-    return next((each for each in names if isinstance(each, str)), "")
+    places = ("model_name", "model", "model_id", "deployment_name")
+    names = (getattr(model, each, None) for each in places)
+    return next((each for each in names if isinstance(each, str) and each), "")

@@ -184,7 +184,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         with error_context(row_place(row, run)):
             evaluator = Evaluator(settings, self._judge, metric)
             evaluated = await evaluator.evaluate(read_row(row), run)
-        return ScoredFloat.of(evaluated.score, self.mode, evaluated.judgement)
+        return ScoredFloat.of(evaluated.score, self.mode, evaluated.judgement, evaluated.judge)
 
     def _judge(self) -> Judge:
         if self.judge is not None:

@@ -44,15 +44,17 @@ class ScoredFloat(float):
     score: Score
     mode: Mode
     judgement: Judgement
+    judge: str
 
     @classmethod
-    def of(cls, score: Score, mode: Mode, judgement: Judgement) -> ScoredFloat:
+    def of(cls, score: Score, mode: Mode, judgement: Judgement, judge: str) -> ScoredFloat:
         """The value of one mode."""
         value = None if _no_number_in_ragas(score) else score.value(mode)
         number = cls(math.nan if value is None else value)
         number.score = score
         number.mode = mode
         number.judgement = judgement
+        number.judge = judge
         return number
 
     @property
@@ -197,7 +199,12 @@ def _whole_result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     settings = Settings(was.definition, was.empty, was.undetermined)
     score = settings.score(value.judgement.verdicts.with_sample(sample))
     return Result(
-        sample.key, score, sample=sample, unanswered=scored.unanswered, usage=scored.usage
+        sample.key,
+        score,
+        sample=sample,
+        unanswered=scored.unanswered,
+        usage=scored.usage,
+        judge=value.judge,
     )
 
 

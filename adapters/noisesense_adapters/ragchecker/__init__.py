@@ -44,7 +44,8 @@ def read_checking_outputs(path: str | os.PathLike[str]) -> list[CheckedResult]:
 def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float | None]:
     """The four aggregates of RAGChecker that follow from these verdicts.
 
-    ``round(mean × 100, 1)`` over the samples; a sample without response claims counts as 0.
+    ``round(mean × 100, 1)`` over the samples; a sample without response claims counts as 0, and
+    one for which nothing was retrieved has no hallucination and no noise, as in RAGChecker.
     ``hallucination`` and ``precision`` are shares of the partition; the noise sensitivities are
     those of the default definition. Failed samples are left out.
 
@@ -101,4 +102,6 @@ def _values(score: Score) -> tuple[float | None, ...]:
         claim.entailed_by or outcome.category != "undetermined" for claim, outcome in undetermined
     ):
         hallucination = score.partition.share("hallucination")
+    if score.verdicts.chunks == ():
+        return (precision, 0.0, 0.0, 0.0)
     return (precision, hallucination, score.relevant, score.irrelevant)

@@ -96,12 +96,17 @@ _PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
 
 def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]:
     columns = _columns(table.column_names, lines)
+    for name in columns:
+        if table.column_names.count(name) > 1:
+            raise InputError("each column once", f"{name!r} twice", where="data")
     number = 0
     for batch in table.select(columns).to_batches(max_chunksize=_AT_ONCE):
         for row in batch.to_pylist():
             data: Any = without_nulls(row)
             if "verdicts" not in columns:
                 (line,) = row.values()
+                if line is not None and not isinstance(line, str):
+                    raise InputError("a column of texts", describe(line), where=f"row {number}")
                 data = (line or "").encode("utf-8", "surrogatepass")
             yield result_of(light_row(f"row {number}", data), **chosen)
             number += 1
@@ -153,8 +158,16 @@ def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
         raise InputError(
             "a dataframe in memory", describe(data), where="data", hint=hint
         ) from None
+    except nw.exceptions.DuplicateError:
+        raise InputError("each column once", "two of one name", where="data") from None
     backend = frame.implementation
-    return frame.to_arrow(), lambda table: nw.from_arrow(table, backend=backend).to_native()
+    try:
+        table = frame.to_arrow()
+    except pa.ArrowException as error:
+        hint = "make each column of one type, or keep only those that are read"
+        got = ". ".join(map(str, error.args))
+        raise InputError("columns that Arrow can hold", got, where="data", hint=hint) from None
+    return table, lambda result: nw.from_arrow(result, backend=backend).to_native()
 
 
 def _as_batch(table: Any) -> Any:

@@ -14,6 +14,7 @@ from noisesense.errors import (
     check_choice,
     check_whole,
     describe,
+    kind_of,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource, distinct
@@ -111,10 +112,10 @@ class LLMJudge(PlannedJudge):
         timeout: float = 600.0,
         max_wait: float = 600.0,
     ) -> None:
-        if not callable(getattr(llm, "generate", None)):
+        if isinstance(llm, type) or not callable(getattr(llm, "generate", None)):
             expected = "an object with `async def generate(prompt, schema)`"
             hint = "the adapters wrap their frameworks' own models"
-            raise InputError(expected, type(llm).__name__, where="llm", hint=hint)
+            raise InputError(expected, kind_of(llm), where="llm", hint=hint)
         check_choice(check, get_args(Check), "check")
         if threshold is not None:
             check_number(threshold, 0, 1, "threshold")

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from noisesense.errors import check_whole
 from noisesense.scoring.definitions import MODES, Mode, check_mode, modes_of
-from noisesense.scoring.outcomes import Record, check_limit, extent, gate
+from noisesense.scoring.outcomes import Record, check_limit, extent, gate, percent_text
 from noisesense.stats.summarize import Summary, counted, echo_of
 
 MAX_UNDEFINED = 0.1
@@ -137,7 +137,7 @@ def _undefined(
     missing = max((each.undefined for each in figures if each), default=0) + summary.failed
     if summary.samples and missing / summary.samples > max_undefined:
         said = f"{missing:,} of {counted(summary.samples, 'sample')} have no figure"
-        allowed = f"at most {max_undefined:.1%} may have none"
+        allowed = f"at most {percent_text(max_undefined)} may have none"
         allowed += " (--max-undefined, in Python max_undefined=, allows more)"
         yield Finding("not measured", f"{said} ({summary.unmeasured}); {allowed}")
 
@@ -149,10 +149,19 @@ def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
         yield Finding(
             "not measured",
             f"too many verdicts have no answer: {summary.open_cells:,} of "
-            f"{summary.needed_cells:,} that the score needs ({share:.1%}); at most "
-            f"{max_unanswered:.1%} may have none "
+            f"{summary.needed_cells:,} that the score needs; at most "
+            f"{percent_text(max_unanswered)} may have none "
             "(--max-unanswered, in Python max_unanswered=, allows more)",
         )
+
+
+def _beside(limit: float, ends: tuple[float, float]) -> str:
+    """A range with four decimals, or as many as show on which side of the limit it ends."""
+    decimals = 4
+    for end in ends:
+        while end != limit and round(end, decimals) == limit and decimals < 12:
+            decimals += 1
+    return extent(ends, f".{decimals}f")
 
 
 def _units(summary: Summary, units: int) -> str:
@@ -173,13 +182,13 @@ def _value(
         yield Finding("undecided", said)
         return
     outcome = gate(figures.mean, limit, interval=interval)
-    mean = extent(figures.mean, ".4f")
-    ends = extent((interval.low, interval.high), ".4f") if interval else ""
+    mean = _beside(limit, figures.mean)
+    ends = _beside(limit, interval[:2]) if interval else ""
     value = f"{mean} (interval {ends})" if ends else mean
     if outcome == "fail":
         yield Finding("fail", f"the {mode} mean, {value}, is above {limit:g}")
     elif outcome == "undecided":
-        between = f"{figures.mean.low:.4f} and {figures.mean.high:.4f}"
+        between = mean.replace(" to ", " and ")
         yield Finding(
             "undecided",
             f"the {mode} mean lies between {between}; whether it is above {limit:g} depends on "

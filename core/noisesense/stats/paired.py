@@ -181,7 +181,8 @@ class _Distance(NamedTuple):
 
 
 def _end_at(mean: float, units: Units, t: float) -> _End:
-    """The same for differences of this mean: of those, the ones with the least error.
+    """``mean − t · error`` of the differences of this mean, none larger than it is, that have the
+    least error; and whether a larger mean gives more.
 
     The error is that of the distances ``e = difference − mean · size``, which add up to 0:
     ``error² = (G − 1) / G · Σ e² / (whole − size)²``. No distance may be larger than it is. The
@@ -194,26 +195,26 @@ def _end_at(mean: float, units: Units, t: float) -> _End:
     for (each, size), times in units.items():
         distances.append(_Distance(each - mean * size, size, (whole - size) ** 2, times))
     distances.sort(key=lambda unit: unit.distance / unit.square)
-    cut = math.fsum(unit.times * unit.square for unit in distances)
-    kept = 0.0
+    cut_squares = math.fsum(unit.times * unit.square for unit in distances)
+    kept_distance = 0.0
     squares = 0.0
-    sizes = 0.0
+    kept_size = 0.0
     pull = 0.0
     level = 0.0
     for distance, size, square, times in distances:
-        own = distance / square
-        level = -kept / cut
-        if level <= own:
+        own_level = distance / square
+        level = -kept_distance / cut_squares
+        if level <= own_level:
             break
-        kept += times * distance
-        squares += times * distance * own
-        sizes += times * size
-        pull += times * size * own
-        cut -= times * square
-        level = own
+        kept_distance += times * distance
+        squares += times * distance * own_level
+        kept_size += times * size
+        pull += times * size * own_level
+        cut_squares -= times * square
+        level = own_level
     else:
-        cut = 0.0
-    error = math.sqrt((squares + level**2 * cut) * (count - 1) / count)
+        cut_squares = 0.0
+    error = math.sqrt((squares + level**2 * cut_squares) * (count - 1) / count)
     # By the envelope theorem half of what a larger mean adds to the sum of squares.
-    growth = (level * sizes - pull) * (count - 1) / count
+    growth = (level * kept_size - pull) * (count - 1) / count
     return _End(mean - t * error, error >= t * growth)
