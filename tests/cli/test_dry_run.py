@@ -284,3 +284,18 @@ def test_the_least_is_not_above_the_most(tmp_path: Path, capsys: Capsys) -> None
             assert found["least"][what] <= found["most"][what], (options, what)
         told = run_here(capsys, *command).out
         assert ("the more claims" in told) == (found["least"]["calls"] < found["most"]["calls"])
+
+
+def test_the_test_of_a_model_is_told(tmp_path: Path, capsys: Capsys) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [RIGHT[0][0].model_dump(mode="json")])
+    command = ("score", data, "--judge", "openai:m", "--dry-run")
+    told = "The test of the model comes on top: some 30 calls, once."
+    assert told in run_here(capsys, *command, "--check", "auto").out
+    assert told not in run_here(capsys, *command).out
+
+
+def test_a_limit_of_no_characters_is_the_runs_error(tmp_path: Path, capsys: Capsys) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [RIGHT[0][0].model_dump(mode="json")])
+    command = ("score", data, "--judge", "openai:m", "--dry-run", "--text-chars", "0")
+    done = run_here(capsys, *command)
+    assert (done.status, "whole number of 1 or more, got 0" in done.err) == (2, True)

@@ -11,6 +11,7 @@ from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from noisesense import Sample, Verdicts
@@ -114,6 +115,19 @@ def test_labels_that_cannot_be_read_are_not_left_out() -> None:
 @pytest.mark.parametrize("empty", [None, "", " ", "null"])
 def test_an_empty_cell_gives_no_verdicts(empty: str | None) -> None:
     assert Places(USUAL).read(row(contexts=["c"], verdicts=empty)).verdicts is None
+
+
+@pytest.mark.parametrize(
+    ("chunk", "name"),
+    [
+        ({"doc_id": np.int64(17), "title": "Policies"}, "17"),
+        ({"doc_id": " ", "title": "Policies"}, "Policies"),
+        ({"source": False, "title": "Policies"}, "Policies"),
+    ],
+)
+def test_a_document_is_named_by_a_text_or_a_whole_number(chunk: Any, name: str) -> None:
+    """Of FAISS, whose numbers are numpy's, all documents had one title."""
+    assert ids_of(Places(USUAL), row(contexts=[{"text": "c", **chunk}])) == [name]
 
 
 @pytest.mark.parametrize("contexts", [["c", "d"], [{"text": "c"}, {"text": "d"}]])

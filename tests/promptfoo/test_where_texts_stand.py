@@ -184,6 +184,12 @@ def test_a_path_names_any_place(path: str, output: Any, metadata: Any) -> None:
     assert list(result["namedScores"].values()) == [0.0, 0.5]
 
 
+def test_a_place_that_holds_null_is_not_offered() -> None:
+    metadata = {"docs": None, "model": "m"}
+    result = assess({"contextChunks": "{{metadata.docs}}"}, response={"metadata": metadata})
+    assert "expected the variable 'metadata.docs', got only 'model'" in result["reason"]
+
+
 SELF_GRADED = {
     "answer": "a", "verdicts": CLEAN, "recording": "/dev/zero", "reference": "a", "query": "a"
 }  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from noisesense import Range
-from noisesense.scoring.outcomes import BothModes, Record, as_data, extent
+from noisesense.scoring.outcomes import BothModes, Record, as_data, extent, extent_beside
 
 OPEN = Range(0.25, 0.5)
 SHUT = Range(0.5, 0.5)
@@ -48,3 +48,18 @@ def test_both_modes_and_their_json() -> None:
         },
     }
     assert as_data({"a": (both,)}) == {"a": (both.to_dict(),)}
+
+
+@pytest.mark.parametrize(
+    ("limit", "ends", "text"),
+    [
+        (0.5, (0.25, 0.5), "0.2500 to 0.5000"),
+        (0.5, (0.500004, 0.500004), "0.500004"),
+        (0.05, (-0.05302, 0.05302), "-0.0530 to 0.0530"),
+        (0.05, (-0.05000002, 0.1), "-0.05000002 to 0.10000000"),
+    ],
+)
+def test_what_is_not_the_limit_does_not_look_like_it(
+    limit: float, ends: tuple[float, float], text: str
+) -> None:
+    assert extent_beside(limit, ends) == text

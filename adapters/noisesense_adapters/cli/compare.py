@@ -10,7 +10,7 @@ from typing import cast, get_args
 from noisesense import Comparison, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, modes_of
-from noisesense.scoring.outcomes import percent_text
+from noisesense.scoring.outcomes import extent_beside, percent_text
 from noisesense.stats.changes import SampleChange
 from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import MAX_UNDEFINED
@@ -210,7 +210,8 @@ def _not_compared(comparison: Comparison, where: str) -> int:
 
 
 def _told_unsure(status: int, said: str, found: FigureComparison) -> int:
-    said += f" (interval of the difference {shown(found.interval)})"
+    if found.interval is not None:
+        said += f" (interval of the difference {extent_beside(found.margin, found.interval[:2])})"
     if not found.differing:
         said += "; no pair differs"
     elif (tells := seen(found)) is not None:

@@ -161,6 +161,7 @@ class Estimate:
         store: whose replies are not asked for again; None: there are none.
         repeats: calls, at least, that ask what another one did, about another row or the same (its
             answer is its reference), and are made as nothing is kept.
+        is_tested: the model is tested first, which is not counted.
     """
 
     samples: int
@@ -171,6 +172,7 @@ class Estimate:
     most: Price
     store: str | None = None
     repeats: int = 0
+    is_tested: bool = False
 
     @property
     def has_something(self) -> bool:
@@ -198,7 +200,10 @@ class Estimate:
         tokens = _extent(f"{self.least.tokens:,}", f"{self.most.tokens:,}")
         is_range = self.least.calls != self.most.calls
         more = ": the more claims are wrong, the more calls" if is_range else ""
-        yield f"{calls} calls if every reply can be used{more}."
+        noun = "call" if calls == "1" else "calls"
+        yield f"{calls} {noun} if every reply can be used{more}."
+        if self.is_tested:
+            yield "The test of the model comes on top: some 30 calls, once."
         if self.store is not None:
             yield f"What {self.store} holds is not asked again, and not counted."
         if self.repeats:
@@ -258,6 +263,7 @@ def estimate(
         least=Price(low.calls, min(tokens)),
         most=Price(high.calls, max(tokens)),
         store=None if asked.store is None else str(asked.store.path),
+        is_tested=is_tested,
         repeats=0 if asked.keeps else min(low.repeats, high.repeats),
     )
 

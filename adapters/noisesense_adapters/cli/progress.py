@@ -16,6 +16,7 @@ from rich.text import Text
 
 from noisesense import Result, Usage
 from noisesense.errors import NoiseSenseError
+from noisesense.stats.summarize import counted
 from noisesense_adapters.cli.output import one_line
 from noisesense_adapters.cli.terminal import folded
 from noisesense_adapters.datasets.files import count_rows
@@ -163,7 +164,7 @@ def spent(usage: Usage) -> str:
     """What a judge was asked for, in words."""
     tokens = usage.input_tokens + usage.output_tokens
     parts = (
-        f"{usage.calls:,} calls" if usage.calls else "",
+        counted(usage.calls, "call") if usage.calls else "",
         reused(usage.cached_calls) if usage.cached_calls else "",
         f"{tokens:,} tokens" if tokens else "",
         "" if usage.cost is None else f"cost {usage.cost:.4f}",

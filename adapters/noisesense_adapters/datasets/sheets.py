@@ -280,7 +280,7 @@ def read_labels(
         except InputError as error:
             on_error(error.within(raw.place))
     labeled = [name for name, cells in given.items() if cells]
-    if all(cell is None for cells in given.values() for cell in cells.values()):
+    if not any(map(_has_label, given.values())):
         hint = f"write yes or no into the column {LABEL!r}"
         raise InputError("at least one label", "none", where=str(path), hint=hint)
     stands_for = _stands_for(labeled, weights)
@@ -293,6 +293,11 @@ def read_labels(
         without=len(asked) - len(labeled),
         in_part=sum(open_in[name] > 0 for name in labeled),
     )
+
+
+def _has_label(cells: dict[Key, Cell]) -> bool:
+    """Not where two answers contradict each other in every question that has any."""
+    return any(cell is not None for cell in cells.values())
 
 
 def _add_label(cells: dict[Key, Cell], row: _Row) -> None:

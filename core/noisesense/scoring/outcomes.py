@@ -53,6 +53,15 @@ def extent(ends: tuple[float, float], form: str = ".3f") -> str:
     return low if ends[0] == ends[1] else f"{low} to {high}"
 
 
+def extent_beside(limit: float, ends: tuple[float, float]) -> str:
+    """A range with four decimals, or with as many as show that an end is not the limit."""
+    decimals = 4
+    for end in map(abs, ends):
+        while end != limit and round(end, decimals) == limit and decimals < 12:
+            decimals += 1
+    return extent(ends, f".{decimals}f")
+
+
 def number_text(value: float, form: str) -> str:
     """A number as text; what rounds to 0 has no minus."""
     text = f"{value:{form}}"

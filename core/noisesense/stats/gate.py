@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from noisesense.errors import check_whole
 from noisesense.scoring.definitions import MODES, Mode, check_mode, modes_of
-from noisesense.scoring.outcomes import Record, check_limit, extent, gate, percent_text
+from noisesense.scoring.outcomes import Record, check_limit, extent_beside, gate, percent_text
 from noisesense.stats.summarize import Summary, counted, echo_of
 
 MAX_UNDEFINED = 0.1
@@ -155,15 +155,6 @@ def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
         )
 
 
-def _beside(limit: float, ends: tuple[float, float]) -> str:
-    """A range with four decimals, or as many as show on which side of the limit it ends."""
-    decimals = 4
-    for end in ends:
-        while end != limit and round(end, decimals) == limit and decimals < 12:
-            decimals += 1
-    return extent(ends, f".{decimals}f")
-
-
 def _units(summary: Summary, units: int) -> str:
     return counted(units, "sample" if summary.clusters is None else "cluster")
 
@@ -182,8 +173,8 @@ def _value(
         yield Finding("undecided", said)
         return
     outcome = gate(figures.mean, limit, interval=interval)
-    mean = _beside(limit, figures.mean)
-    ends = _beside(limit, interval[:2]) if interval else ""
+    mean = extent_beside(limit, figures.mean)
+    ends = extent_beside(limit, interval[:2]) if interval else ""
     value = f"{mean} (interval {ends})" if ends else mean
     if outcome == "fail":
         yield Finding("fail", f"the {mode} mean, {value}, is above {limit:g}")
