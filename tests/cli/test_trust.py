@@ -368,6 +368,16 @@ def test_a_sheet_without_a_column_or_without_labels(tmp_path: Path) -> None:
     assert "labels.csv, line 2: expected the column 'entailed', got only" in str(errors[0])
 
 
+def test_a_sheet_whose_only_label_is_contradicted_has_none(tmp_path: Path) -> None:
+    judged = [result("a")]
+    sheet = tmp_path / "labels.csv"
+    write_labels(judged, sheet)
+    first, *_ = rows_of(sheet)
+    save(sheet, [{**first, "entailed": answer} for answer in ("yes", "no")])
+    with pytest.raises(InputError, match="at least one label"):
+        read_labels(sheet, judged, lambda _: None)
+
+
 def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> None:
     judged = [result(f"s{i}") for i in range(40)]
 
