@@ -209,7 +209,8 @@ class Estimate:
         if self.repeats:
             fewer = f"at least {counted(self.repeats, 'call')} fewer"
             yield f"With --out or --store {fewer}: of what is asked twice, one reply is kept."
-        yield f"About {tokens} tokens, taken as {_TOKEN} characters each."
+        guess = f"at {_TOKEN} characters each; the JSON of replies takes more"
+        yield f"About {tokens} tokens, {guess}."
         minutes = _extent(f"{self.least.calls / rate:.1f}", f"{self.most.calls / rate:.1f}")
         yield f"{minutes} minutes at {rate:,} calls a minute (--rate). Nothing was asked."
 
