@@ -121,6 +121,17 @@ def test_of_six_pairs_four_that_rose_are_enough(rose: int, worse: bool) -> None:
     assert (difference_interval(units, HOW).low > 0) == worse
 
 
+def test_of_six_pairs_none_may_have_fallen() -> None:
+    """Five that rose beside one that fell a little have a t of 4.8; seven such pairs are worse."""
+    five: Counter[Unit] = Counter({(0.25, 1.0): 5, (-0.01, 1.0): 1})
+    values = [0.25] * 5 + [-0.01]
+    assert stats.ttest_1samp(values, 0).statistic == pytest.approx(4.77, abs=0.005)
+    assert difference_interval(five, HOW).low == pytest.approx(-0.01)
+    assert difference_interval(five + Counter({(0.25, 1.0): 1}), HOW).low > 0
+    least: Counter[Unit] = Counter({(0.5, 1.0): 4, (0.1, 1.0): 2})
+    assert 0.1 < difference_interval(least, HOW).low < 0.1001
+
+
 def test_four_or_more_of_six_and_none_that_fell_are_rarer_than_one_in_thirty() -> None:
     """Whatever share of pairs stays, where as many rise as fall."""
     stays = np.linspace(0, 1, 201)

@@ -74,10 +74,11 @@ def difference_interval(
 
     Smaller differences are chosen after the fact, which costs: where all signs are equal, which
     chance makes in ``2 ** −units``, the low end is never below the least difference. So this
-    probability is taken from ``α/2``: B is called worse where nothing changed in at most 3.5%
-    (``tests/benchmarks/coverage.py``). At 95% four of six pairs that rose by as much beside two
-    that stayed are enough, t = √10: whatever share of pairs stays, chance makes four or more of
-    six, and none that fell, in at most 3.3%. So few units that equal signs are no rarer than
+    probability is taken from ``α/2``: B is called worse where nothing changed in at most 3.3%
+    (``tests/benchmarks/coverage.py``). At 95% four of six pairs that rose beside two that stayed
+    are enough, t = √10, and none may have fallen: the low end of six is their least difference,
+    or just above it. Whatever share of pairs stays, chance makes four or more of six, and none
+    that fell, in at most 3.3%. So few units that equal signs are no rarer than
     ``α/2`` (fewer than 6 at 95%) have Student's plain interval.
 
     Args:
@@ -99,15 +100,14 @@ def difference_interval(
         if few or abs(mean) <= _TIE:
             return wide
         return wide._replace(low=mean) if mean > 0 else wide._replace(high=mean)
-    t = critical_t(effective_units(units), resampling.tail)
     if few:
-        reach = t * mean_error(units)
+        reach = critical_t(effective_units(units), resampling.tail) * mean_error(units)
         low = mean - reach
         high = mean + reach
     else:
         mirrored: dict[Unit, int] = {(-each, n): times for (each, n), times in units.items()}
-        low = _monotone_end(units, t)
-        high = -_monotone_end(mirrored, t)
+        low = _low_end(units, resampling.tail)
+        high = -_low_end(mirrored, resampling.tail)
     return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", count)
 
 
@@ -132,6 +132,16 @@ def mean_error(units: Units) -> float:
 
 
 _HALVINGS = 40
+
+
+def _low_end(units: Units, tail: float) -> float:
+    """The low end, see `difference_interval`."""
+    size = effective_units(units)
+    low = _monotone_end(units, critical_t(size, tail))
+    if size < MIN_PAIRS + 1 and tail >= _USUAL_TAIL:
+        least = min(each / n for each, n in units)
+        low = min(low, math.nextafter(least, math.inf))
+    return low
 
 
 class _End(NamedTuple):
