@@ -130,6 +130,12 @@ def check_page(
         if page.parent.name in HOST_PRINTS_FIRST:
             printed = printed[-len(block.output) :]
         assert not block.output or printed == block.output, f"{block.name} printed:\n{printed}"
-        paths = re.findall(r"--(?:out|report|png|save) (\S+)", block.text)
-        for path in [] if "--dry-run" in block.text else paths:
+        for path in _written_by(block.text):
             assert (folder / path).stat().st_size > 0
+
+
+def _written_by(commands: str) -> list[str]:
+    """The files that commands say they write; a dry run writes none."""
+    if "--dry-run" in commands:
+        return []
+    return re.findall(r"--(?:out|report|png|save) (\S+)", commands)

@@ -347,11 +347,14 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
         for home in homes:
             for name in names:
                 value = found_at(home, name)
-                if isinstance(value, bool) or not isinstance(value, (str, Integral)):
-                    continue
-                if str(value).strip():
+                if is_name(value) and str(value).strip():
                     return str(value)
     return None
+
+
+def is_name(value: object) -> bool:
+    """Can it name a document? A text can, and a whole number, also of numpy."""
+    return isinstance(value, (str, Integral)) and not isinstance(value, bool)
 
 
 def _label(homes: Sequence[dict[str, Any]]) -> Any:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe, error_context
-from noisesense_adapters.evaluate.chunks import unboxed
+from noisesense_adapters.evaluate.chunks import is_name, unboxed
 from noisesense_adapters.evaluate.inputs import as_object, parsed
 
 IDS = "retrieved_context_ids"
@@ -74,6 +73,6 @@ def _name(item: Any) -> str:
     """Empty where there is none. Raises `InputError`."""
     if item is None:
         return ""
-    if isinstance(item, bool) or not isinstance(item, (str, Integral)):
+    if not is_name(item):
         raise InputError("names of documents", describe(item))
     return str(item).strip()

@@ -31,7 +31,8 @@ __all__ = ["LangChainLLM", "judge"]
 with needs_extra("langchain", "langchain_core"):
     pass  # raises an error for an unsupported version
 
-_NAMES = ("model_name", "model", "model_id", "deployment_name")
+MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name")
+"""Where LangChain's chat models have their names."""
 
 
 class LangChainLLM(Bridge):
@@ -150,7 +151,7 @@ def _names(description: object) -> list[str]:
     if not parts:
         model = as_object(description)
         settings = {**model, **as_object(model.get("_default_config"))}  # of init_chat_model
-        name = next((settings[field] for field in _NAMES if settings.get(field)), "")
+        name = next((settings[field] for field in MODEL_NAMES if settings.get(field)), "")
         if name and "class" in model:
             return [f"{model['class'].rpartition('.')[2]} {name}"]
         parts = list(model.values())

@@ -33,7 +33,7 @@ from ragas.run_config import add_async_retry, add_retry
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense_adapters.langchain import LangChainLLM, message_ending
+from noisesense_adapters.langchain import MODEL_NAMES, LangChainLLM, message_ending
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply, ending_of
 from noisesense_adapters.models.failures import completion_in
 from noisesense_adapters.models.identity import identity
@@ -278,6 +278,5 @@ def _first_reply(llm: Any, result: LLMResult) -> Reply:
 
 def _name_of(llm: Any) -> str:
     model = getattr(llm, "langchain_llm", None) or getattr(llm, "llm", None) or llm
-    places = ("model_name", "model", "model_id", "deployment_name")
-    names = (getattr(model, each, None) for each in places)
+    names = (getattr(model, each, None) for each in MODEL_NAMES)
     return next((each for each in names if isinstance(each, str) and each), "")

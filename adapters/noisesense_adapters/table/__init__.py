@@ -17,6 +17,7 @@ from noisesense.scoring.outcomes import Counts, Partition
 from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.needed import cells_of
+from noisesense_adapters.datasets.documents import check_names
 from noisesense_adapters.datasets.read import light_row, result_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.inputs import without_nulls
@@ -96,9 +97,7 @@ _PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
 
 def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]:
     columns = _columns(table.column_names, lines)
-    for name in columns:
-        if table.column_names.count(name) > 1:
-            raise InputError("each column once", f"{name!r} twice", where="data")
+    check_names([name for name in table.column_names if name in columns], "data")
     number = 0
     for batch in table.select(columns).to_batches(max_chunksize=_AT_ONCE):
         for row in batch.to_pylist():

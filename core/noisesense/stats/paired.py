@@ -33,6 +33,11 @@ _FOUR_OF_SIX = 3.162
 """Just below √10, Student's t where four of six pairs rose by as much and two stayed."""
 
 
+def _are_fewest(size: float, tail: float) -> bool:
+    """Are there six pairs, or hardly more, at 95% confidence or less?"""
+    return MIN_PAIRS <= size < MIN_PAIRS + 1 and tail >= _USUAL_TAIL
+
+
 def critical_t(size: float, tail: float) -> float:
     """How many errors a paired difference must lie away; see `difference_interval`.
 
@@ -44,7 +49,7 @@ def critical_t(size: float, tail: float) -> float:
     if decides_nothing(size, tail):
         return t_quantile(1 - tail, freedom)
     t = t_quantile(1 - (tail - 2.0**-size), freedom)
-    return min(t, _FOUR_OF_SIX) if tail >= _USUAL_TAIL else t
+    return min(t, _FOUR_OF_SIX) if _are_fewest(size, tail) else t
 
 
 POWER = 0.8
@@ -94,20 +99,26 @@ def difference_interval(
         return None
     part, whole = total(units)
     mean = part / whole
-    few = decides_nothing(effective_units(units), resampling.tail)
+    size = effective_units(units)
+    few = decides_nothing(size, resampling.tail)
     if len({round(each / n, 12) for each, n in units}) == 1:
         wide = few_units_interval(units, resampling, (-limit, limit))
         if few or abs(mean) <= _TIE:
             return wide
         return wide._replace(low=mean) if mean > 0 else wide._replace(high=mean)
+    t = critical_t(size, resampling.tail)
     if few:
-        reach = critical_t(effective_units(units), resampling.tail) * mean_error(units)
+        reach = t * mean_error(units)
         low = mean - reach
         high = mean + reach
     else:
         mirrored: dict[Unit, int] = {(-each, n): times for (each, n), times in units.items()}
-        low = _low_end(units, resampling.tail)
-        high = -_low_end(mirrored, resampling.tail)
+        low = _monotone_end(units, t)
+        high = -_monotone_end(mirrored, t)
+    if _are_fewest(size, resampling.tail):
+        differences = [each / n for each, n in units]
+        low = min(low, math.nextafter(min(differences), math.inf))
+        high = max(high, math.nextafter(max(differences), -math.inf))
     return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", count)
 
 
@@ -132,16 +143,6 @@ def mean_error(units: Units) -> float:
 
 
 _HALVINGS = 40
-
-
-def _low_end(units: Units, tail: float) -> float:
-    """The low end, see `difference_interval`."""
-    size = effective_units(units)
-    low = _monotone_end(units, critical_t(size, tail))
-    if size < MIN_PAIRS + 1 and tail >= _USUAL_TAIL:
-        least = min(each / n for each, n in units)
-        low = min(low, math.nextafter(least, math.inf))
-    return low
 
 
 class _End(NamedTuple):
