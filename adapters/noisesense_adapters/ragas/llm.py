@@ -229,13 +229,28 @@ def _listeners() -> Any:
 
 
 def _retried(llm: LangchainLLMWrapper) -> Callable[..., Awaitable[LLMResult]]:
-    """As ``llm.generate``, which makes its retries anew for each call."""
+    """Same as ``llm.generate``, but ragas' retries are set up only for a call that has failed."""
     if type(llm).generate is not BaseRagasLLM.generate:  # the user's own
         return llm.generate
-    agenerate_text = add_async_retry(llm.agenerate_text, llm.run_config)
+    config = llm.run_config
+
+    async def retry(
+        failure: BaseException, prompt: StringPromptValue, callbacks: Any
+    ) -> LLMResult:
+        failures = [failure]
+
+        async def agenerate_text() -> LLMResult:
+            if failures:  # the first attempt, which counts and is waited for as ragas says
+                raise failures.pop()
+            return await llm.agenerate_text(prompt, callbacks=callbacks)
+
+        return await add_async_retry(agenerate_text, config)()
 
     async def generate(prompt: StringPromptValue, callbacks: Any) -> LLMResult:
-        result = await agenerate_text(prompt, callbacks=callbacks)
+        try:
+            result = await llm.agenerate_text(prompt, callbacks=callbacks)
+        except config.exception_types as error:
+            result = await retry(error, prompt, callbacks)
         if not llm.is_finished(result):
             raise LLMDidNotFinishException
         return result

@@ -67,8 +67,8 @@ def by_words(text: str) -> str:
     Signs that change a word are kept, so that ``-5``, ``5%`` and ``C++`` stay what they are.
     """
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_BETWEEN)
-    words = (word.strip(AROUND) for word in plain.split())
-    return " ".join(word for word in words if word)
+    words = [word.strip(AROUND) for word in plain.split()]
+    return " ".join(filter(None, words))
 
 
 def distinct(claims: Iterable[str]) -> list[str]:
@@ -120,17 +120,23 @@ def content(text: str) -> frozenset[str]:
     Small numbers are digits, however they are written. Where a script has no spaces it is each
     pair of neighboring characters.
     """
-    known = phrases()
     found: set[str] = set()
     for run in _unspaced_runs(text):
         pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
-    for written in _spaced_words(text):
-        word = written.casefold()
-        word = known.numbers.get(word, word)
-        if word not in known.function_words:
-            found.add(word if word[0].isdecimal() else word[:_STEM])
+    found.update(map(_root, _spaced_words(text)))
+    found.discard("")
     return frozenset(found)
+
+
+@lru_cache(maxsize=8192)
+def _root(word: str) -> str:
+    """The beginning of a word, a number as digits; empty for a function word."""
+    folded = word.casefold()
+    plain = phrases().numbers.get(folded, folded)
+    if plain in phrases().function_words:
+        return ""
+    return plain if plain[0].isdecimal() else plain[:_STEM]
 
 
 def _unspaced_runs(text: str) -> list[str]:
