@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
@@ -151,10 +151,15 @@ class PlannedJudge:
         run = SampleRun()
         different = list(dict.fromkeys(claims))
         table = await self._checked(run, dict.fromkeys(texts, different), question)
-        rows = [[_finding(table, text, claim) for text in texts] for claim in claims]
-        cells = [[finding.cell for finding in row] for row in rows]
-        unanswered = sum(row.count(None) for row in cells)
-        probabilities = [[finding.probability for finding in row] for row in rows]
+        cells: list[list[Cell]] = []
+        probabilities: list[list[float | None]] = []
+        unanswered = 0
+        for claim in claims:
+            row = [_finding(table, text, claim) for text in texts]
+            row_cells = [finding.cell for finding in row]
+            cells.append(row_cells)
+            probabilities.append([finding.probability for finding in row])
+            unanswered += row_cells.count(None)
         return Entailment(cells, run.usage, unanswered, probabilities)
 
     async def _correctness(self, work: _SampleWork) -> None:
@@ -212,13 +217,17 @@ class PlannedJudge:
         self, run: SampleRun, asked: Mapping[str, list[str]], question: str = ""
     ) -> FindingTable:
         """By text and claim. A blank text is not asked about, nor an equal one twice."""
-        asked = {text: claims for text, claims in asked.items() if claims and text.strip()}
-        found = await gather_all(
-            self.check(run, text, claims, question) for text, claims in asked.items()
-        )
         table: FindingTable = {}
-        for (text, claims), findings in zip(asked.items(), found, strict=True):
+
+        async def check(text: str, claims: Sequence[str]) -> None:
+            findings = await self.check(run, text, claims, question)
             table[text] = dict(zip(claims, findings, strict=True))
+
+        checks: list[Coroutine[Any, Any, None]] = []
+        for text, claims in asked.items():
+            if claims and text.strip():
+                checks.append(check(text, claims))
+        await gather_all(checks)
         return table
 
 
@@ -265,14 +274,16 @@ class _SampleWork:
     def verdicts(self) -> Verdicts:
         """All that was found, beside the sample. What was not asked is undetermined."""
         reference = self.reference or []
-        return Verdicts.from_matrices(
+        labels = [chunk.relevant for chunk in self.sample.retrieved_contexts]
+        verdicts = Verdicts.from_matrices(
             self.correct,
             [self._cells(claim) for claim in self.claims],
             [self._cells(claim) for claim in reference],
-            [chunk.relevant for chunk in self.sample.retrieved_contexts],
+            labels,
             response_claims=self.claims,
             reference_claims=reference,
-        ).with_sample(self.sample)
+        )
+        return verdicts.with_sample(self.sample)
 
     def _cells(self, claim: str) -> list[Cell]:
         return [_finding(self.table, text, claim).cell for text in self.texts]
