@@ -46,11 +46,10 @@ def read_lines(path: str | os.PathLike[str], read: Callable[[str], T]) -> Iterat
                 if text := _decoded(raw, first=number == 1):
                     yield number, read(text)
             except InputError as error:
-                where = error.within(f"{path}, line {number}").where
-                expected = error.expected
-                got = error.got
-                hint = error.hint
-                raise RecordingError(expected, got, where=where, hint=hint) from None
+                placed = error.within(f"{path}, line {number}")
+                raise RecordingError(
+                    placed.expected, placed.got, where=placed.where, hint=placed.hint
+                ) from None
 
 
 def _decoded(raw: bytes, *, first: bool) -> str:
