@@ -49,9 +49,9 @@ def went(again: Range, now: Range) -> Range:
 def total(ranges: Iterable[Range]) -> Range:
     low = 0.0
     high = 0.0
-    for each in ranges:
-        low += each.low
-        high += each.high
+    for part in ranges:
+        low += part.low
+        high += part.high
     return Range(low, high)
 
 
@@ -92,7 +92,7 @@ def _name(chunk: Chunk) -> str:
 
 def _by_document(cases: Iterable[Case]) -> dict[str, list[_OfDocument]]:
     """The fates of the noisy claims that each document entails."""
-    found = defaultdict[str, list[_OfDocument]](list)
+    by_document = defaultdict[str, list[_OfDocument]](list)
     for case in cases:
         fates = _claim_fates(case)
         if not fates:
@@ -100,25 +100,32 @@ def _by_document(cases: Iterable[Case]) -> dict[str, list[_OfDocument]]:
         chunks = case.sample.retrieved_contexts
         taken = {_name(chunk) for chunk in chunks if chunk.text in case.sources}
         for claim, fate in zip(case.noisy, fates, strict=True):
-            for document in {_name(chunks[position]) for position in claim.entailed_by}:
-                found[document].append(_OfDocument(fate, shared=taken != {document}))
-    return found
+            documents = {_name(chunks[position]) for position in claim.entailed_by}
+            for document in documents:
+                by_document[document].append(_OfDocument(fate, shared=taken != {document}))
+    return by_document
 
 
 def _cause(document: str, of_document: Sequence[_OfDocument]) -> Cause:
-    fates = [each.fate for each in of_document]
+    again: list[Range] = []
+    gone: list[Range] = []
+    shared: list[Range] = []
     again_of_others: list[Range] = []
     gone_with_others: list[Range] = []
-    for fate in fates:
+    for fate, is_shared in of_document:
+        again.append(fate.again)
+        gone.append(fate.gone)
+        if is_shared:
+            shared.append(fate.gone)
         if fate.gone_with_others is not None:
             again_of_others.append(fate.again)
             gone_with_others.append(fate.gone_with_others)
     return Cause(
         document=document,
-        claims=len(fates),
-        again=total(fate.again for fate in fates),
-        gone=total(fate.gone for fate in fates),
-        shared=total(each.fate.gone for each in of_document if each.shared),
+        claims=len(of_document),
+        again=total(again),
+        gone=total(gone),
+        shared=total(shared),
         again_of_others=total(again_of_others),
         gone_with_others=total(gone_with_others) if gone_with_others else None,
     )

@@ -85,12 +85,12 @@ Direction = Literal["more", "less"]
 
 def direction(change: Estimate) -> Direction | None:
     """Is a difference surely above 0, or below? None: it is not decided, as of few samples."""
-    found = change.interval
-    if found is None or found.units < MIN_PAIRS:
+    interval = change.interval
+    if interval is None or interval.units < MIN_PAIRS:
         return None
-    if found.low > 0:
+    if interval.low > 0:
         return "more"
-    return "less" if found.high < 0 else None
+    return "less" if interval.high < 0 else None
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,9 @@ class Ablation(Record):
     def trend(self) -> Direction | None:
         """Do unsupported claims get more, or less, with every step of two or more?"""
         directions: list[Direction | None] = [direction(step.change) for step in self.growth]
-        alike = len(directions) > 1 and len({*directions}) == 1
-        return directions[0] if alike else None
+        if len(directions) < 2 or len({*directions}) > 1:
+            return None
+        return directions[0]
 
 
 def _difference(units: Units) -> Interval | None:
@@ -165,26 +166,26 @@ def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
 
 
 def _fate(cases: Iterable[Case], variant: str) -> Fate | None:
-    said: list[Range] = []
+    said_again: list[Range] = []
     gone: list[tuple[str, Range]] = []
     for case in cases:
         for again, now in case.said_in("again", variant):
-            said.append(again)
+            said_again.append(again)
             if again.high:
                 gone.append((case.unit, went(again, now)))
-    if not said:
+    if not said_again:
         return None
-    return Fate(len(said), total(said), estimate(gone, binomial_interval))
+    return Fate(len(said_again), total(said_again), estimate(gone, binomial_interval))
 
 
 def _effect(cases: Iterable[Case]) -> Estimate | None:
-    more: list[tuple[str, Range]] = []
+    differences: list[tuple[str, Range]] = []
     for case in cases:
         for again, without, other in case.said_in("again", "without", "without-other"):
             if again.high:
                 difference = other.minus(without) if again == SAID else Range(-1.0, 1.0)
-                more.append((case.unit, difference))
-    return estimate(more, _difference)
+                differences.append((case.unit, difference))
+    return estimate(differences, _difference)
 
 
 def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
@@ -196,15 +197,16 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
         share = case.unsupported("again")
         if share is not None:
             controls.append((case.unit, share))
-    by_size = sorted(filter(distractors, answered), key=distractors)
+    with_distractors = [variant for variant in answered if distractors(variant)]
+    with_distractors.sort(key=distractors)
     others = ("without", "no-context", "without-other", "relevant-only")
     changes: dict[str, Change] = {}
-    for variant in (*others, *by_size):
+    for variant in (*others, *with_distractors):
         change = _change(cases, "again", variant)
         if change is not None:
             changes[variant] = change
     growth: list[Step] = []
-    for fewer, more in pairwise(["again", *by_size]):
+    for fewer, more in pairwise(["again", *with_distractors]):
         step = _change(cases, fewer, more)
         if step is not None:
             growth.append(Step(distractors(fewer), distractors(more), step.change))
@@ -328,8 +330,9 @@ async def _put_answer(
             verdicts = await judge.judge(case.sample.model_copy(update=changed))
             answer = answer._replace(unsupported=unsupported(verdicts))
             if claims and OF_CLAIMS.intersection(variants):
-                cells = (await judge.entailment([response], claims)).cells
-                answer = answer._replace(said=tuple(_said(cell) for (cell,) in cells))
+                entailment = await judge.entailment([response], claims)
+                said = [_said(cell) for (cell,) in entailment.cells]
+                answer = answer._replace(said=tuple(said))
     except JudgeError as caught:
         error = caught
     for variant in variants:

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
@@ -117,11 +116,15 @@ class Case:
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
     cases: dict[str, Case] = {}
-    for result in map(result_in, results):
+    for item in results:
+        result = result_in(item)
         sample = result.sample
         scored = result.score
-        if scored is None or sample is None:
-            left_out["results without a score" if sample else "results without texts"] += 1
+        if sample is None:
+            left_out["results without texts"] += 1
+            continue
+        if scored is None:
+            left_out["results without a score"] += 1
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")
@@ -193,10 +196,15 @@ class _Pool:
         """
         random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
         claims = [claim.text for claim in case.score.verdicts.reference_claims]
-        wanted = [text for text in (case.sample.reference, *claims) if text]
+        wanted = [wording for wording in (case.sample.reference, *claims) if wording]
         # Each is tried when it is drawn: to try all of them for each sample takes minutes.
         texts = _shuffled(self._texts, random)
-        drawn = list(islice((text for text in texts if self._is_fit(text, case, wanted)), count))
+        drawn: list[str] = []
+        for text in texts:
+            if self._is_fit(text, case, wanted):
+                drawn.append(text)
+            if len(drawn) == count:
+                break
         if len(drawn) < count:
             expected = (
                 f"{count} chunks of other samples (or fewer variants), without the reference"
@@ -221,7 +229,7 @@ class _Pool:
                 return False
             if relevant is not False and _asks_the_same(case.sample, owner.sample):
                 return False
-        return not any(each in text for each in wanted)
+        return not any(wording in text for wording in wanted)
 
 
 def _shuffled(texts: Sequence[str], random: Random) -> Iterator[str]:
@@ -294,14 +302,15 @@ async def plan_async(
                 chunks = pool.with_distractors(case, count, seed)
             else:
                 chunks = contexts_of(case, variant, seed)
-            if chunks is not None:
-                row = Row(
-                    id=case.id,
-                    variant=variant,
-                    user_input=case.sample.user_input,
-                    retrieved_contexts=tuple(chunks),
-                )
-                rows.append(row.to_dict())
+            if chunks is None:
+                continue
+            row = Row(
+                id=case.id,
+                variant=variant,
+                user_input=case.sample.user_input,
+                retrieved_contexts=tuple(chunks),
+            )
+            rows.append(row.to_dict())
     return rows
 
 
@@ -312,16 +321,17 @@ async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
     only would be said of a selection.
     """
     unknown = [case for case in cases if None in case.relevance]
-    if unknown and judge is None:
+    if not unknown:
+        return
+    if judge is None:
         raise InputError(
             "chunks of known relevance",
             f"{counted(len(unknown), 'sample')} with others",
             where="relevant-only",
             hint="a judge (--judge) says which are relevant; or leave out the variant",
         )
-    if unknown:
-        checker = checking(judge)
-        await gather_all(_learn(case, checker) for case in unknown)
+    checker = checking(judge)
+    await gather_all(_learn(case, checker) for case in unknown)
 
 
 async def _learn(case: Case, judge: EntailmentJudge) -> None:
@@ -329,13 +339,17 @@ async def _learn(case: Case, judge: EntailmentJudge) -> None:
     claims = [claim.text for claim in case.score.verdicts.reference_claims]
     if not claims:
         return
-    texts = list(dict.fromkeys(chunk.text for chunk, known in case.chunks if known is None))
-    table = (await judge.entailment(texts, claims)).cells
-    by_chunk = zip(*table, strict=True)
-    learned = dict(zip(texts, map(any_of, by_chunk), strict=True))
-    case.relevance = tuple(
-        learned[chunk.text] if known is None else known for chunk, known in case.chunks
-    )
+    unknown = [chunk.text for chunk, relevant in case.chunks if relevant is None]
+    texts = list(dict.fromkeys(unknown))
+    entailment = await judge.entailment(texts, claims)
+    columns = zip(*entailment.cells, strict=True)
+    learned: dict[str, Truth] = {}
+    for text, cells in zip(texts, columns, strict=True):
+        learned[text] = any_of(cells)
+    relevance: list[Truth] = []
+    for chunk, relevant in case.chunks:
+        relevance.append(learned[chunk.text] if relevant is None else relevant)
+    case.relevance = tuple(relevance)
 
 
 def checking(judge: object) -> EntailmentJudge:
@@ -347,7 +361,7 @@ def checking(judge: object) -> EntailmentJudge:
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
     """The answers with their samples. Raises `InputError` for one that answers something else."""
-    seen: set[str] = set()
+    answered_before: set[str] = set()
     for number, data in enumerate(answered, start=1):
         with error_context(f"answer {number}"):
             row = Row.model_validate(data)
@@ -356,9 +370,9 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
             if case is None:
                 raise InputError("an id of the results", describe(row.id))
         with error_context(row.place):
-            if row.place in seen:
+            if row.place in answered_before:
                 raise InputError("one answer", "another one")
-            seen.add(row.place)
+            answered_before.add(row.place)
             if row.user_input != case.sample.user_input or not _fits(case, row):
                 expected = "question and contexts as in a plan of these results"
                 raise InputError(expected, f"others, for {describe(row.user_input)}")
@@ -367,26 +381,27 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
 
 def _fits(case: Case, row: Row) -> bool:
     """Are these contexts that a plan gives the sample, whatever its seed and its judge?"""
-    own = _texts(case.sample.retrieved_contexts)
-    given = _texts(row.retrieved_contexts)
-    if count := distractors(row.variant):
-        return own <= given and given.total() == own.total() + count
+    retrieved = _texts(case.sample.retrieved_contexts)
+    contexts = _texts(row.retrieved_contexts)
+    count = distractors(row.variant)
+    if count:
+        return retrieved <= contexts and contexts.total() == retrieved.total() + count
     if row.variant == "relevant-only":
-        return bool(given) and _may_be_relevant(case, given)
+        return bool(contexts) and _may_be_relevant(case, contexts)
     if row.variant == "without-other":
-        taken = {*own} - {*given}
-        as_many = len(taken) == len(case.sources) > 0
-        left = _texts(case.chunks_without(taken))
-        return as_many and given == left and not taken & case.sources
-    expected = contexts_of(case, row.variant, 0)
-    return expected is not None and given == _texts(expected)
+        taken = {*retrieved} - {*contexts}
+        if not case.sources or len(taken) != len(case.sources) or taken & case.sources:
+            return False
+        return contexts == _texts(case.chunks_without(taken))
+    planned = contexts_of(case, row.variant, 0)
+    return planned is not None and contexts == _texts(planned)
 
 
-def _may_be_relevant(case: Case, given: Counter[str]) -> bool:
+def _may_be_relevant(case: Case, contexts: Counter[str]) -> bool:
     """The plan's judge may have found those relevant whose relevance is not known here."""
     surely = _texts(chunk for chunk, relevant in case.chunks if relevant)
     possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
-    return surely <= given <= possibly
+    return surely <= contexts <= possibly
 
 
 def _texts(chunks: Iterable[Chunk]) -> Counter[str]:
