@@ -40,13 +40,14 @@ class Cause(NamedTuple):
 
 
 def went(again: Range, now: Range) -> Range:
-    """Was a claim said again, and is it gone then? Open where it is open whether it was."""
+    """Is a claim gone that was said again? Open where it is open whether it was said again."""
     if again == SAID:
         return Range(1 - now.high, 1 - now.low)
     return OPEN if again.high else NOT_SAID
 
 
 def total(ranges: Iterable[Range]) -> Range:
+    """Range of the sum."""
     low = 0.0
     high = 0.0
     for part in ranges:
@@ -70,7 +71,7 @@ class _ClaimFate(NamedTuple):
 
 
 def _claim_fates(case: Case) -> list[_ClaimFate]:
-    """Of each noisy claim; of none where its chunks were not taken."""
+    """The fate of each noisy claim; empty if their chunks were not taken away."""
     others = case.answers.get("without-other")
     fates: list[_ClaimFate] = []
     for number, (again, without) in enumerate(case.said_in("again", "without")):
@@ -87,11 +88,12 @@ class _OfDocument(NamedTuple):
 
 
 def _name(chunk: Chunk) -> str:
+    """The document's id, or the text of a chunk without one."""
     return chunk.id or chunk.text
 
 
 def _by_document(cases: Iterable[Case]) -> dict[str, list[_OfDocument]]:
-    """The fates of the noisy claims that each document entails."""
+    """The fates of the noisy claims that each document entails, by document."""
     by_document = defaultdict[str, list[_OfDocument]](list)
     for case in cases:
         fates = _claim_fates(case)
@@ -132,7 +134,7 @@ def _cause(document: str, of_document: Sequence[_OfDocument]) -> Cause:
 
 
 def causes_of(cases: Iterable[Case]) -> tuple[Cause, ...]:
-    """Of each document, those first with which most claims went."""
+    """What each document did; those first with which most claims went."""
     causes = [_cause(document, fates) for document, fates in _by_document(cases).items()]
     causes.sort(key=lambda cause: (-sum(cause.gone), -cause.claims, cause.document))
     return tuple(causes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -136,8 +136,11 @@ class Ablation(Record):
 
 
 def _difference(units: Units) -> Interval | None:
-    """Student's t; where all differences are as large as can be it has no width, but few units
-    may not have shown a smaller one."""
+    """Student's t interval of the mean, or that of few units where it has no width.
+
+    It has none if all differences are as large as can be, 1 or -1. Few units need not have shown
+    a smaller one.
+    """
     resampling = Resampling()
     interval = difference_interval(units, resampling)
     if interval is None or interval.low < interval.high:
@@ -166,6 +169,7 @@ def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
 
 
 def _fate(cases: Iterable[Case], variant: str) -> Fate | None:
+    """What became of noisy claims under a variant; None if no claim has both answers."""
     said_again: list[Range] = []
     gone: list[tuple[str, Range]] = []
     for case in cases:
@@ -179,6 +183,7 @@ def _fate(cases: Iterable[Case], variant: str) -> Fate | None:
 
 
 def _effect(cases: Iterable[Case]) -> Estimate | None:
+    """See `Ablation.effect`."""
     differences: list[tuple[str, Range]] = []
     for case in cases:
         for again, without, other in case.said_in("again", "without", "without-other"):
@@ -189,7 +194,7 @@ def _effect(cases: Iterable[Case]) -> Estimate | None:
 
 
 def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
-    """The figures of cases whose answers are judged."""
+    """The figures of the cases, once their answers are judged."""
     answered: set[str] = set()
     controls: list[tuple[str, Range]] = []
     for case in cases:
@@ -227,7 +232,7 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
 
 
 def _silent(cases: Iterable[Case]) -> dict[str, int]:
-    """By variant, how many answers claim nothing."""
+    """How many answers claim nothing, by variant."""
     silent: Counter[str] = Counter()
     for case in cases:
         for variant, answer in case.answers.items():
@@ -238,8 +243,10 @@ def _silent(cases: Iterable[Case]) -> dict[str, int]:
 def _not_asked(
     cases: Iterable[Case], answered: set[str], silent: Mapping[str, int]
 ) -> Counter[str]:
-    """What the figures leave out, by reason: answers that claim nothing, and samples that a plan
-    could not ask about."""
+    """What the figures leave out, by reason.
+
+    These are answers that claim nothing, and samples that a plan could not ask about.
+    """
     reasons: Counter[str] = Counter()
     for variant, count in silent.items():
         reasons[f"answers to `{variant}` without claims"] = count
@@ -254,7 +261,7 @@ def _not_asked(
 
 
 def _is_unplanned(case: Case, variant: str) -> bool:
-    """Has the sample no chunks for the variant? Of those without distractors."""
+    """Does a plan leave out this variant, one without distractors, for want of chunks?"""
     return contexts_of(case, variant, seed=0) is None
 
 
@@ -282,7 +289,7 @@ def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -
 async def ablation_async(
     results: Iterable[Result], answered: Iterable[Any], judge: Judge
 ) -> Ablation:
-    """As `ablation`, in a running event loop."""
+    """Same as `ablation`, in a running event loop."""
     checking(judge)
     left_out: Counter[str] = Counter()
     cases = cases_of(results, left_out)
@@ -298,12 +305,15 @@ async def ablation_async(
     if not variants_of:
         got = f"none in {counted(rows, 'row')}"
         raise InputError("an answer", got, where="answered", hint="fill in `response`")
-    errors = await gather_all(
-        _put_answer(cases[name], response, variants, judge)
-        for (name, response), variants in variants_of.items()
-    )
-    failed = [error for error in errors if error]
-    asked = sum(response != cases[name].sample.response for name, response in variants_of)
+    work: list[Coroutine[Any, Any, JudgeError | None]] = []
+    asked = 0
+    for (name, response), variants in variants_of.items():
+        case = cases[name]
+        work.append(_put_answer(case, response, variants, judge))
+        if response != case.sample.response:
+            asked += 1
+    errors = await gather_all(work)
+    failed = [error for error in errors if error is not None]
     if failed and len(failed) == asked:
         raise failed[0]
     if failed:
@@ -316,7 +326,7 @@ async def _put_answer(
 ) -> JudgeError | None:
     """Judge the answer that these variants gave, and put it into ``case.answers``.
 
-    A failure is returned, and leaves open what it kept from being known.
+    Returns the error of a judge that fails. What it did not tell stays open.
     """
     claims = [claim.text for claim in case.noisy]
     answer = Answer(OPEN, (OPEN,) * len(claims))
@@ -345,7 +355,7 @@ def _said(cell: Truth) -> Range:
 
 
 def unsupported(verdicts: VerdictsForm) -> Range | None:
-    """Between what the share of the claims lies that the reference does not support."""
+    """The share of the claims that the reference does not support; None without claims."""
     claims = verdicts.response_claims
     if not claims:
         return None

@@ -72,8 +72,8 @@ class Case:
 
     Attributes:
         noisy: its claims that the reference does not support and a chunk entails.
-        sources: the texts of the chunks that they come from, or may come from.
-        relevance: of each chunk; None where nobody said.
+        sources: the texts of the chunks that these claims come from, or may come from.
+        relevance: whether each chunk is relevant; None where that is not known.
     """
 
     id: str
@@ -86,7 +86,7 @@ class Case:
     answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
 
     def __post_init__(self) -> None:
-        """Derive the rest from the score, whose ``from_a_chunk`` is of incorrect claims only."""
+        """Derive the rest from the score, whose ``from_a_chunk`` implies an incorrect claim."""
         claims = zip(self.score.verdicts.response_claims, self.score.outcomes, strict=True)
         self.noisy = [claim for claim, outcome in claims if outcome.from_a_chunk]
         self.relevance = self.score.chunk_relevance
@@ -108,13 +108,22 @@ class Case:
         answer = self.answers.get(variant)
         return None if answer is None else answer.unsupported
 
-    def said_in(self, *variants: str) -> Iterator[tuple[Range, ...]]:
-        """Of each noisy claim whether each variant said it; nothing if one was not answered."""
-        if all(variant in self.answers for variant in variants):
-            yield from zip(*(self.answers[variant].said for variant in variants), strict=True)
+    def said_in(self, *variants: str) -> Iterable[tuple[Range, ...]]:
+        """For each noisy claim, whether each variant says it; empty if one has no answer."""
+        said: list[tuple[Range, ...]] = []
+        for variant in variants:
+            if variant not in self.answers:
+                return ()
+            said.append(self.answers[variant].said)
+        return zip(*said, strict=True)
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
+    """The cases by id. Counts in ``left_out`` the results that cannot be used.
+
+    Raises:
+        InputError: an id occurs twice, or no result can be used.
+    """
     cases: dict[str, Case] = {}
     for item in results:
         result = result_in(item)
@@ -170,14 +179,14 @@ def _seed(case: Case, seed: int) -> str:
 
 
 def _relevant_chunks(case: Case) -> list[Chunk]:
-    """Those that are relevant; none where that is not known of each."""
+    """The relevant chunks; none where the relevance of any is not known."""
     if None in case.relevance:
         return []
     return [chunk for chunk, relevant in case.chunks if relevant]
 
 
 class _Pool:
-    """The chunks of all samples, each text once, of which distractors are drawn."""
+    """The chunks of all samples, each text once, from which distractors are drawn."""
 
     def __init__(self, cases: Iterable[Case]) -> None:
         self._chunks: dict[str, Chunk] = {}
@@ -197,7 +206,7 @@ class _Pool:
         random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
         claims = [claim.text for claim in case.score.verdicts.reference_claims]
         wanted = [wording for wording in (case.sample.reference, *claims) if wording]
-        # Each is tried when it is drawn: to try all of them for each sample takes minutes.
+        # A text is checked when it is drawn. Checking all for each sample would take minutes.
         texts = _shuffled(self._texts, random)
         drawn: list[str] = []
         for text in texts:
@@ -233,7 +242,7 @@ class _Pool:
 
 
 def _shuffled(texts: Sequence[str], random: Random) -> Iterator[str]:
-    """In random order, drawing no more than are taken."""
+    """The texts in random order. Draws a random number only for each text that is taken."""
     moved: dict[int, int] = {}
     for last in reversed(range(len(texts))):
         at = random.randint(0, last)
@@ -281,7 +290,7 @@ def plan(
 async def plan_async(
     results: Iterable[Result], variants: Sequence[str], seed: int, judge: Judge | None
 ) -> list[dict[str, Any]]:
-    """As `plan`, in a running event loop."""
+    """Same as `plan`, in a running event loop."""
     if isinstance(variants, str):
         raise InputError("a list of variants", describe(variants), where="variants")
     cases = cases_of(results, Counter())
@@ -315,10 +324,10 @@ async def plan_async(
 
 
 async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
-    """Ask for the relevance of each chunk of which the results do not say it.
+    """Ask for the relevance of each chunk whose relevance the results do not give.
 
-    They know it of the samples that erred alone, if the judge was lazy; what is asked of those
-    only would be said of a selection.
+    After a lazy plan it is known only for the samples that erred. Figures of those alone would
+    be figures of a selection.
     """
     unknown = [case for case in cases if None in case.relevance]
     if not unknown:
@@ -335,7 +344,7 @@ async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
 
 
 async def _learn(case: Case, judge: EntailmentJudge) -> None:
-    """A chunk is relevant if it entails a claim of the reference."""
+    """Ask which chunks of unknown relevance entail a claim of the reference: the relevant ones."""
     claims = [claim.text for claim in case.score.verdicts.reference_claims]
     if not claims:
         return
@@ -360,7 +369,7 @@ def checking(judge: object) -> EntailmentJudge:
 
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
-    """The answers with their samples. Raises `InputError` for one that answers something else."""
+    """The answers with their cases. Raises `InputError` for an answer to something else."""
     answered_before: set[str] = set()
     for number, data in enumerate(answered, start=1):
         with error_context(f"answer {number}"):
@@ -380,7 +389,7 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
 
 
 def _fits(case: Case, row: Row) -> bool:
-    """Are these contexts that a plan gives the sample, whatever its seed and its judge?"""
+    """Does some plan, of any seed and any judge, give the sample these contexts?"""
     retrieved = _texts(case.sample.retrieved_contexts)
     contexts = _texts(row.retrieved_contexts)
     count = distractors(row.variant)
@@ -398,7 +407,7 @@ def _fits(case: Case, row: Row) -> bool:
 
 
 def _may_be_relevant(case: Case, contexts: Counter[str]) -> bool:
-    """The plan's judge may have found those relevant whose relevance is not known here."""
+    """May these be the relevant chunks? The plan's judge may know more of them than we do."""
     surely = _texts(chunk for chunk, relevant in case.chunks if relevant)
     possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
     return surely <= contexts <= possibly
