@@ -110,7 +110,7 @@ def whole_file(path: Path, *, alone: bool = False) -> Generator[Callable[[str], 
 
     Args:
         path: the file.
-        alone: no other process writes it, so that what a killed one left can be removed.
+        alone: no other process writes this file, so what a killed one left of it is removed.
     """
     target = Path(os.path.realpath(path))
     # Beside the file, and not by tempfile, whose files are private.

@@ -100,6 +100,15 @@ class Case:
         """The sample's chunks, and whether each is relevant."""
         return zip(self.sample.retrieved_contexts, self.relevance, strict=True)
 
+    @property
+    def relevant_chunks(self) -> list[Chunk]:
+        """The chunks that are known to be relevant."""
+        return [chunk for chunk, relevant in self.chunks if relevant]
+
+    @property
+    def reference_claims(self) -> list[str]:
+        return [claim.text for claim in self.score.verdicts.reference_claims]
+
     def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
         return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
 
@@ -159,7 +168,9 @@ def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
     if variant == "again":
         return [*case.sample.retrieved_contexts]
     if variant == "relevant-only":
-        return _relevant_chunks(case) or None
+        if None in case.relevance:
+            return None
+        return case.relevant_chunks or None
     if not case.noisy:
         return None
     innocent = case.chunks_without(case.sources)
@@ -176,13 +187,6 @@ def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
 
 def _seed(case: Case, seed: int) -> str:
     return encodable(f"{seed} {case.id}")
-
-
-def _relevant_chunks(case: Case) -> list[Chunk]:
-    """The relevant chunks; none where the relevance of any is not known."""
-    if None in case.relevance:
-        return []
-    return [chunk for chunk, relevant in case.chunks if relevant]
 
 
 class _Pool:
@@ -204,8 +208,8 @@ class _Pool:
             InputError: there are not so many.
         """
         random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
-        claims = [claim.text for claim in case.score.verdicts.reference_claims]
-        wanted = [wording for wording in (case.sample.reference, *claims) if wording]
+        wordings = (case.sample.reference, *case.reference_claims)
+        wanted = [wording for wording in wordings if wording]
         # A text is checked when it is drawn. Checking all for each sample would take minutes.
         texts = _shuffled(self._texts, random)
         drawn: list[str] = []
@@ -345,7 +349,7 @@ async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
 
 async def _learn(case: Case, judge: EntailmentJudge) -> None:
     """Ask which chunks of unknown relevance entail a claim of the reference: the relevant ones."""
-    claims = [claim.text for claim in case.score.verdicts.reference_claims]
+    claims = case.reference_claims
     if not claims:
         return
     unknown = [chunk.text for chunk, relevant in case.chunks if relevant is None]
@@ -408,7 +412,7 @@ def _fits(case: Case, row: Row) -> bool:
 
 def _may_be_relevant(case: Case, contexts: Counter[str]) -> bool:
     """May these be the relevant chunks? The plan's judge may know more of them than we do."""
-    surely = _texts(chunk for chunk, relevant in case.chunks if relevant)
+    surely = _texts(case.relevant_chunks)
     possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
     return surely <= contexts <= possibly
 

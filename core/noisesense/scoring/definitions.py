@@ -50,9 +50,10 @@ _NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 Evidence = tuple[tuple[Truth, Truth], ...]
-"""Of each chunk that entails a claim or may, in rank order: is it relevant? does it entail?
+"""A pair for each chunk that entails a claim, or may: is it relevant, and does it entail it?
 
-Other chunks are left out, so no rule can ask what a claim is *not* entailed by.
+The chunks are in rank order. Others are left out, so no rule can ask what a claim is *not*
+entailed by.
 """
 
 
@@ -69,7 +70,7 @@ class Facts(NamedTuple):
 
     @staticmethod
     def of(correct: Truth, evidence: Evidence) -> Facts:
-        """As the formulas in this module's docstring."""
+        """The facts by the formulas in this module's docstring."""
         from_a_chunk: list[Truth] = []
         from_a_relevant: list[Truth] = []
         from_an_irrelevant: list[Truth] = []
@@ -219,7 +220,7 @@ def check_mode(mode: str) -> Mode:
 
 
 def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
-    """Of each chunk: ``relevant(j) = label(j)`` if it has one, else ``∃g entails(j, g)``.
+    """The relevance of each chunk: ``label(j)`` if it has one, else ``∃g entails(j, g)``.
 
     Without a label and without reference claims, relevance is undetermined.
     """

@@ -185,7 +185,7 @@ class Counts(NamedTuple):
 
     @staticmethod
     def of(outcomes: Iterable[Outcome], what: Counted) -> Counts:
-        """Count the claims whose outcome has it true; the total is of all claims."""
+        """Count the claims of which it is true, and of which it is known; the total is of all."""
         truths = [getattr(outcome, what) for outcome in outcomes]
         total = len(truths)
         return Counts(truths.count(True), total - truths.count(None), total)

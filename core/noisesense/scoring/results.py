@@ -146,7 +146,7 @@ def _agree(derived: Any, stated: Any) -> bool:
 
 
 def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
-    """Is it the sample's chunk, so that verdicts read beside the sample are scored as it was?"""
+    """Does the sample's context give the chunk back, with its text and its label?"""
     return chunk.text in ("", context.text) and context.relevant in (None, chunk.relevant)
 
 

@@ -319,7 +319,7 @@ class AdapterTests:
 
     def test_gate(self) -> None:
         """A row passes only if it is within the limit however its open verdicts fall."""
-        pairs = [random_pair(seed, open_share=0.15) for seed in range(self.tables)]
+        pairs = _pairs(self.tables, open_share=0.15)
         run, _ = _run(self, pairs)
         for (_, verdicts), row in zip(pairs, run.rows, strict=True):
             for mode in MODES:
@@ -337,8 +337,8 @@ def _retrieving(thing: object, number: int) -> Sample:
     return Sample(**texts, retrieved_contexts=contexts)
 
 
-def _pairs(count: int) -> list[Pair]:
-    return [random_pair(seed) for seed in range(count)]
+def _pairs(count: int, *, open_share: float = 0.0) -> list[Pair]:
+    return [random_pair(seed, open_share=open_share) for seed in range(count)]
 
 
 def _samples(pairs: Sequence[Pair]) -> list[Sample]:
