@@ -45,19 +45,17 @@ _NAMES = {
     "verdicts.sample": "Chunk Sample",
     "verdicts.verdicts": "ReferenceClaim ResponseClaim Verdicts",
 }
-_HOMES = {
-    name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()
-}
-__all__ = ["__version__", *_HOMES]  # pyright: ignore[reportUnsupportedDunderAll]
+_ALL_NAMES = " ".join(_NAMES.values())
+__all__ = ["__version__", *_ALL_NAMES.split()]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    for module, names in _NAMES.items():
+        if name in names.split():
+            value = getattr(import_module(f"{__name__}.{module}"), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

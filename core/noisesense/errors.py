@@ -25,7 +25,7 @@ def describe(value: object) -> str:
 
 
 def kind_of(value: object) -> str:
-    """The name of its type, for an error; a class in an object's place is called one."""
+    """The name of a value's type, for an error; of a class, ``the class …``."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
@@ -83,7 +83,7 @@ def check_choice(value: object, options: tuple[T, ...], where: str) -> T:
 
 
 def check_whole(value: object, least: int, where: str) -> None:
-    """Raises `InputError` unless it is a whole number of at least that."""
+    """Raise `InputError` unless the value is a whole number of at least ``least``."""
     if type(value) is not int or value < least:
         raise InputError(f"a whole number of {least} or more", describe(value), where=where)
 

@@ -46,11 +46,10 @@ def read_lines(path: str | os.PathLike[str], read: Callable[[str], T]) -> Iterat
                 if text := _decoded(raw, first=number == 1):
                     yield number, read(text)
             except InputError as error:
-                where = error.within(f"{path}, line {number}").where
-                expected = error.expected
-                got = error.got
-                hint = error.hint
-                raise RecordingError(expected, got, where=where, hint=hint) from None
+                placed = error.within(f"{path}, line {number}")
+                raise RecordingError(
+                    placed.expected, placed.got, where=placed.where, hint=placed.hint
+                ) from None
 
 
 def _decoded(raw: bytes, *, first: bool) -> str:
@@ -111,7 +110,7 @@ def whole_file(path: Path, *, alone: bool = False) -> Generator[Callable[[str], 
 
     Args:
         path: the file.
-        alone: no other process writes it, so that what a killed one left can be removed.
+        alone: no other process writes this file, so what a killed one left of it is removed.
     """
     target = Path(os.path.realpath(path))
     # Beside the file, and not by tempfile, whose files are private.

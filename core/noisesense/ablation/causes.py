@@ -40,18 +40,19 @@ class Cause(NamedTuple):
 
 
 def went(again: Range, now: Range) -> Range:
-    """Was a claim said again, and is it gone then? Open where it is open whether it was."""
+    """Is a claim gone that was said again? Open where it is open whether it was said again."""
     if again == SAID:
         return Range(1 - now.high, 1 - now.low)
     return OPEN if again.high else NOT_SAID
 
 
 def total(ranges: Iterable[Range]) -> Range:
+    """Range of the sum."""
     low = 0.0
     high = 0.0
-    for each in ranges:
-        low += each.low
-        high += each.high
+    for part in ranges:
+        low += part.low
+        high += part.high
     return Range(low, high)
 
 
@@ -70,7 +71,7 @@ class _ClaimFate(NamedTuple):
 
 
 def _claim_fates(case: Case) -> list[_ClaimFate]:
-    """Of each noisy claim; of none where its chunks were not taken."""
+    """The fate of each noisy claim; empty if their chunks were not taken away."""
     others = case.answers.get("without-other")
     fates: list[_ClaimFate] = []
     for number, (again, without) in enumerate(case.said_in("again", "without")):
@@ -87,12 +88,13 @@ class _OfDocument(NamedTuple):
 
 
 def _name(chunk: Chunk) -> str:
+    """The document's id, or the text of a chunk without one."""
     return chunk.id or chunk.text
 
 
 def _by_document(cases: Iterable[Case]) -> dict[str, list[_OfDocument]]:
-    """The fates of the noisy claims that each document entails."""
-    found = defaultdict[str, list[_OfDocument]](list)
+    """The fates of the noisy claims that each document entails, by document."""
+    by_document = defaultdict[str, list[_OfDocument]](list)
     for case in cases:
         fates = _claim_fates(case)
         if not fates:
@@ -100,32 +102,39 @@ def _by_document(cases: Iterable[Case]) -> dict[str, list[_OfDocument]]:
         chunks = case.sample.retrieved_contexts
         taken = {_name(chunk) for chunk in chunks if chunk.text in case.sources}
         for claim, fate in zip(case.noisy, fates, strict=True):
-            for document in {_name(chunks[position]) for position in claim.entailed_by}:
-                found[document].append(_OfDocument(fate, shared=taken != {document}))
-    return found
+            documents = {_name(chunks[position]) for position in claim.entailed_by}
+            for document in documents:
+                by_document[document].append(_OfDocument(fate, shared=taken != {document}))
+    return by_document
 
 
 def _cause(document: str, of_document: Sequence[_OfDocument]) -> Cause:
-    fates = [each.fate for each in of_document]
+    again: list[Range] = []
+    gone: list[Range] = []
+    shared: list[Range] = []
     again_of_others: list[Range] = []
     gone_with_others: list[Range] = []
-    for fate in fates:
+    for fate, is_shared in of_document:
+        again.append(fate.again)
+        gone.append(fate.gone)
+        if is_shared:
+            shared.append(fate.gone)
         if fate.gone_with_others is not None:
             again_of_others.append(fate.again)
             gone_with_others.append(fate.gone_with_others)
     return Cause(
         document=document,
-        claims=len(fates),
-        again=total(fate.again for fate in fates),
-        gone=total(fate.gone for fate in fates),
-        shared=total(each.fate.gone for each in of_document if each.shared),
+        claims=len(of_document),
+        again=total(again),
+        gone=total(gone),
+        shared=total(shared),
         again_of_others=total(again_of_others),
         gone_with_others=total(gone_with_others) if gone_with_others else None,
     )
 
 
 def causes_of(cases: Iterable[Case]) -> tuple[Cause, ...]:
-    """Of each document, those first with which most claims went."""
+    """What each document did; those first with which most claims went."""
     causes = [_cause(document, fates) for document, fates in _by_document(cases).items()]
     causes.sort(key=lambda cause: (-sum(cause.gone), -cause.claims, cause.document))
     return tuple(causes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -85,12 +85,12 @@ Direction = Literal["more", "less"]
 
 def direction(change: Estimate) -> Direction | None:
     """Is a difference surely above 0, or below? None: it is not decided, as of few samples."""
-    found = change.interval
-    if found is None or found.units < MIN_PAIRS:
+    interval = change.interval
+    if interval is None or interval.units < MIN_PAIRS:
         return None
-    if found.low > 0:
+    if interval.low > 0:
         return "more"
-    return "less" if found.high < 0 else None
+    return "less" if interval.high < 0 else None
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,17 @@ class Ablation(Record):
     def trend(self) -> Direction | None:
         """Do unsupported claims get more, or less, with every step of two or more?"""
         directions: list[Direction | None] = [direction(step.change) for step in self.growth]
-        alike = len(directions) > 1 and len({*directions}) == 1
-        return directions[0] if alike else None
+        if len(directions) < 2 or len({*directions}) > 1:
+            return None
+        return directions[0]
 
 
 def _difference(units: Units) -> Interval | None:
-    """Student's t; where all differences are as large as can be it has no width, but few units
-    may not have shown a smaller one."""
+    """Student's t interval of the mean, or that of few units where it has no width.
+
+    It has none if all differences are as large as can be, 1 or -1. Few units need not have shown
+    a smaller one.
+    """
     resampling = Resampling()
     interval = difference_interval(units, resampling)
     if interval is None or interval.low < interval.high:
@@ -165,30 +169,32 @@ def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:
 
 
 def _fate(cases: Iterable[Case], variant: str) -> Fate | None:
-    said: list[Range] = []
+    """What became of noisy claims under a variant; None if no claim has both answers."""
+    said_again: list[Range] = []
     gone: list[tuple[str, Range]] = []
     for case in cases:
         for again, now in case.said_in("again", variant):
-            said.append(again)
+            said_again.append(again)
             if again.high:
                 gone.append((case.unit, went(again, now)))
-    if not said:
+    if not said_again:
         return None
-    return Fate(len(said), total(said), estimate(gone, binomial_interval))
+    return Fate(len(said_again), total(said_again), estimate(gone, binomial_interval))
 
 
 def _effect(cases: Iterable[Case]) -> Estimate | None:
-    more: list[tuple[str, Range]] = []
+    """See `Ablation.effect`."""
+    differences: list[tuple[str, Range]] = []
     for case in cases:
         for again, without, other in case.said_in("again", "without", "without-other"):
             if again.high:
                 difference = other.minus(without) if again == SAID else Range(-1.0, 1.0)
-                more.append((case.unit, difference))
-    return estimate(more, _difference)
+                differences.append((case.unit, difference))
+    return estimate(differences, _difference)
 
 
 def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
-    """The figures of cases whose answers are judged."""
+    """The figures of the cases, once their answers are judged."""
     answered: set[str] = set()
     controls: list[tuple[str, Range]] = []
     for case in cases:
@@ -196,15 +202,16 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
         share = case.unsupported("again")
         if share is not None:
             controls.append((case.unit, share))
-    by_size = sorted(filter(distractors, answered), key=distractors)
+    with_distractors = [variant for variant in answered if distractors(variant)]
+    with_distractors.sort(key=distractors)
     others = ("without", "no-context", "without-other", "relevant-only")
     changes: dict[str, Change] = {}
-    for variant in (*others, *by_size):
+    for variant in (*others, *with_distractors):
         change = _change(cases, "again", variant)
         if change is not None:
             changes[variant] = change
     growth: list[Step] = []
-    for fewer, more in pairwise(["again", *by_size]):
+    for fewer, more in pairwise(["again", *with_distractors]):
         step = _change(cases, fewer, more)
         if step is not None:
             growth.append(Step(distractors(fewer), distractors(more), step.change))
@@ -225,7 +232,7 @@ def figures_of(cases: Sequence[Case], left_out: Counter[str]) -> Ablation:
 
 
 def _silent(cases: Iterable[Case]) -> dict[str, int]:
-    """By variant, how many answers claim nothing."""
+    """How many answers claim nothing, by variant."""
     silent: Counter[str] = Counter()
     for case in cases:
         for variant, answer in case.answers.items():
@@ -236,8 +243,10 @@ def _silent(cases: Iterable[Case]) -> dict[str, int]:
 def _not_asked(
     cases: Iterable[Case], answered: set[str], silent: Mapping[str, int]
 ) -> Counter[str]:
-    """What the figures leave out, by reason: answers that claim nothing, and samples that a plan
-    could not ask about."""
+    """What the figures leave out, by reason.
+
+    These are answers that claim nothing, and samples that a plan could not ask about.
+    """
     reasons: Counter[str] = Counter()
     for variant, count in silent.items():
         reasons[f"answers to `{variant}` without claims"] = count
@@ -252,7 +261,7 @@ def _not_asked(
 
 
 def _is_unplanned(case: Case, variant: str) -> bool:
-    """Has the sample no chunks for the variant? Of those without distractors."""
+    """Does a plan leave out this variant, one without distractors, for want of chunks?"""
     return contexts_of(case, variant, seed=0) is None
 
 
@@ -280,7 +289,7 @@ def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -
 async def ablation_async(
     results: Iterable[Result], answered: Iterable[Any], judge: Judge
 ) -> Ablation:
-    """As `ablation`, in a running event loop."""
+    """Same as `ablation`, in a running event loop."""
     checking(judge)
     left_out: Counter[str] = Counter()
     cases = cases_of(results, left_out)
@@ -296,12 +305,15 @@ async def ablation_async(
     if not variants_of:
         got = f"none in {counted(rows, 'row')}"
         raise InputError("an answer", got, where="answered", hint="fill in `response`")
-    errors = await gather_all(
-        _put_answer(cases[name], response, variants, judge)
-        for (name, response), variants in variants_of.items()
-    )
-    failed = [error for error in errors if error]
-    asked = sum(response != cases[name].sample.response for name, response in variants_of)
+    work: list[Coroutine[Any, Any, JudgeError | None]] = []
+    asked = 0
+    for (name, response), variants in variants_of.items():
+        case = cases[name]
+        work.append(_put_answer(case, response, variants, judge))
+        if response != case.sample.response:
+            asked += 1
+    errors = await gather_all(work)
+    failed = [error for error in errors if error is not None]
     if failed and len(failed) == asked:
         raise failed[0]
     if failed:
@@ -314,7 +326,7 @@ async def _put_answer(
 ) -> JudgeError | None:
     """Judge the answer that these variants gave, and put it into ``case.answers``.
 
-    A failure is returned, and leaves open what it kept from being known.
+    Returns the error of a judge that fails. What it did not tell stays open.
     """
     claims = [claim.text for claim in case.noisy]
     answer = Answer(OPEN, (OPEN,) * len(claims))
@@ -328,8 +340,9 @@ async def _put_answer(
             verdicts = await judge.judge(case.sample.model_copy(update=changed))
             answer = answer._replace(unsupported=unsupported(verdicts))
             if claims and OF_CLAIMS.intersection(variants):
-                cells = (await judge.entailment([response], claims)).cells
-                answer = answer._replace(said=tuple(_said(cell) for (cell,) in cells))
+                entailment = await judge.entailment([response], claims)
+                said = [_said(cell) for (cell,) in entailment.cells]
+                answer = answer._replace(said=tuple(said))
     except JudgeError as caught:
         error = caught
     for variant in variants:
@@ -342,7 +355,7 @@ def _said(cell: Truth) -> Range:
 
 
 def unsupported(verdicts: VerdictsForm) -> Range | None:
-    """Between what the share of the claims lies that the reference does not support."""
+    """The share of the claims that the reference does not support; None without claims."""
     claims = verdicts.response_claims
     if not claims:
         return None

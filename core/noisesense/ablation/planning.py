@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
@@ -73,8 +72,8 @@ class Case:
 
     Attributes:
         noisy: its claims that the reference does not support and a chunk entails.
-        sources: the texts of the chunks that they come from, or may come from.
-        relevance: of each chunk; None where nobody said.
+        sources: the texts of the chunks that these claims come from, or may come from.
+        relevance: whether each chunk is relevant; None where that is not known.
     """
 
     id: str
@@ -87,7 +86,7 @@ class Case:
     answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
 
     def __post_init__(self) -> None:
-        """Derive the rest from the score, whose ``from_a_chunk`` is of incorrect claims only."""
+        """Derive the rest from the score, whose ``from_a_chunk`` implies an incorrect claim."""
         claims = zip(self.score.verdicts.response_claims, self.score.outcomes, strict=True)
         self.noisy = [claim for claim, outcome in claims if outcome.from_a_chunk]
         self.relevance = self.score.chunk_relevance
@@ -101,6 +100,15 @@ class Case:
         """The sample's chunks, and whether each is relevant."""
         return zip(self.sample.retrieved_contexts, self.relevance, strict=True)
 
+    @property
+    def relevant_chunks(self) -> list[Chunk]:
+        """The chunks that are known to be relevant."""
+        return [chunk for chunk, relevant in self.chunks if relevant]
+
+    @property
+    def reference_claims(self) -> list[str]:
+        return [claim.text for claim in self.score.verdicts.reference_claims]
+
     def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
         return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
 
@@ -109,19 +117,32 @@ class Case:
         answer = self.answers.get(variant)
         return None if answer is None else answer.unsupported
 
-    def said_in(self, *variants: str) -> Iterator[tuple[Range, ...]]:
-        """Of each noisy claim whether each variant said it; nothing if one was not answered."""
-        if all(variant in self.answers for variant in variants):
-            yield from zip(*(self.answers[variant].said for variant in variants), strict=True)
+    def said_in(self, *variants: str) -> Iterable[tuple[Range, ...]]:
+        """For each noisy claim, whether each variant says it; empty if one has no answer."""
+        said: list[tuple[Range, ...]] = []
+        for variant in variants:
+            if variant not in self.answers:
+                return ()
+            said.append(self.answers[variant].said)
+        return zip(*said, strict=True)
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
+    """The cases by id. Counts in ``left_out`` the results that cannot be used.
+
+    Raises:
+        InputError: an id occurs twice, or no result can be used.
+    """
     cases: dict[str, Case] = {}
-    for result in map(result_in, results):
+    for item in results:
+        result = result_in(item)
         sample = result.sample
         scored = result.score
-        if scored is None or sample is None:
-            left_out["results without a score" if sample else "results without texts"] += 1
+        if sample is None:
+            left_out["results without texts"] += 1
+            continue
+        if scored is None:
+            left_out["results without a score"] += 1
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")
@@ -147,7 +168,9 @@ def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
     if variant == "again":
         return [*case.sample.retrieved_contexts]
     if variant == "relevant-only":
-        return _relevant_chunks(case) or None
+        if None in case.relevance:
+            return None
+        return case.relevant_chunks or None
     if not case.noisy:
         return None
     innocent = case.chunks_without(case.sources)
@@ -166,15 +189,8 @@ def _seed(case: Case, seed: int) -> str:
     return encodable(f"{seed} {case.id}")
 
 
-def _relevant_chunks(case: Case) -> list[Chunk]:
-    """Those that are relevant; none where that is not known of each."""
-    if None in case.relevance:
-        return []
-    return [chunk for chunk, relevant in case.chunks if relevant]
-
-
 class _Pool:
-    """The chunks of all samples, each text once, of which distractors are drawn."""
+    """The chunks of all samples, each text once, from which distractors are drawn."""
 
     def __init__(self, cases: Iterable[Case]) -> None:
         self._chunks: dict[str, Chunk] = {}
@@ -192,11 +208,16 @@ class _Pool:
             InputError: there are not so many.
         """
         random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
-        claims = [claim.text for claim in case.score.verdicts.reference_claims]
-        wanted = [text for text in (case.sample.reference, *claims) if text]
-        # Each is tried when it is drawn: to try all of them for each sample takes minutes.
+        wordings = (case.sample.reference, *case.reference_claims)
+        wanted = [wording for wording in wordings if wording]
+        # A text is checked when it is drawn. Checking all for each sample would take minutes.
         texts = _shuffled(self._texts, random)
-        drawn = list(islice((text for text in texts if self._is_fit(text, case, wanted)), count))
+        drawn: list[str] = []
+        for text in texts:
+            if self._is_fit(text, case, wanted):
+                drawn.append(text)
+            if len(drawn) == count:
+                break
         if len(drawn) < count:
             expected = (
                 f"{count} chunks of other samples (or fewer variants), without the reference"
@@ -221,11 +242,11 @@ class _Pool:
                 return False
             if relevant is not False and _asks_the_same(case.sample, owner.sample):
                 return False
-        return not any(each in text for each in wanted)
+        return not any(wording in text for wording in wanted)
 
 
 def _shuffled(texts: Sequence[str], random: Random) -> Iterator[str]:
-    """In random order, drawing no more than are taken."""
+    """The texts in random order. Draws a random number only for each text that is taken."""
     moved: dict[int, int] = {}
     for last in reversed(range(len(texts))):
         at = random.randint(0, last)
@@ -273,7 +294,7 @@ def plan(
 async def plan_async(
     results: Iterable[Result], variants: Sequence[str], seed: int, judge: Judge | None
 ) -> list[dict[str, Any]]:
-    """As `plan`, in a running event loop."""
+    """Same as `plan`, in a running event loop."""
     if isinstance(variants, str):
         raise InputError("a list of variants", describe(variants), where="variants")
     cases = cases_of(results, Counter())
@@ -294,48 +315,54 @@ async def plan_async(
                 chunks = pool.with_distractors(case, count, seed)
             else:
                 chunks = contexts_of(case, variant, seed)
-            if chunks is not None:
-                row = Row(
-                    id=case.id,
-                    variant=variant,
-                    user_input=case.sample.user_input,
-                    retrieved_contexts=tuple(chunks),
-                )
-                rows.append(row.to_dict())
+            if chunks is None:
+                continue
+            row = Row(
+                id=case.id,
+                variant=variant,
+                user_input=case.sample.user_input,
+                retrieved_contexts=tuple(chunks),
+            )
+            rows.append(row.to_dict())
     return rows
 
 
 async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
-    """Ask for the relevance of each chunk of which the results do not say it.
+    """Ask for the relevance of each chunk whose relevance the results do not give.
 
-    They know it of the samples that erred alone, if the judge was lazy; what is asked of those
-    only would be said of a selection.
+    After a lazy plan it is known only for the samples that erred. Figures of those alone would
+    be figures of a selection.
     """
     unknown = [case for case in cases if None in case.relevance]
-    if unknown and judge is None:
+    if not unknown:
+        return
+    if judge is None:
         raise InputError(
             "chunks of known relevance",
             f"{counted(len(unknown), 'sample')} with others",
             where="relevant-only",
             hint="a judge (--judge) says which are relevant; or leave out the variant",
         )
-    if unknown:
-        checker = checking(judge)
-        await gather_all(_learn(case, checker) for case in unknown)
+    checker = checking(judge)
+    await gather_all(_learn(case, checker) for case in unknown)
 
 
 async def _learn(case: Case, judge: EntailmentJudge) -> None:
-    """A chunk is relevant if it entails a claim of the reference."""
-    claims = [claim.text for claim in case.score.verdicts.reference_claims]
+    """Ask which chunks of unknown relevance entail a claim of the reference: the relevant ones."""
+    claims = case.reference_claims
     if not claims:
         return
-    texts = list(dict.fromkeys(chunk.text for chunk, known in case.chunks if known is None))
-    table = (await judge.entailment(texts, claims)).cells
-    by_chunk = zip(*table, strict=True)
-    learned = dict(zip(texts, map(any_of, by_chunk), strict=True))
-    case.relevance = tuple(
-        learned[chunk.text] if known is None else known for chunk, known in case.chunks
-    )
+    unknown = [chunk.text for chunk, relevant in case.chunks if relevant is None]
+    texts = list(dict.fromkeys(unknown))
+    entailment = await judge.entailment(texts, claims)
+    columns = zip(*entailment.cells, strict=True)
+    learned: dict[str, Truth] = {}
+    for text, cells in zip(texts, columns, strict=True):
+        learned[text] = any_of(cells)
+    relevance: list[Truth] = []
+    for chunk, relevant in case.chunks:
+        relevance.append(learned[chunk.text] if relevant is None else relevant)
+    case.relevance = tuple(relevance)
 
 
 def checking(judge: object) -> EntailmentJudge:
@@ -346,8 +373,8 @@ def checking(judge: object) -> EntailmentJudge:
 
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
-    """The answers with their samples. Raises `InputError` for one that answers something else."""
-    seen: set[str] = set()
+    """The answers with their cases. Raises `InputError` for an answer to something else."""
+    answered_before: set[str] = set()
     for number, data in enumerate(answered, start=1):
         with error_context(f"answer {number}"):
             row = Row.model_validate(data)
@@ -356,9 +383,9 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
             if case is None:
                 raise InputError("an id of the results", describe(row.id))
         with error_context(row.place):
-            if row.place in seen:
+            if row.place in answered_before:
                 raise InputError("one answer", "another one")
-            seen.add(row.place)
+            answered_before.add(row.place)
             if row.user_input != case.sample.user_input or not _fits(case, row):
                 expected = "question and contexts as in a plan of these results"
                 raise InputError(expected, f"others, for {describe(row.user_input)}")
@@ -366,27 +393,28 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
 
 
 def _fits(case: Case, row: Row) -> bool:
-    """Are these contexts that a plan gives the sample, whatever its seed and its judge?"""
-    own = _texts(case.sample.retrieved_contexts)
-    given = _texts(row.retrieved_contexts)
-    if count := distractors(row.variant):
-        return own <= given and given.total() == own.total() + count
+    """Does some plan, of any seed and any judge, give the sample these contexts?"""
+    retrieved = _texts(case.sample.retrieved_contexts)
+    contexts = _texts(row.retrieved_contexts)
+    count = distractors(row.variant)
+    if count:
+        return retrieved <= contexts and contexts.total() == retrieved.total() + count
     if row.variant == "relevant-only":
-        return bool(given) and _may_be_relevant(case, given)
+        return bool(contexts) and _may_be_relevant(case, contexts)
     if row.variant == "without-other":
-        taken = {*own} - {*given}
-        as_many = len(taken) == len(case.sources) > 0
-        left = _texts(case.chunks_without(taken))
-        return as_many and given == left and not taken & case.sources
-    expected = contexts_of(case, row.variant, 0)
-    return expected is not None and given == _texts(expected)
+        taken = {*retrieved} - {*contexts}
+        if not case.sources or len(taken) != len(case.sources) or taken & case.sources:
+            return False
+        return contexts == _texts(case.chunks_without(taken))
+    planned = contexts_of(case, row.variant, 0)
+    return planned is not None and contexts == _texts(planned)
 
 
-def _may_be_relevant(case: Case, given: Counter[str]) -> bool:
-    """The plan's judge may have found those relevant whose relevance is not known here."""
-    surely = _texts(chunk for chunk, relevant in case.chunks if relevant)
+def _may_be_relevant(case: Case, contexts: Counter[str]) -> bool:
+    """May these be the relevant chunks? The plan's judge may know more of them than we do."""
+    surely = _texts(case.relevant_chunks)
     possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
-    return surely <= given <= possibly
+    return surely <= contexts <= possibly
 
 
 def _texts(chunks: Iterable[Chunk]) -> Counter[str]:

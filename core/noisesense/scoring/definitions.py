@@ -50,9 +50,10 @@ _NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 Evidence = tuple[tuple[Truth, Truth], ...]
-"""Of each chunk that entails a claim or may, in rank order: is it relevant? does it entail?
+"""A pair for each chunk that entails a claim, or may: is it relevant, and does it entail it?
 
-Other chunks are left out, so no rule can ask what a claim is *not* entailed by.
+The chunks are in rank order. Others are left out, so no rule can ask what a claim is *not*
+entailed by.
 """
 
 
@@ -69,12 +70,19 @@ class Facts(NamedTuple):
 
     @staticmethod
     def of(correct: Truth, evidence: Evidence) -> Facts:
-        """As the formulas in this module's docstring."""
+        """The facts by the formulas in this module's docstring."""
+        from_a_chunk: list[Truth] = []
+        from_a_relevant: list[Truth] = []
+        from_an_irrelevant: list[Truth] = []
+        for relevant, entails in evidence:
+            from_a_chunk.append(entails)
+            from_a_relevant.append(all_of(relevant, entails))
+            from_an_irrelevant.append(all_of(negate(relevant), entails))
         return Facts(
             incorrect=negate(correct),
-            entailed=any_of(entails for _, entails in evidence),
-            noise_rel=any_of(all_of(relevant, entails) for relevant, entails in evidence),
-            noise_irr=any_of(all_of(negate(relevant), entails) for relevant, entails in evidence),
+            entailed=any_of(from_a_chunk),
+            noise_rel=any_of(from_a_relevant),
+            noise_irr=any_of(from_an_irrelevant),
             source_irrelevant=_source_irrelevant(evidence),
         )
 
@@ -133,56 +141,64 @@ class Definition:
             chunks' relevance, in one direction for all claims: claims share their chunks, and the
             bounds of a score are found claim by claim.
         irrelevant: does the irrelevant mode? ``None`` if the definition has no such mode.
-        words: what each mode counts, after "not supported by the reference".
+        words: what each of its modes counts, after "not supported by the reference".
         stated_by: who uses it.
     """
 
     name: DefinitionName
     relevant: Rule
     irrelevant: Rule | None
-    words: tuple[str, ...]
+    words: dict[Mode, str]
     stated_by: str
 
 
+_RAGAS = Definition(
+    name="ragas",
+    relevant=lambda facts: facts.noise_rel,
+    irrelevant=lambda facts: all_of(facts.noise_irr, negate(facts.noise_rel)),
+    words={
+        "relevant": " but entailed by a relevant chunk",
+        "irrelevant": " but entailed by irrelevant chunks only",
+    },
+    stated_by="ragas 0.2 to 0.4 and RAGChecker's code",
+)
+_PAPER = Definition(
+    name="paper",
+    relevant=lambda facts: facts.noise_rel,
+    irrelevant=lambda facts: facts.noise_irr,
+    words={
+        "relevant": " but entailed by a relevant chunk",
+        "irrelevant": " but entailed by an irrelevant chunk",
+    },
+    stated_by="the RAGChecker paper and ragas' how-to page",
+)
+_PROMPTFOO = Definition(
+    name="promptfoo",
+    relevant=lambda _: True,
+    irrelevant=lambda facts: facts.source_irrelevant,
+    words={"relevant": "", "irrelevant": ", with an irrelevant chunk as its source"},
+    stated_by="an unmerged Promptfoo assertion and its comparison page",
+)
+_VALIDMIND = Definition(
+    name="validmind",
+    relevant=lambda _: True,
+    irrelevant=None,
+    words={"relevant": ""},
+    stated_by="ValidMind's test and the formula printed in ragas' documents",
+)
+
 DEFINITIONS: dict[DefinitionName, Definition] = {
-    definition.name: definition
-    for definition in (
-        Definition(
-            "ragas",
-            lambda facts: facts.noise_rel,
-            lambda facts: all_of(facts.noise_irr, negate(facts.noise_rel)),
-            (" but entailed by a relevant chunk", " but entailed by irrelevant chunks only"),
-            "ragas 0.2 to 0.4 and RAGChecker's code",
-        ),
-        Definition(
-            "paper",
-            lambda facts: facts.noise_rel,
-            lambda facts: facts.noise_irr,
-            (" but entailed by a relevant chunk", " but entailed by an irrelevant chunk"),
-            "the RAGChecker paper and ragas' how-to page",
-        ),
-        Definition(
-            "promptfoo",
-            lambda _: True,
-            lambda facts: facts.source_irrelevant,
-            ("", ", with an irrelevant chunk as its source"),
-            "an unmerged Promptfoo assertion and its comparison page",
-        ),
-        Definition(
-            "validmind",
-            lambda _: True,
-            None,
-            ("",),
-            "ValidMind's test and the formula printed in ragas' documents",
-        ),
-    )
+    "ragas": _RAGAS,
+    "paper": _PAPER,
+    "promptfoo": _PROMPTFOO,
+    "validmind": _VALIDMIND,
 }
 
 
 def check_definition(name: str) -> Definition:
     """The definition of that name. Raises `InputError`."""
-    known: DefinitionName = check_choice(name, _NAMES, "definition")
-    return DEFINITIONS[known]
+    checked: DefinitionName = check_choice(name, _NAMES, "definition")
+    return DEFINITIONS[checked]
 
 
 @cache
@@ -204,7 +220,7 @@ def check_mode(mode: str) -> Mode:
 
 
 def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
-    """Of each chunk: ``relevant(j) = label(j)`` if it has one, else ``∃g entails(j, g)``.
+    """The relevance of each chunk: ``label(j)`` if it has one, else ``∃g entails(j, g)``.
 
     Without a label and without reference claims, relevance is undetermined.
     """

@@ -49,15 +49,19 @@ class Range(NamedTuple):
 
 def extent(ends: tuple[float, float], form: str = ".3f") -> str:
     """A range as text; one number if both ends are equal."""
-    low, high = (number_text(end, form) for end in ends)
-    return low if ends[0] == ends[1] else f"{low} to {high}"
+    low, high = ends
+    text = number_text(low, form)
+    if low == high:
+        return text
+    return f"{text} to {number_text(high, form)}"
 
 
 def extent_beside(limit: float, ends: tuple[float, float]) -> str:
     """A range with four decimals, or with as many as show that an end is not the limit."""
     decimals = 4
-    for end in map(abs, ends):
-        while end != limit and round(end, decimals) == limit and decimals < 12:
+    for end in ends:
+        size = abs(end)
+        while size != limit and round(size, decimals) == limit and decimals < 12:
             decimals += 1
     return extent(ends, f".{decimals}f")
 
@@ -94,9 +98,7 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Range):
         return {"value": value.value, **value._asdict()}
     if is_dataclass(value):
-        names = [each.name for each in fields(value) if not each.name.startswith("_")]
-        names += getattr(value, "_derived", ())
-        value = {name: getattr(value, name) for name in names}
+        value = _public_fields(value)
     elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, dict):
@@ -105,6 +107,17 @@ def as_data(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return tuple(map(as_data, cast("tuple[object, ...]", value)))
     return value
+
+
+def _public_fields(record: Any) -> dict[str, Any]:
+    """A dataclass's public fields and its derived properties, by name."""
+    names = [each.name for each in fields(record)]
+    names += getattr(record, "_derived", ())
+    public: dict[str, Any] = {}
+    for name in names:
+        if not name.startswith("_"):
+            public[name] = getattr(record, name)
+    return public
 
 
 def _key(key: object) -> object:
@@ -146,7 +159,8 @@ class Partition(NamedTuple):
     def of(outcomes: Iterable[Outcome]) -> Partition:
         """Count the claims by kind."""
         categories: list[str] = [outcome.category for outcome in outcomes]
-        return Partition(*map(categories.count, Partition._fields))
+        counts = [categories.count(category) for category in Partition._fields]
+        return Partition(*counts)
 
     @property
     def total(self) -> int:
@@ -171,7 +185,7 @@ class Counts(NamedTuple):
 
     @staticmethod
     def of(outcomes: Iterable[Outcome], what: Counted) -> Counts:
-        """Count the claims whose outcome has it true; the total is of all claims."""
+        """Count the claims of which it is true, and of which it is known; the total is of all."""
         truths = [getattr(outcome, what) for outcome in outcomes]
         total = len(truths)
         return Counts(truths.count(True), total - truths.count(None), total)
@@ -318,7 +332,8 @@ def gate(
         return "undecided"
     if interval is None:
         return by_bounds
-    return _side(interval, limit) or "warn"
+    by_interval = _side(interval, limit)
+    return "warn" if by_interval is None else by_interval
 
 
 def _side(ends: Sequence[Any], limit: float) -> Literal["pass", "fail"] | None:

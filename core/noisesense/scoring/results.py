@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from msgspec import Struct
 from pydantic import Field, StrictInt, StrictStr
@@ -20,9 +20,9 @@ from typing_extensions import TypedDict, Unpack
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
 from noisesense.judging.protocol import NO_USAGE, Usage
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode
+from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
-from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, score
+from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, figures_of, score
 from noisesense.verdicts.form import ChunkForm, VerdictsForm
 from noisesense.verdicts.recording import recording_fields
 from noisesense.verdicts.sample import Chunk, Line, Sample
@@ -95,12 +95,14 @@ class ResultLine(Line):
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         scored = None
-        if self.verdicts is not None:
-            beside = self.verdicts.with_sample(self.sample) if self.sample else self.verdicts
-            scored = self.scored(beside)
+        verdicts = self.verdicts
+        if verdicts is not None:
+            if self.sample is not None:
+                verdicts = verdicts.with_sample(self.sample)
+            scored = self.scored(verdicts)
             self._check_figures(figures_of(scored))
             if any(choices.values()):
-                scored = self.scored(beside, **choices)
+                scored = self.scored(verdicts, **choices)
         return Result(
             id=self.name,
             score=scored,
@@ -115,44 +117,36 @@ class ResultLine(Line):
 
     def _check_figures(self, derived: dict[str, Any]) -> None:
         """Raise `InputError` if the line says other figures than follow from its verdicts."""
-        for name, value in derived.items():
-            said = getattr(self, name)
+        for name, figure in derived.items():
             if name not in self.model_fields_set:
                 continue
-            if said is None and self.status is None:
+            stated = getattr(self, name)
+            if stated is None and self.status is None:
                 continue  # a table that holds other lines as well has all columns
-            if not _agree(value, said):
-                expected = f"{describe(value)}, which follows from the verdicts"
+            if not _agree(figure, stated):
+                expected = f"{describe(figure)}, which follows from the verdicts"
                 hint = "the line is damaged; if you changed its verdicts, remove its figures"
-                raise InputError(expected, describe(said), where=name, hint=hint)
+                raise InputError(expected, describe(stated), where=name, hint=hint)
 
 
-def figures_of(score: Score) -> dict[str, Any]:
-    """What a line says of a score, beside its verdicts."""
-    return {
-        **{mode: score.value(mode) for mode in MODES},
-        "status": {mode: score.status(mode) for mode in MODES},
-        "bounds": {mode: score.bounds(mode) for mode in MODES},
-        "partition": as_data(score.partition),
-    }
-
-
-def _agree(derived: Any, said: Any) -> bool:
-    """Are they equal? Other programs round numbers."""
-    if said is None or derived is None:
-        return said is derived
-    if hasattr(derived, "keys"):
-        same = derived.keys() == said.keys()
-        return same and all(_agree(derived[key], said[key]) for key in derived)
-    if hasattr(derived, "index") and not isinstance(derived, str):
-        return all(map(_agree, derived, said))
+def _agree(derived: Any, stated: Any) -> bool:
+    """Are the figures equal, but for rounding? Other programs round numbers."""
+    if derived is None or stated is None:
+        return derived is stated
+    if isinstance(derived, dict):
+        by_name = cast("dict[str, Any]", derived)
+        if by_name.keys() != stated.keys():
+            return False
+        return all(_agree(by_name[name], stated[name]) for name in by_name)
+    if isinstance(derived, Range):
+        return _agree(derived.low, stated[0]) and _agree(derived.high, stated[1])
     if isinstance(derived, float):
-        return math.isclose(derived, said, abs_tol=1e-6)
-    return bool(derived == said)
+        return math.isclose(derived, stated, abs_tol=1e-6)
+    return bool(derived == stated)
 
 
 def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
-    """Is it the sample's chunk, so that verdicts read beside the sample are scored as it was?"""
+    """Does the sample's context give the chunk back, with its text and its label?"""
     return chunk.text in ("", context.text) and context.relevant in (None, chunk.relevant)
 
 
@@ -309,13 +303,14 @@ def score_in(item: object) -> Score | None:
 
 def check_scored_alike(results: Iterable[Result], where: str) -> None:
     """Raise `InputError` if the results are of several definitions, or of several ``empty``."""
-    check_scores_alike((each.score for each in results if each.score is not None), where)
+    scores = [result.score for result in results]
+    check_scores_alike([score for score in scores if score is not None], where)
 
 
 def check_scores_alike(scores: Iterable[Score], where: str) -> None:
     """The same, of scores."""
-    found = {(each.definition, each.empty) for each in scores}
-    if len(found) > 1:
-        got = " and ".join(str(each) for each in sorted(found))
+    ways = {(score.definition, score.empty) for score in scores}
+    if len(ways) > 1:
+        got = " and ".join(str(way) for way in sorted(ways))
         hint = "read all of them with one definition=… and empty=…"
         raise InputError("results scored alike", got, where=where, hint=hint)

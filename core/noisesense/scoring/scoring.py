@@ -194,6 +194,7 @@ class Score(Struct, frozen=True, dict=True):
     @cached_property
     def claims(self) -> tuple[ClaimOutcome, ...]:
         """Every response claim with its outcome and the chunks that explain it."""
+        chunks = self.verdicts.chunks or ()
         claims: list[ClaimOutcome] = []
         for claim, outcome in zip(self.verdicts.response_claims, self.outcomes, strict=True):
             described = ClaimOutcome(
@@ -205,7 +206,7 @@ class Score(Struct, frozen=True, dict=True):
                 irrelevant_chunks=self._entailing(claim, False),
                 unlabeled_chunks=self._entailing(claim, None),
                 undetermined_chunks=claim.undetermined,
-                _chunks=self.verdicts.chunks or (),
+                _chunks=chunks,
             )
             claims.append(described)
         return tuple(claims)
@@ -221,8 +222,10 @@ class Score(Struct, frozen=True, dict=True):
         reference = self.verdicts.reference_claims
         if not response or len(response) != len(reference):
             return False
-        said = {claim.text for claim in response}
-        return said == {claim.text for claim in reference} and said != {""}
+        texts = {claim.text for claim in response}
+        if texts == {""}:
+            return False
+        return texts == {claim.text for claim in reference}
 
     @property
     def from_chunks(self) -> Counts:
@@ -231,21 +234,45 @@ class Score(Struct, frozen=True, dict=True):
 
     def reason(self, mode: Mode) -> str:
         """The value and the claims behind it, in words; the same for the same verdicts."""
-        return _sentence(self, mode)
+        title = f"Noise sensitivity ({mode}, definition {self.definition})"
+        counts = self.counts(mode)
+        if counts is None:
+            return f"{title} is undefined: the definition has no {mode} mode."
+        lack = self.lacks(mode)
+        if lack:
+            value = "0 by convention" if self.empty == "zero" else "undefined"
+            return f"{title} is {value}: {lack}."
+        sentences = [f"{title} is {_value(self, mode, counts)}", *_listed(self, mode, True)]
+        if counts.undetermined:
+            count = counts.undetermined
+            which = "1 claim counts" if count == 1 else f"{count} claims count"
+            sentences.append(f"The judge left open whether {which}.")
+            sentences += _listed(self, mode, None)
+        if self.echoes:
+            sentences.append("The reference makes the same claims, word for word.")
+        return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
         """The values with their bounds and reasons, and every claim, as JSON-ready data."""
         return {
             "definition": self.definition,
             "undetermined": self.undetermined,
-            **{mode: self.value(mode) for mode in MODES},
-            "status": {mode: self.status(mode) for mode in MODES},
-            "bounds": {mode: self.bounds(mode) for mode in MODES},
-            "partition": as_data(self.partition),
-            "claims": [outcome.to_dict() for outcome in self.claims],
+            **figures_of(self),
+            "claims": [claim.to_dict() for claim in self.claims],
             "chunk_relevance": self.chunk_relevance,
             "reasons": {mode: self.reason(mode) for mode in MODES},
         }
+
+
+def figures_of(score: Score) -> dict[str, Any]:
+    """The values with their bounds, and how many claims are of each kind, as JSON-ready data."""
+    return {
+        "relevant": score.relevant,
+        "irrelevant": score.irrelevant,
+        "status": {mode: score.status(mode) for mode in MODES},
+        "bounds": {mode: score.bounds(mode) for mode in MODES},
+        "partition": as_data(score.partition),
+    }
 
 
 def score(
@@ -307,37 +334,19 @@ def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
     if not verdicts.response_claims:
         return chunks == ()
     claims = (*verdicts.response_claims, *verdicts.reference_claims)
-    if any(claim.entailed_by or claim.undetermined for claim in claims):
-        return False
+    for claim in claims:
+        if claim.entailed_by or claim.undetermined:
+            return False
     if not chunks:
         return True
-    if any(chunk.relevant is not None or chunk.text.strip() for chunk in chunks):
-        return False
+    for chunk in chunks:
+        if chunk.relevant is not None or chunk.text.strip():
+            return False
     return any(claim.text for claim in claims)
 
 
 _MAX_CLAIMS = 5
 """How many claims a reason lists."""
-
-
-def _sentence(score: Score, mode: Mode) -> str:
-    """One mode's value and the claims behind it, in words."""
-    title = f"Noise sensitivity ({mode}, definition {score.definition})"
-    counts = score.counts(mode)
-    if counts is None:
-        return f"{title} is undefined: the definition has no {mode} mode."
-    if lack := score.lacks(mode):
-        value = "0 by convention" if score.empty == "zero" else "undefined"
-        return f"{title} is {value}: {lack}."
-    sentences = [f"{title} is {_value(score, mode, counts)}", *_listed(score, mode, True)]
-    if counts.undetermined:
-        count = counts.undetermined
-        which = "1 claim counts" if count == 1 else f"{count} claims count"
-        sentences.append(f"The judge left open whether {which}.")
-        sentences += _listed(score, mode, None)
-    if score.echoes:
-        sentences.append("The reference makes the same claims, word for word.")
-    return " ".join(sentences)
 
 
 def _value(score: Score, mode: Mode, counts: Counts) -> str:
@@ -359,7 +368,7 @@ def _value(score: Score, mode: Mode, counts: Counts) -> str:
 
 def _counted(definition: DefinitionName, mode: Mode, counts: Counts) -> str:
     verb = "is" if counts.noisy == 1 else "are"
-    words = DEFINITIONS[definition].words[MODES.index(mode)]
+    words = DEFINITIONS[definition].words[mode]
     share = f"{counts.noisy} of {counts.total} response claims"
     return f"{share} {verb} not supported by the reference{words}"
 

@@ -8,7 +8,6 @@ import unittest
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from noisesense.fixtures import reference_examples
@@ -177,10 +176,10 @@ class AdapterTests:
         self._expect_no_number((without, verdicts), _NOTHING)
 
     def _expect_no_number(self, pair: Pair, says: str) -> None:
-        """Nor has it a part in the host's mean; another row keeps its number."""
-        known = noisy_pair()
-        expected = score(known[1])
-        run, _ = _run(self, [pair, known])
+        """Nor does it enter the host's mean. Another row keeps its number."""
+        another = noisy_pair()
+        expected = score(another[1])
+        run, _ = _run(self, [pair, another])
         _expect_nothing(run.rows[0], says)
         _expect_score(run.rows[1], expected)
         for mode, mean in run.averages.items():
@@ -203,7 +202,8 @@ class AdapterTests:
         _expect_failed(run.rows[2], "refused this sample", "a failed judge")
         if run.names:
             _expect_failed(run.rows[2], run.names[2], "a failed judge")
-        times = [sample.key for sample in judge.asked].count(failing.key)
+        keys = [sample.key for sample in judge.asked]
+        times = keys.count(failing.key)
         assert 1 <= times <= self.metrics, f"a judge that failed was asked {times} times"
 
     def test_repeats_ask_again(self) -> None:
@@ -225,9 +225,12 @@ class AdapterTests:
         samples = _samples(_pairs(4))
         incorrect = [all_from(sample, False) for sample in samples]
         correct = [all_from(sample, True) for sample in samples]
-        expect_scores = partial(_expect_scores, self, both=threading.Barrier(2))
+        barrier = threading.Barrier(2)
         with ThreadPoolExecutor(2) as threads:
-            list(threads.map(expect_scores, [incorrect, correct]))
+            first = threads.submit(_expect_scores, self, incorrect, both=barrier)
+            second = threads.submit(_expect_scores, self, correct, both=barrier)
+        first.result()
+        second.result()
 
     def test_labels_win(self) -> None:
         """A chunk's label wins over the relevance that the verdicts give."""
@@ -235,11 +238,9 @@ class AdapterTests:
             raise unittest.SkipTest("the host has no place for labels")
         sample, verdicts = noisy_pair()
         first, second = sample.retrieved_contexts
-        flipped = (
-            first.model_copy(update={"relevant": False}),
-            second.model_copy(update={"relevant": True}),
-        )
-        labeled = sample.model_copy(update={"retrieved_contexts": flipped})
+        irrelevant = first.model_copy(update={"relevant": False})
+        relevant = second.model_copy(update={"relevant": True})
+        labeled = sample.model_copy(update={"retrieved_contexts": (irrelevant, relevant)})
         _expect_scores(self, [(labeled, verdicts)])
 
     def test_texts_arrive_as_they_are(self) -> None:
@@ -256,9 +257,10 @@ class AdapterTests:
         ]
         pairs: list[Pair] = []
         for number, chunks in enumerate(texts):
+            more = "More. " * (9_000 * number)
             sample = Sample(
                 user_input=f"Question {number}?",
-                response=f"Response {number}.\n\n  Its second line. " + "More. " * 9_000 * number,
+                response=f"Response {number}.\n\n  Its second line. {more}",
                 reference=f"Reference {number}.",
                 retrieved_contexts=chunks,
             )
@@ -276,24 +278,26 @@ class AdapterTests:
         if run is None:
             raise unittest.SkipTest("the host's rows hold lists of texts only")
         judged = {sample.response: sample for sample in judge.asked}
-        for thing, sample, row in zip(things, samples, run.rows, strict=True):
-            seen = judged.get(sample.response)
+        for thing, expected, row in zip(things, samples, run.rows, strict=True):
+            sample = judged.get(expected.response)
             if thing in _EMPTY:
                 _expect_nothing(row, _NOTHING)
             elif thing in _WRONG:
-                assert seen is None, f"{thing!r} is judged"
+                assert sample is None, f"{thing!r} is judged"
                 _expect_failed(row, "expected", f"{thing!r}")
             else:
-                assert seen is not None, f"{thing!r} is not judged: {row.error}"
-                assert seen.key == sample.key, f"{thing!r} is judged as {seen!r}"
+                assert sample is not None, f"{thing!r} is not judged: {row.error}"
+                assert sample.key == expected.key, f"{thing!r} is judged as {sample!r}"
                 assert row.error is None, row.error
 
     def test_nothing_secret_is_stored(self) -> None:
         """Neither an API key nor a prompt is in what the host stores, nor in errors."""
         samples = _samples(_pairs(3))
         prompts = Prompts(decompose=f"{_PROMPT}, to decompose", verify=f"{_PROMPT}, to verify")
-        run = self.run(samples, LLMJudge(AgreeingLLM(samples[1].response), prompts=prompts))
-        _expect_score(run.rows[0], score(all_from(samples[0], True)[1]))
+        model = AgreeingLLM(failing=samples[1].response)
+        run = self.run(samples, LLMJudge(model, prompts=prompts))
+        _, agreed = all_from(samples[0], True)
+        _expect_score(run.rows[0], score(agreed))
         assert run.stored, "the adapter's test does not say what the host stores"
         shown = f"{run.stored}\n{run.rows}"
         assert KEY not in shown, "the key is stored"
@@ -305,14 +309,17 @@ class AdapterTests:
         run, _ = _run(self, _pairs(3), usage=usage)
         if run.usage is not None:
             total = usage + usage + usage
+            reported = run.usage
             # Some hosts store no cost, others no calls.
-            cost = total.cost if run.usage.cost is None else run.usage.cost
-            reported = replace(run.usage, calls=run.usage.calls or total.calls, cost=cost)
+            if reported.cost is None:
+                reported = replace(reported, cost=total.cost)
+            if not reported.calls:
+                reported = replace(reported, calls=total.calls)
             assert reported == total, f"{run.usage} is reported for {total}"
 
     def test_gate(self) -> None:
         """A row passes only if it is within the limit however its open verdicts fall."""
-        pairs = [random_pair(seed, open_share=0.15) for seed in range(self.tables)]
+        pairs = _pairs(self.tables, open_share=0.15)
         run, _ = _run(self, pairs)
         for (_, verdicts), row in zip(pairs, run.rows, strict=True):
             for mode in MODES:
@@ -326,11 +333,12 @@ class AdapterTests:
 
 def _retrieving(thing: object, number: int) -> Sample:
     texts = {name: text.format(number) for name, text in TEXTS.items()}
-    return Sample(**texts, retrieved_contexts=[] if thing in _EMPTY else ["The chunk."])
+    contexts = [] if thing in _EMPTY else ["The chunk."]
+    return Sample(**texts, retrieved_contexts=contexts)
 
 
-def _pairs(count: int) -> list[Pair]:
-    return [random_pair(seed) for seed in range(count)]
+def _pairs(count: int, *, open_share: float = 0.0) -> list[Pair]:
+    return [random_pair(seed, open_share=open_share) for seed in range(count)]
 
 
 def _samples(pairs: Sequence[Pair]) -> list[Sample]:

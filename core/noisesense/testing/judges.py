@@ -73,7 +73,8 @@ class TableJudge:
         if sample.key not in self._verdicts:
             raise JudgeError("a text did not arrive unchanged")
         if self._slow:
-            later_samples = len(self._verdicts) - list(self._verdicts).index(sample.key)
+            position = list(self._verdicts).index(sample.key)
+            later_samples = len(self._verdicts) - position
             await asyncio.sleep(0.002 * later_samples)
         return Judgement(self._verdicts[sample.key].with_sample(sample), self._usage)
 
@@ -103,18 +104,17 @@ def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
 
 def pair_of(seed: int, correct: Row, response: Sequence[Row], reference: Sequence[Row]) -> Pair:
     """A sample with these tables of verdicts; its texts occur in no other seed's."""
+    claims = [f"Sample {seed} states {number}." for number in range(len(correct))]
+    references = [f"Reference {seed} has {number}." for number in range(len(reference))]
     verdicts = Verdicts.from_matrices(
-        correct,
-        response,
-        reference,
-        response_claims=[f"Sample {seed} states {number}." for number in range(len(correct))],
-        reference_claims=[f"Reference {seed} has {number}." for number in range(len(reference))],
+        correct, response, reference, response_claims=claims, reference_claims=references
     )
+    contexts = [f"Chunk {number} of sample {seed}." for number in range(verdicts.chunk_count)]
     sample = Sample(
         user_input=f"Question {seed}?",
         response=f"Response {seed}.",
         reference=f"Reference {seed}.",
-        retrieved_contexts=[f"Chunk {j} of sample {seed}." for j in range(verdicts.chunk_count)],
+        retrieved_contexts=contexts,
     )
     return sample, verdicts.with_sample(sample)
 
@@ -127,8 +127,9 @@ def noisy_pair() -> Pair:
 
 def all_from(sample: Sample, correct: bool) -> Pair:
     """One claim, which all chunks entail; all are relevant."""
-    cells = [True for _ in sample.retrieved_contexts]
-    return sample, Verdicts.from_matrices([correct], [cells], [cells]).with_sample(sample)
+    cells = [True] * len(sample.retrieved_contexts)
+    verdicts = Verdicts.from_matrices([correct], [cells], [cells])
+    return sample, verdicts.with_sample(sample)
 
 
 class AgreeingLLM:
@@ -145,7 +146,8 @@ class AgreeingLLM:
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         if self._failing in prompt:
             raise RuntimeError(f"Authorization: Bearer {KEY}; the prompt was {prompt}")
-        reply: dict[str, object] = dict.fromkeys(schema.model_json_schema()["properties"], "yes")
+        fields = schema.model_json_schema()["properties"]
+        reply: dict[str, object] = dict.fromkeys(fields, "yes")
         if "claims" in reply:
             reply["claims"] = ["Response and reference agree."]
         return schema.model_validate(reply), Usage(calls=1)

@@ -73,19 +73,16 @@ class VerdictsBase:
     __slots__ = ()
 
     @property
-    def named_chunks(self: Any) -> int:
-        """The number of chunks up to the last one that a claim names."""
+    def chunk_count(self: Any) -> int:
+        """The number of chunks; if they are left out, up to the last one that a claim names."""
+        if self.chunks is not None:
+            return len(self.chunks)
         last = -1
         for claim in (*self.response_claims, *self.reference_claims):
-            for named in (claim.entailed_by, claim.undetermined):
-                if named and named[-1] > last:
-                    last = named[-1]
+            for positions in (claim.entailed_by, claim.undetermined):
+                if positions and positions[-1] > last:
+                    last = positions[-1]
         return last + 1
-
-    @property
-    def chunk_count(self: Any) -> int:
-        """The number of chunks; `named_chunks` if the chunks are left out."""
-        return self.named_chunks if self.chunks is None else len(self.chunks)
 
     def to_matrices(self: Any) -> Matrices:
         """As tables without texts, which `noisesense.Verdicts.from_matrices` reads.
@@ -245,8 +242,9 @@ def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
     """Read verdicts, with these contexts as their chunks if given; None if not plainly valid."""
     try:
         verdicts = convert(data, LightVerdicts)
-        beside = None if contexts is None else _retrieved(convert(contexts, _Chunks))
-        verdicts.set_beside(beside)
+        if contexts is not None:
+            contexts = _retrieved(convert(contexts, _Chunks))
+        verdicts.set_beside(contexts)
     except _NOT_PLAIN:
         return None
     return verdicts

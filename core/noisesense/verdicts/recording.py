@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import (
     InputError,
@@ -73,25 +73,24 @@ class RecordedJudge:
         """Same as `judge`, but synchronous."""
         recorded = self._by_key.get(sample.key)
         if recorded is None:
+            expected = f"a recording of the sample {_title(sample)}"
+            got = f"none among {len(self)} recorded" if self._by_key else "an empty recording"
             raise SampleNotRecordedError(
-                f"a recording of the sample {describe(sample.user_input or sample.response)}",
-                f"none among {len(self)} recorded" if self._by_key else "an empty recording",
-                where=str(self.path),
-                hint=self._nearest(sample),
+                expected, got, where=str(self.path), hint=self._nearest(sample)
             )
         return recorded.verdicts.with_sample(sample)
 
     def _nearest(self, sample: Sample) -> str:
         """A hint: in which fields the most similar recorded sample differs, of one or two."""
         for differing in _DIFFERING:
-            line = self._lines.get(_texts_except(differing, sample))
+            line = self._first_lines.get(_texts_except(differing, sample))
             if line is not None:
                 return f"line {line} differs only in {' and '.join(differing)}"
         return "samples are found by their exact texts; record this one"
 
     @cached_property
-    def _lines(self) -> dict[tuple[object, ...], int]:
-        """By a sample's texts without one or two fields, the first line that has them.
+    def _first_lines(self) -> dict[tuple[object, ...], int]:
+        """The first line that has a sample's texts, by these texts without one or two fields.
 
         Made at the first miss. Where all miss, comparing each with all would take hours.
         """
@@ -107,8 +106,16 @@ _DIFFERING = (*combinations(_FIELDS, 1), *combinations(_FIELDS, 2))
 
 
 def _texts_except(fields: tuple[str, ...], sample: Sample) -> tuple[object, ...]:
-    texts = zip(_FIELDS, sample.texts, strict=True)
-    return tuple(None if field in fields else text for field, text in texts)
+    """The sample's texts, with None in place of these fields."""
+    texts: list[object] = []
+    for field, text in zip(_FIELDS, sample.texts, strict=True):
+        texts.append(None if field in fields else text)
+    return tuple(texts)
+
+
+def _title(sample: Sample) -> str:
+    """The question, or the response without one, for an error."""
+    return describe(sample.user_input or sample.response)
 
 
 def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
@@ -148,10 +155,10 @@ def write_recording(
         InputError: verdicts that do not fit their sample, two different verdicts on one, or a
             file that cannot be written.
     """
-    write_whole(as_path(path), _lines(pairs))
+    write_whole(as_path(path), _json_lines(pairs))
 
 
-def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]:
+def _json_lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]:
     written: dict[str, Verdicts] = {}
     for number, pair in enumerate(pairs):
         sample, verdicts = pair[-2:]  # a `Recorded` has a line number before them
@@ -164,7 +171,7 @@ def _lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]
                 "one set of verdicts for each sample",
                 "others on one already written",
                 where=f"pair {number}",
-                hint=f"the sample is {describe(sample.user_input or sample.response)}",
+                hint=f"the sample is {_title(sample)}",
             )
 
 
@@ -197,4 +204,5 @@ def json_schema(name: SchemaName = "verdicts") -> dict[str, Any]:
     """
     check_choice(name, get_args(SchemaName), "schema")
     path = Path(__file__).parent / "schemas" / f"{name}.v{SCHEMA_VERSION}.json"
-    return cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
+    schema: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return schema

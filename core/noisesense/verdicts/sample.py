@@ -98,8 +98,9 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
         name = location[-1]
         location = location[:-1]
         expected = f"the field {name!r}"
-        given = ", ".join(map(repr, cast("dict[str, object]", problem["input"])))
-        got = f"only {given}" if given else "no fields"
+        fields = cast("dict[str, object]", problem["input"])
+        names = ", ".join(repr(field) for field in fields)
+        got = f"only {names}" if names else "no fields"
         hint = _IF_MISSING.get(name, "")
     elif kind == "extra_forbidden":
         name = location[-1]

@@ -112,10 +112,27 @@ def _claims(
 ) -> list[dict[str, Any]]:
     claims: list[dict[str, Any]] = []
     for text, row in zip(_texts(texts, len(rows), name), rows.values(), strict=True):
-        entailed_by = tuple(j for j, cell in enumerate(row) if cell)
-        undetermined = tuple(j for j, cell in enumerate(row) if cell is None)
+        entailed_by: list[int] = []
+        undetermined: list[int] = []
+        for j, cell in enumerate(row):
+            if cell:
+                entailed_by.append(j)
+            elif cell is None:
+                undetermined.append(j)
         claims.append({"text": text, "entailed_by": entailed_by, "undetermined": undetermined})
     return claims
+
+
+def _width(rows: dict[str, list[Cell]]) -> int:
+    """The number of cells in each row. Raises `InputError` if rows differ from the first."""
+    if not rows:
+        return 0
+    first = next(iter(rows))
+    count = len(rows[first])
+    of = f"cells, one for each chunk as in {first}"
+    for place, row in rows.items():
+        _check_size(row, count, of, place, "rows are claims, columns chunks")
+    return count
 
 
 def _check_positions(positions: tuple[int, ...], count: int, where: str, hint: str) -> None:
@@ -170,10 +187,9 @@ class Verdicts(Model, VerdictsBase):
             hint = f"chunks listed: {count}, counted from 0"
         for side in ("response_claims", "reference_claims"):
             for i, claim in enumerate(getattr(self, side)):
-                for field in ("entailed_by", "undetermined"):
-                    _check_positions(
-                        getattr(claim, field), count, f"{PLACES[side]} {i}, {field}", hint
-                    )
+                place = f"{PLACES[side]} {i}"
+                _check_positions(claim.entailed_by, count, f"{place}, entailed_by", hint)
+                _check_positions(claim.undetermined, count, f"{place}, undetermined", hint)
         return self
 
     def with_sample(self, sample: Sample) -> Verdicts:
@@ -183,11 +199,12 @@ class Verdicts(Model, VerdictsBase):
             InputError: the sample has other chunks, by number or by text.
         """
         own = self.chunks
-        chunks: Sequence[Chunk] = sample.retrieved_contexts
-        if own is not None and (chunks or any(chunk.text.strip() for chunk in own)):
+        contexts = sample.retrieved_contexts
+        chunks: Sequence[Chunk] = contexts
+        if own is not None and (contexts or any(chunk.text.strip() for chunk in own)):
             of = "chunks, as in the sample's retrieved_contexts"
-            _check_size(own, len(chunks), of, "chunks", "leave chunks out to use the sample's")
-            chunks = [_merged(j, *pair) for j, pair in enumerate(zip(own, chunks, strict=True))]
+            _check_size(own, len(contexts), of, "chunks", "leave chunks out to use the sample's")
+            chunks = [_merged(j, own[j], context) for j, context in enumerate(contexts)]
         return Verdicts.model_validate({**dict(self), "chunks": chunks})
 
     @classmethod
@@ -223,21 +240,23 @@ class Verdicts(Model, VerdictsBase):
         """
         correct = _cells(reference_to_response, "reference_to_response")
         response = _table(chunks_to_response, "chunks_to_response")
-        given = () if chunks_to_reference is None else chunks_to_reference
-        reference = _table(given, "chunks_to_reference")
-        labels = {} if relevant is None else {"relevant": _cells(relevant, "relevant")}
+        reference: dict[str, list[Cell]] = {}
+        if chunks_to_reference is not None:
+            reference = _table(chunks_to_reference, "chunks_to_reference")
+        rows: dict[str, list[Cell]] = {}
+        if relevant is not None:
+            rows["relevant"] = _cells(relevant, "relevant")
         of = "cells, one for each row of chunks_to_response"
         _check_size(correct, len(response), of, "reference_to_response")
-        rows = {**labels, **response, **reference}
-        source, first = next(iter(rows.items()), ("", list[Cell]()))
-        of = f"cells, one for each chunk as in {source}"
-        for where, row in rows.items():
-            _check_size(row, len(first), of, where, "rows are claims, columns chunks")
+        rows |= response
+        rows |= reference
+        count = _width(rows)
         claims = _claims(response_claims, response, "response_claims")
         for claim, cell in zip(claims, correct, strict=True):
             claim["correct"] = cell
-        texts = _texts(chunks, len(first), "chunks")
-        labeled = zip(texts, labels.get("relevant") or [None] * len(first), strict=True)
+        texts = _texts(chunks, count, "chunks")
+        labels = rows.get("relevant", [None] * count)
+        labeled = zip(texts, labels, strict=True)
         return cls.model_validate(
             {
                 "response_claims": claims,
