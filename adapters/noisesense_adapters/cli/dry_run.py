@@ -43,13 +43,13 @@ class Request:
         store: a store whose replies are used, and to which nothing is written.
     """
 
-    check: str = "list"
-    plan: str = "lazy"
-    votes: int = 1
-    text_chars: int | None = None
-    keeps: bool = False
-    model: StructuredLLM | None = None
-    store: VerdictStore | None = None
+    check: str
+    plan: str
+    votes: int
+    text_chars: int | None
+    keeps: bool
+    model: StructuredLLM | None
+    store: VerdictStore | None
 
 
 class _ReadOnlyStore:
@@ -176,9 +176,9 @@ class Estimate:
     unasked: int
     least: Price
     most: Price
-    store: str | None = None
-    repeats: int = 0
-    is_tested: bool = False
+    store: str | None
+    repeats: int
+    is_tested: bool
 
     @property
     def has_something(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from shlex import quote
@@ -133,13 +132,17 @@ class Score(Command):
         return [note for note in notes if note]
 
     def _show(self, summary: Summary, judge: Any, chunks: int, *, kept: bool) -> None:
+        _show_figures(self.dataset.name, summary, chunks)
         doubts: list[str] = []
         store = None
         if judge is not None and summary.scored:
             doubts = judge_warnings({judge.name: judge.form_reason})
             store = self.asking.store
-        judged = "judged" if judge is not None else "judged earlier"
-        _show_summary(self.dataset.name, summary, chunks, judged, doubts)
+        cost = spent(summary.usage)
+        if cost:
+            judged = "judged" if judge is not None else "judged earlier"
+            say(". ".join([f"{judged} with {cost}", *doubts]))
+        tell(*(f"note: {warning}" for warning in summary.warnings))
         next_step = None if kept else self._next_step(summary)
         _show_files(self.output.out, store, next_step, kept=kept)
 
@@ -247,10 +250,8 @@ def _interrupted(done: int, store: Path | None) -> str:
     )
 
 
-def _show_summary(
-    name: str, summary: Summary, chunks: int, judged: str, doubts: Iterable[str]
-) -> None:
-    """Print a run's figures, the costs of its judge, and doubts about it; warnings on stderr."""
+def _show_figures(name: str, summary: Summary, chunks: int) -> None:
+    """Print what a run measured, and its figures in both modes."""
     parts = [counted(summary.samples, "sample")]
     if summary.measured != summary.samples:
         parts.append(f"{summary.measured:,} measured")
@@ -266,10 +267,6 @@ def _show_summary(
         message, rest = headline(summary)
         say("", f"{message}.", rest, "")
         show_modes({mode.mode: _figures(mode, summary.confidence) for mode in modes})
-    cost = spent(summary.usage)
-    if cost:
-        say(". ".join([f"{judged} with {cost}", *doubts]))
-    tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
 def _show_files(

@@ -47,8 +47,8 @@ def run_demo(*, require: Sequence[str] = ()) -> Report:
         for host in HOSTS:
             compute = partial(_compute, host, runs, judge)
             places.append(_place(host.name, host.package in require, compute))
-        compute = partial(promptfoo.evaluate, runs, recording, folder)
-        places.append(_place("Promptfoo", "promptfoo" in require, compute))
+        evaluate = partial(promptfoo.evaluate, runs, recording, folder)
+        places.append(_place("Promptfoo", "promptfoo" in require, evaluate))
     return compare(runs, places)
 
 
