@@ -19,11 +19,11 @@ _UNPAIRED = 6
 def main() -> NoReturn:
     """Run the command line and exit.
 
-    An error is one line on stderr; a traceback is shown of a fault of ours, or of a user's own
-    function. ``noisesense --help`` names the statuses.
+    An error is one line on stderr. A fault of ours, or of a user's own function, shows a
+    traceback. ``noisesense --help`` names the exit statuses.
     """
     prepare_streams()
-    # A CI runner that ends a job, or `timeout`, is an interrupt too: files are left whole.
+    # A CI runner or `timeout` ends a job with SIGTERM. As an interrupt it leaves files whole.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         status = _run()

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from pkgutil import resolve_name
 from shlex import quote
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from noisesense.ablation import VARIANTS, Ablation, ablation, plan
 from noisesense.errors import InputError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Variants(Options):
-    """What is asked."""
+    """The variants to ask."""
 
     variants: str = option(
         "Of again, without, without-other, relevant-only and plus-K.",
@@ -35,9 +35,13 @@ class Variants(Options):
     )
     seed: int = option("Of the chunks that come or go by chance.", default=0)
 
+    @property
+    def names(self) -> list[str]:
+        return self.variants.split(",")
 
-class Judged(Options):
-    """Who judges the answers, and what is shown of them."""
+
+class Judging(Options):
+    """The judge of the answers, and how the outcome is shown."""
 
     judge: str = option("Judges the answers.", "PROVIDER:MODEL", required=True)
     asking: options.Asking
@@ -45,19 +49,24 @@ class Judged(Options):
     png: Path | None = options.PNG
     as_json: bool = options.JSON
 
-    def show(self, found: Ablation, results: Path, judge: PlannedJudge) -> None:
-        options.write_page(self.png, found, results.name, "write_png")
-        options.write_page(self.report, results_of(results), results.name, ablation=found)
-        said = [*ablation_sentences(found)]
+    def make_judge(self) -> PlannedJudge:
+        return self.asking.make_judge(self.judge)
+
+    def show(self, effect: Ablation, results: Path, judge: PlannedJudge) -> None:
+        options.write_plots(self.png, effect, results.name)
+        options.write_report(self.report, results_of(results), results.name, ablation=effect)
+        sentences = list(ablation_sentences(effect))
         if self.as_json:
-            show_json(found.to_dict() | {"sentences": said})
+            show_json(effect.to_dict() | {"sentences": sentences})
             return
-        say(*said)
-        for table in ablation_tables(found):
+        say(*sentences)
+        for table in ablation_tables(effect):
             say("", f"{table.caption}:")
-            titles = [f"…{table.titles[0]}", *(f">{title}" for title in table.titles[1:])]
-            show_table(titles, table.rows)
-        if cost := spent(judge.usage):
+            name, *figures = table.titles
+            titles = [f">{title}" for title in figures]
+            show_table([f"…{name}", *titles], table.rows)
+        cost = spent(judge.usage)
+        if cost:
             say("", f"judged with {cost}")
 
 
@@ -66,7 +75,7 @@ class Plan(Command):
 
     results: Path = options.RESULTS
     out: Path = option("The rows: .jsonl.", "FILE", required=True)
-    asked: Variants
+    variants: Variants
     judge: str | None = option(
         "For relevant-only: says which chunks are relevant, where nobody did.", "PROVIDER:MODEL"
     )
@@ -75,13 +84,10 @@ class Plan(Command):
 
     def run(self) -> int:
         options.check_new(self.out, force=self.force)
-        asked = self.asked
         reading = options.Reading()
-        judge = None
-        if self.judge is not None:
-            judge = self.asking.make_judge(self.judge, **self.asking.of_model)
-        variants = asked.variants.split(",")
-        rows = plan(reading.results(self.results), variants, asked.seed, judge)
+        judge = None if self.judge is None else self.asking.make_judge(self.judge)
+        results = reading.results(self.results)
+        rows = plan(results, self.variants.names, self.variants.seed, judge)
         write_whole(self.out, map(to_json, rows))
         files = f"{quote(str(self.results))} {quote(str(self.out))}"
         say(
@@ -96,15 +102,16 @@ class Report(Command):
 
     results: Path = options.RESULTS
     answered: Path = argument("The rows, answered.")
-    judged: Judged
+    judging: Judging
 
     def run(self) -> int:
-        judged = self.judged
+        judging = self.judging
         reading = options.Reading()
-        options.check_pictures(judged.report, judged.png)
+        options.check_pictures(judging.report, judging.png)
         rows = [row for _, row in read_lines(self.answered, parse_line)]
-        judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
-        judged.show(ablation(reading.results(self.results), rows, judge), self.results, judge)
+        judge = judging.make_judge()
+        effect = ablation(reading.results(self.results), rows, judge)
+        judging.show(effect, self.results, judge)
         return reading.status
 
 
@@ -121,25 +128,34 @@ class Run(Command):
     deterministic: bool = option(
         "`again` is not asked: the same chunks always give the same response."
     )
-    asked: Variants
-    judged: Judged
+    variants: Variants
+    judging: Judging
 
     def run(self) -> int:
-        judged = self.judged
+        judging = self.judging
         reading = options.Reading()
         system = _imported_system(self.answer)
-        options.check_pictures(judged.report, judged.png)
-        how: dict[str, Any] = {"variants": self.asked.variants.split(","), "seed": self.asked.seed}
-        how |= {"answers": self.answers, "deterministic": self.deterministic}
-        how["on_answer"] = _AnswerProgress()
-        judge = judged.asking.make_judge(judged.judge, **judged.asking.of_model)
+        options.check_pictures(judging.report, judging.png)
+        judge = judging.make_judge()
+        run = ablate(
+            reading.results(self.results),
+            system,
+            judge,
+            variants=self.variants.names,
+            seed=self.variants.seed,
+            answers=self.answers,
+            deterministic=self.deterministic,
+            on_answer=_AnswerProgress(),
+        )
         try:
-            found = asyncio.run(ablate(reading.results(self.results), system, judge, **how))
+            effect = asyncio.run(run)
         except KeyboardInterrupt:
-            kept = f"the same command goes on from {self.answers}"
-            tell(f"interrupted: {kept if self.answers else 'nothing is kept without --answers'}")
+            consequence = "nothing is kept without --answers"
+            if self.answers is not None:
+                consequence = f"the same command goes on from {self.answers}"
+            tell(f"interrupted: {consequence}")
             raise
-        judged.show(found, self.results, judge)
+        judging.show(effect, self.results, judge)
         if self.deterministic:
             tell(
                 "note: `again` is the responses of the results (--deterministic); it was not asked"
@@ -148,16 +164,16 @@ class Run(Command):
 
 
 class _AnswerProgress:
-    """Says how many answers there are: the last one, and else one line a minute at most."""
+    """Says how many answers there are: at most one line a minute, and one at the end."""
 
     def __init__(self) -> None:
         self._last_line = time.monotonic()
 
-    def __call__(self, done: int, of: int) -> None:
+    def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if done == of or now - self._last_line >= LINE_EVERY:
+        if done == total or now - self._last_line >= LINE_EVERY:
             self._last_line = now
-            tell(f"{done:,} of {of:,} answers")
+            tell(f"{done:,} of {total:,} answers")
 
 
 def _imported_system(name: str) -> Answer:

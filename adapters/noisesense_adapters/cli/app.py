@@ -1,4 +1,4 @@
-"""The commands of ``noisesense``. Each is loaded, with what it imports, when it is asked for."""
+"""The commands of ``noisesense``. Each is loaded, with what it imports, only when it is used."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,8 +15,11 @@ from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import say, show_json, tell
 from noisesense_adapters.cli.progress import RunProgress
 
+if TYPE_CHECKING:
+    from noisesense_adapters.batch import Round
+
 _OWN = {"dataset", "model", "out", "max_requests", "max_megabytes", "force", "as_json"}
-"""What the export alone takes, or takes otherwise."""
+"""The parameters that ``score`` lacks, or that mean something else there."""
 
 _STORE = option("The store of judged calls.", "FILE", required=True)
 
@@ -53,13 +57,13 @@ class Export(Command):
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        # Here, since they load SQLite and pydantic.
+        # They load SQLite and pydantic.
         from noisesense.judging.prompts import Budget
         from noisesense_adapters.batch import export_batch
 
         budget = None if self.text_chars is None else Budget.of(self.text_chars)
         with RunProgress(self.dataset) as progress:
-            written = export_batch(
+            export = export_batch(
                 self.dataset,
                 store=self.store,
                 model=self.model,
@@ -76,33 +80,43 @@ class Export(Command):
                 votes=self.votes or 1,
                 budget=budget,
             )
-        status = options.SOME_FAILED if written.failed else 0
         if self.as_json:
-            show_json(written.to_dict())
-            return status
-        left = written.samples - written.judged - written.failed
-        parts = [f"{written.judged:,} judged", f"{left:,} to go", f"{written.failed:,} failed"]
-        say(f"{self.dataset.name}: {counted(written.samples, 'sample')}, {', '.join(parts)}")
-        if written.requests:
-            before = written.asked_before
-            again = f", {before:,} of them asked before" if before else ""
-            files = ", ".join(written.files)
-            say(f"wrote {counted(written.requests, 'request')} to {files}{again}")
+            show_json(export.to_dict())
+        else:
+            self._show(export)
+        return options.SOME_FAILED if export.failed else 0
+
+    def _show(self, export: Round) -> None:
+        remaining = export.samples - export.judged - export.failed
+        say(
+            f"{self.dataset.name}: {counted(export.samples, 'sample')}, {export.judged:,} judged, "
+            f"{remaining:,} to go, {export.failed:,} failed"
+        )
+        if export.requests:
+            files = ", ".join(export.files)
+            repeats = ""
+            if export.asked_before:
+                repeats = f", {export.asked_before:,} of them asked before"
+            say(f"wrote {counted(export.requests, 'request')} to {files}{repeats}")
         else:
             model = self.model.removeprefix("openai:")
-            then = ["score", str(self.dataset), "--judge", f"openai:{model}", *_shared()]
-            say(f"nothing left to ask: noisesense {shlex.join(then)}")
-        return status
+            command = ["score", str(self.dataset), "--judge", f"openai:{model}"]
+            command += _options_of_score()
+            say(f"nothing left to ask: noisesense {shlex.join(command)}")
 
 
-def _shared() -> Iterator[str]:
-    """What was given of the options that ``score`` has too: its judge must be the same."""
-    here = click.get_current_context()
-    for each in here.command.params:
-        value = here.params[name := str(each.name)]
-        if name not in _OWN and value not in (None, each.default):
-            for part in value if each.multiple else (value,):
-                yield from (each.opts[0], str(part))
+def _options_of_score() -> Iterator[str]:
+    """The user's options of the export that ``score`` needs to have the same judge."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        value = context.params[name]
+        if name in _OWN or value in (None, parameter.default):
+            continue
+        values = value if parameter.multiple else (value,)
+        for part in values:
+            yield parameter.opts[0]
+            yield str(part)
 
 
 class Import(Command):
@@ -130,8 +144,8 @@ class Import(Command):
             say(f"{counted(imported.taken, 'answer')} taken")
             if imported.known:
                 say(f"{counted(imported.known, 'answer')} known before")
-            for reason, times in imported.open.items():
-                say(f"{counted(times, 'request')} without an answer: {reason}")
+            for reason, count in imported.open.items():
+                say(f"{counted(count, 'request')} without an answer: {reason}")
             if imported.left:
                 say(f"{counted(imported.left, 'request')} still open; the next export asks again")
         if imported.foreign:

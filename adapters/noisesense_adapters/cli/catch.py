@@ -17,7 +17,7 @@ from noisesense_adapters.evaluate.ablation_wording import cause_sentence
 from noisesense_adapters.evaluate.wording import headline
 
 _LIMIT = 0.1
-"""The gate's, of either mean."""
+"""The limit of the gate for each mean."""
 
 
 class Catch(Command):
@@ -45,30 +45,32 @@ class Catch(Command):
             check_output(mended, stale)
             if is_drawn:
                 options.check_pictures(report)
-        found = run_catch()
-        write_results(stale, found.stale)
-        write_results(mended, found.mended)
-        worst = found.offenders.documents[0]
+        catch = run_catch()
+        write_results(stale, catch.stale)
+        write_results(mended, catch.mended)
+        worst = catch.offenders.documents[0]
         say("1. Count")
-        _say_run(found.summary)
+        _say_run(catch.summary)
         say("", f"2. Name: {counted(worst.claims, 'claim')} from {worst.document}, such as")
         say(f'   "{worst.offences[0].claim}"')
         say("", "3. Cause: the assistant answers again without that document")
-        say(f"   {cause_sentence(found.ablation)}")
+        say(f"   {cause_sentence(catch.ablation)}")
         say("", "4. Mend: that document is gone, and all questions are answered anew")
-        _say_run(found.mended_summary)
+        _say_run(catch.mended_summary)
         say("", f"wrote {stale} and {mended}; a gate before and after, with status 1 and 0:")
         for path in (stale, mended):
             say(f"   noisesense score {path} --fail-above {_LIMIT}")
         if is_drawn:
             title = "a library's assistant"
-            options.write_page(report, found.stale, title, ablation=found.ablation)
+            options.write_report(report, catch.stale, title, ablation=catch.ablation)
         return 0
 
 
 def _say_run(summary: Summary) -> None:
     say(f"   {headline(summary).message}.")
-    for each in modes_of(summary):
-        gate = gate_run(summary, _LIMIT, mode=each.mode).outcome
-        mean = shown(each.mean, ".3f")
-        say(f"   {each.mode} mode: mean {mean}, 95% interval {shown(each.interval)}: {gate}")
+    for figures in modes_of(summary):
+        mode = figures.mode
+        mean = shown(figures.mean, ".3f")
+        interval = shown(figures.interval)
+        gate = gate_run(summary, _LIMIT, mode=mode)
+        say(f"   {mode} mode: mean {mean}, 95% interval {interval}: {gate.outcome}")

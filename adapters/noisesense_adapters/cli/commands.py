@@ -27,15 +27,20 @@ class _Field(NamedTuple):
     settings: Mapping[str, Any]
 
     def parameter(self, name: str, hint: Any) -> click.Parameter:
-        """What click takes for the field of this name; its type hint says how many of what."""
-        several = get_origin(hint) is tuple
-        inner = next(iter(get_args(hint)), hint)  # T of ``T | None`` and of ``tuple[T, ...]``
-        of_type = click.Path(path_type=Path) if inner is Path else inner
-        settings: dict[str, Any] = {"type": of_type, "metavar": self.metavar, **self.settings}
+        """The click parameter of the field ``name``, whose type and count the hint gives."""
+        is_tuple = get_origin(hint) is tuple
+        inner_types = get_args(hint)  # of ``T | None`` and of ``tuple[T, ...]``
+        value_type = inner_types[0] if inner_types else hint
+        if value_type is Path:
+            value_type = click.Path(path_type=Path)
+        settings: dict[str, Any] = {"type": value_type, "metavar": self.metavar, **self.settings}
         if self.kind is click.Argument:
             settings.setdefault("required", "default" not in settings)
-            return click.Argument([name], nargs=-1 if several else 1, **settings)
-        settings |= {"is_flag": True} if hint is bool else {"multiple": several}
+            return click.Argument([name], nargs=-1 if is_tuple else 1, **settings)
+        if hint is bool:
+            settings["is_flag"] = True
+        else:
+            settings["multiple"] = is_tuple
         flags = self.flags or (f"--{name.replace('_', '-')}",)
         return click.Option([name, *flags], help=self.text, **settings)
 
@@ -57,33 +62,43 @@ def argument(text: str, metavar: str | None = None, **settings: Any) -> Any:
     return _Field(click.Argument, text, metavar, (), settings)
 
 
+class _Help(NamedTuple):
+    heading: str
+    text: str
+
+
 class Options:
-    """Options that stand under one heading of the help; as attributes, what was given."""
+    """Options under one heading of the help. An instance has their values as attributes."""
 
     heading = "Options"
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         for name, hint in _fields(type(self)):
-            vars(self)[name] = hint(values) if _is_group(hint) else values[name]
+            value = hint(values) if _is_group(hint) else values[name]
+            setattr(self, name, value)
 
-    def given(self, *without: str) -> dict[str, Any]:
-        """What was given (is not None), by field; ``without`` these."""
-        every = vars(self).items()
-        return {name: value for name, value in every if value is not None and name not in without}
+    def values(self, *without: str) -> dict[str, Any]:
+        """The values that are not None, by field, ``without`` some fields."""
+        values: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if value is not None and name not in without:
+                values[name] = value
+        return values
 
     @classmethod
-    def described(cls) -> Iterator[tuple[click.Parameter, str, str]]:
-        """Each parameter with its heading and help, in the order of the fields."""
+    def parameters(cls) -> Iterator[tuple[click.Parameter, _Help]]:
+        """Each parameter with its help, in the order of the fields."""
         for name, hint in _fields(cls):
             if _is_group(hint):
-                yield from hint.described()
+                yield from hint.parameters()
             else:
                 field: _Field = getattr(cls, name)
                 heading = cls.heading if field.kind is click.Option else "Arguments"
-                yield field.parameter(name, hint), heading, field.text
+                yield field.parameter(name, hint), _Help(heading, field.text)
 
 
 def _fields(kind: type[Options]) -> Iterator[tuple[str, Any]]:
+    """The fields of the class with their type hints."""
     for name, hint in get_type_hints(kind).items():
         if get_origin(hint) is not ClassVar:
             yield name, hint
@@ -97,7 +112,7 @@ class Command(Options):
     """A command: its docstring is the help.
 
     Attributes:
-        parts: commands of its own, by name, each with its home: see `group`.
+        parts: the homes of its subcommands, by name: see `group`.
     """
 
     parts: ClassVar[Mapping[str, str]] = {}
@@ -110,10 +125,10 @@ class Command(Options):
 class _Sections(click.Command):
     """Shows its arguments and options under their headings."""
 
-    described: Mapping[str | None, tuple[str, str]] = {}
+    help_by_name: Mapping[str | None, _Help] = {}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, which forgets the command of an option without its value."""
+        """Parse as click does, but keep the command in the error for an option without a value."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -123,9 +138,11 @@ class _Sections(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):  # with --help
-            heading, text = self.described.get(parameter.name, (Options.heading, ""))
-            record = parameter.get_help_record(ctx) or (parameter.human_readable_name, text)
-            sections.setdefault(heading, []).append(record)
+            about = self.help_by_name.get(parameter.name, _Help(Options.heading, ""))
+            record = parameter.get_help_record(ctx)
+            if record is None:  # an argument
+                record = (parameter.human_readable_name, about.text)
+            sections.setdefault(about.heading, []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -145,21 +162,21 @@ class _Lazy(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        known = self.list_commands(ctx)
-        if name not in known and not name.startswith("-") and not ctx.resilient_parsing:
-            near = get_close_matches(name, known, 1)
-            meant = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {name!r}.{meant}")
+        names = self.list_commands(ctx)
+        if name not in names and not ctx.resilient_parsing:
+            matches = get_close_matches(name, names, 1)
+            question = f" Did you mean {matches[0]!r}?" if matches else ""
+            ctx.fail(f"No such command {name!r}.{question}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         home = self.homes.get(cmd_name)
         if home is None:
             return super().get_command(ctx, cmd_name)
-        module, _, kind = home.partition(":")
+        module_name, _, class_name = home.partition(":")
         with needs_extra("cli", "rich"):
-            loaded = import_module(f"noisesense_adapters.cli.{module}")
-        return _command(cmd_name, getattr(loaded, kind))
+            module = import_module(f"noisesense_adapters.cli.{module_name}")
+        return _command(cmd_name, getattr(module, class_name))
 
 
 class _Group(_Sections, _Lazy):
@@ -170,63 +187,68 @@ def _command(name: str, kind: type[Command]) -> click.Command:
     """The command that a class declares."""
 
     def run(**values: Any) -> int:
-        is_other = kind.parts and click.get_current_context().invoked_subcommand
-        return 0 if is_other else kind(values).run()
+        if kind.parts and click.get_current_context().invoked_subcommand:
+            return 0  # the subcommand runs next
+        return kind(values).run()
 
-    described = [*kind.described()]
-    parameters = [parameter for parameter, _, _ in described]
-    made: _Sections
+    parameters: list[click.Parameter] = []
+    help_by_name: dict[str | None, _Help] = {}
+    for parameter, about in kind.parameters():
+        parameters.append(parameter)
+        help_by_name[parameter.name] = about
+    command: _Sections
     if kind.parts:
-        made = _Group(
+        command = _Group(
             name, help=kind.__doc__, params=parameters, callback=run, invoke_without_command=True
         )
-        made.homes = kind.parts
+        command.homes = kind.parts
     else:
-        made = _Sections(name, help=kind.__doc__, params=parameters, callback=run)
-    made.described = {parameter.name: (heading, text) for parameter, heading, text in described}
-    return made
+        command = _Sections(name, help=kind.__doc__, params=parameters, callback=run)
+    command.help_by_name = help_by_name
+    return command
 
 
 def group(name: str, text: str, homes: Mapping[str, str], *groups: click.Group) -> click.Group:
-    """Commands under one name. They inherit how help is asked for, and that it shows defaults.
+    """Commands under one name. All have ``-h``, and their help shows defaults.
 
     Args:
-        name: of the group.
-        text: its help.
-        homes: of each command the module in this folder and the class, as ``"score:Score"``. It
-            is loaded when the command is asked for, and nothing else needs it.
-        groups: further groups in it.
+        name: the group's name.
+        text: the group's help.
+        homes: the home of each command: its module in this folder and its class, as
+            ``"score:Score"``. The module is loaded only when the command is used.
+        groups: the groups within the group.
     """
     settings = {"help_option_names": ["-h", "--help"], "show_default": True}
-    made = _Lazy(
+    commands = _Lazy(
         name, help=text, commands=groups, no_args_is_help=False, context_settings=settings
     )
-    made.homes = homes
-    return made
+    commands.homes = homes
+    return commands
 
 
 _COMPLETE = "_NOISESENSE_COMPLETE"
 
 
 def run(app: click.Command, arguments: Sequence[str]) -> int:
-    """Run the command that the arguments name; its exit status.
+    """Run the command that the arguments name, and return its exit status.
 
     Raises:
         NoiseSenseError: what a command raises, or arguments that it does not take.
     """
     completion = os.environ.get(_COMPLETE)
-    if completion:  # of a shell
+    if completion:
         return shell_complete(app, {}, "noisesense", _COMPLETE, completion)
     try:
         with app.make_context("noisesense", [*arguments] or ["--help"]) as context:
-            return app.invoke(context) or 0
+            status: int = app.invoke(context)
+            return status
     except click.exceptions.Exit as end:
         return end.exit_code
     except click.Abort:
         return 1
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "noisesense"
-        said = error.format_message()
-        if not said.endswith((".", "?")):
-            said += "."
-        raise NoiseSenseError(f"{said} Hint: {path} --help") from None
+        message = error.format_message()
+        if not message.endswith((".", "?")):
+            message += "."
+        raise NoiseSenseError(f"{message} Hint: {path} --help") from None

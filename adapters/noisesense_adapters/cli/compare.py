@@ -18,7 +18,7 @@ from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import Command, argument, option
-from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, UNMEASURED, Gate, worst
+from noisesense_adapters.cli.gate import ABOVE, UNDECIDED, UNMEASURED, Gate, explain, worst
 from noisesense_adapters.cli.output import Heads, kind, one_line, shown
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.evaluate.compare_wording import (
@@ -32,11 +32,11 @@ from noisesense_adapters.evaluate.compare_wording import (
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 _ALL_MODES = "both modes"
-"""What ``--fail-if-worse`` is without a value."""
+"""The value of ``--fail-if-worse`` where the user gives none."""
 
 
 class Worse(Gate):
-    """What both versions are checked for."""
+    """The checks of two versions."""
 
     fail_if_worse: str | None = option(
         "Exit with 1 if B is worse, with 4 if that cannot be decided, by any of these figures; "
@@ -67,12 +67,12 @@ class Worse(Gate):
 
     @property
     def may_be_undecided(self) -> bool:
-        """Is there a check that too few samples leave undecided?"""
+        """Does the user ask for a check that too few samples leave undecided?"""
         return super().may_be_undecided or bool(self.fail_if_worse and self.margin)
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Those in which B may not be worse. Raises `InputError`."""
+        """The figures in which B may not be worse. Raises `InputError`."""
         if self.fail_if_worse is None:
             return ()
         if self.fail_if_worse == _ALL_MODES:
@@ -90,7 +90,7 @@ class Worse(Gate):
 
     @property
     def names_figures(self) -> bool:
-        """Did the user name them? If not, a mode that the definition lacks is not meant."""
+        """Did the user name the figures? If not, a mode that the definition lacks is not meant."""
         return self.mode is not None or self.fail_if_worse != _ALL_MODES
 
 
@@ -123,12 +123,11 @@ class Compare(Command):
 
     def run(self) -> int:
         gate = self.gate
-        chosen = self.scoring.given()
-        name = self.b.name
         gate.check()
         figures = gate.figures
         options.check_pictures(self.report)
-        reading = options.Reading(**chosen)
+        scoring = self.scoring.values()
+        reading = options.Reading(**scoring)
         comparison = compare(
             reading.results(self.a),
             reading.tallied(self.b),
@@ -137,117 +136,113 @@ class Compare(Command):
             margin=gate.margin,
             confidence=gate.level,
         )
+        name = self.b.name
         if self.as_json:
-            sentences = [*comparison_sentences(comparison)]
+            sentences = list(comparison_sentences(comparison))
             files = {"a": str(self.a), "b": str(self.b)}
             output.show_json({**files, "sentences": sentences, **comparison.to_dict()})
         else:
             _show(comparison, self.top, reading.heads)
-        since = f"{name}, since {self.a.name}"
-        of_b = results_of(self.b, **chosen)
-        options.write_page(self.report, of_b, since, saved_as=name, baseline=comparison)
+        options.write_report(
+            self.report,
+            results_of(self.b, **scoring),
+            f"{name}, since {self.a.name}",
+            saved_as=name,
+            baseline=comparison,
+        )
         if comparison.definition and not gate.names_figures:
             figures = modes_of(comparison.definition)
         unsure = UNDECIDED if gate.fail_if_undecided else 0
-        statuses = [_worse(comparison, figure, name, unsure) for figure in figures]
+        statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
         if figures:
-            statuses.append(_undefined(comparison, gate.max_undefined))
-        return worst(
-            gate.status(reading.tally.summary(confidence=gate.level), name),
-            *statuses,
-            options.SOME_FAILED if comparison.failed else reading.status,
-        )
+            statuses.append(_check_undefined(comparison, gate.max_undefined))
+        statuses.append(gate.status(reading.tally.summary(confidence=gate.level), name))
+        statuses.append(options.SOME_FAILED if comparison.failed else reading.status)
+        return worst(*statuses)
 
 
-def _undefined(comparison: Comparison, most: float) -> int:
+def _check_undefined(comparison: Comparison, limit: float) -> int:
+    """The exit status of ``--max-undefined``. On stderr it says why it is not 0."""
     share = comparison.undefined_share
-    if share is None or share <= most:
+    if share is None or share <= limit:
         return 0
-    here = len(comparison.undefined_in_a)
-    there = len(comparison.undefined_in_b)
+    in_a = len(comparison.undefined_in_a)
+    in_b = len(comparison.undefined_in_b)
     scored = comparison.pairs - len(comparison.failed)
-    counts = f"{here:,} in A, {there:,} in B, of {scored:,}"
     output.tell(
-        f"too many samples have nothing to measure in one run only: {counts}; --max-undefined "
-        f"allows {percent_text(most)}"
+        f"too many samples have nothing to measure in one run only: {in_a:,} in A, {in_b:,} in B, "
+        f"of {scored:,}; --max-undefined allows {percent_text(limit)}"
     )
     return UNMEASURED
 
 
-def _worse(comparison: Comparison, figure: Figure, b: str, unsure: int) -> int:
-    """``--fail-if-worse`` by one figure: the exit status.
+def _check_worse(comparison: Comparison, name: Figure, b: str, unsure: int) -> int:
+    """The exit status of ``--fail-if-worse`` by one figure. On stderr it says why it is not 0.
 
-    On stderr why it is not 0. It is ``unsure``, with a warning if that is 0, where the pairs do
-    not show that B is not worse by more than the margin.
+    Where the pairs do not show that B is not worse by more than the margin, the status is
+    ``unsure``, with a warning if that is 0.
     """
-    found: FigureComparison | None = getattr(comparison, figure)
-    where = NAMES[figure]
-    if found is None:
+    figure: FigureComparison | None = getattr(comparison, name)
+    where = NAMES[name]
+    if figure is None:
         return _not_compared(comparison, where)
-    by = by_more(found, comparison.margin)
-    whether = f"whether {b} is worse{by} in {where}"
-    if found.decision == "worse":
-        return _told(ABOVE, f"{b} is worse{by} in {where}")
-    pairs = counted(found.pairs, "pair")
-    if found.too_few:
-        few = f"{pairs} in {where}"
+    claim = f"{b} is worse{by_more(figure, comparison.margin)} in {where}"
+    if figure.decision == "worse":
+        return explain(ABOVE, claim)
+    pairs = counted(figure.pairs, "pair")
+    if figure.too_few:
+        amount = f"{pairs} in {where}"
         if comparison.clusters is not None:
-            few += f", in clusters that say as much as {found.effective:.1f} of equal size"
-        return _told(UNDECIDED, f"{few}, and fewer than {found.fewest} never tell {whether}")
-    if found.left_open:
-        depends = "depends on verdicts that the judge left open"
-        return _told(UNDECIDED, f"{whether} {depends}")
-    if found.margin and _may_be_worse(found):
-        return _told_unsure(unsure, f"{pairs} are too few to tell {whether}", found)
+            amount += f", in clusters that say as much as {figure.effective:.1f} of equal size"
+        reason = f"{amount}, and fewer than {figure.fewest} never tell whether {claim}"
+        return explain(UNDECIDED, reason)
+    if figure.left_open:
+        reason = f"whether {claim} depends on verdicts that the judge left open"
+        return explain(UNDECIDED, reason)
+    if figure.margin and _may_be_worse(figure):
+        return _explain_unsure(unsure, f"{pairs} are too few to tell whether {claim}", figure)
     return 0
 
 
 def _not_compared(comparison: Comparison, where: str) -> int:
+    """The exit status where the comparison lacks a figure."""
     if comparison.definition:
-        said = f"the definition {comparison.definition} has no such figure as {where}"
-        return _told(UNMEASURED, said)
-    return _told(UNDECIDED, f"there is nothing to compare in {where}")
+        reason = f"the definition {comparison.definition} has no such figure as {where}"
+        return explain(UNMEASURED, reason)
+    return explain(UNDECIDED, f"there is nothing to compare in {where}")
 
 
-def _told_unsure(status: int, said: str, found: FigureComparison) -> int:
-    if found.interval is not None:
-        said += f" (interval of the difference {extent_beside(found.margin, found.interval[:2])})"
-    if not found.differing:
-        said += "; no pair differs"
-    elif (tells := seen(found)) is not None:
-        said += f"; {tells}"
+def _explain_unsure(status: int, reason: str, figure: FigureComparison) -> int:
+    """Add to the reason how far the pairs are from a decision."""
+    if figure.interval is not None:
+        interval = extent_beside(figure.margin, figure.interval[:2])
+        reason += f" (interval of the difference {interval})"
+    detectable = seen(figure)
+    if not figure.differing:
+        reason += "; no pair differs"
+    elif detectable is not None:
+        reason += f"; {detectable}"
     if not status:
-        said += "; this passes (with --fail-if-undecided it ends with 4)"
-    return _told(status, said)
+        reason += "; this passes (with --fail-if-undecided it ends with 4)"
+    return explain(status, reason)
 
 
-def _may_be_worse(found: FigureComparison) -> bool:
+def _may_be_worse(figure: FigureComparison) -> bool:
     """Does the interval reach beyond the margin, to the side on which B is worse?"""
-    return found.worsening is not None and found.worsening[1] > found.margin
-
-
-_BEGINS = {
-    ABOVE: "check failed",
-    UNDECIDED: "cannot be decided",
-    UNMEASURED: "not measured",
-    0: "warning",
-}
-
-
-def _told(status: int, said: str) -> int:
-    output.tell(f"{_BEGINS[status]}: {said}")
-    return status
+    return figure.worsening is not None and figure.worsening[1] > figure.margin
 
 
 def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     output.say(*comparison_sentences(comparison))
     by = "id" if comparison.paired_by == "id" else "question and reference"
-    scored = f"definition {comparison.definition}, lower is better"
     pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
-    output.say(f"{pairs}; {scored if comparison.definition else 'none has a score'}")
+    scored = "none has a score"
+    if comparison.definition:
+        scored = f"definition {comparison.definition}, lower is better"
+    output.say(f"{pairs}; {scored}")
     if comparison.figures:
         output.say("")
-        output.show_modes({each.figure: _figures(each) for each in comparison.figures})
+        output.show_modes({figure.figure: _rows(figure) for figure in comparison.figures})
         output.say(
             "",
             "correct is how many claims of an answer are correct, and higher is better; the other "
@@ -263,30 +258,30 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
 
 
 def _show_undecided(figures: Sequence[FigureComparison]) -> None:
-    """What the pairs do not tell; once where it is the same of several figures."""
+    """Print what the pairs do not tell. Figures with the same sentence share a line."""
     undecided: dict[str, list[str]] = {}
-    for each in figures:
-        sentence = undecided_sentence(each)
+    for figure in figures:
+        sentence = undecided_sentence(figure)
         if sentence is not None:
-            undecided.setdefault(sentence, []).append(NAMES[each.figure])
+            undecided.setdefault(sentence, []).append(NAMES[figure.figure])
     lines = [f"  {', '.join(names)}: {sentence}" for sentence, names in undecided.items()]
     output.section("what these pairs do not tell:", lines)
 
 
 def _show_kinds(comparison: Comparison) -> None:
-    """How many claims went from which kind to which."""
+    """Print how many claims went from which kind to which."""
     kinds = Counter[tuple[Category | None, Category | None]]()
     for change in comparison.changes:
         kinds.update((claim.before, claim.after) for claim in change.claims)
-    moved: list[str] = []
+    lines: list[str] = []
     for (before, after), count in kinds.items():
         if before != after:
-            moved.append(f"  {count:,} {kind(before)} -> {kind(after)}")
-    output.section("claims whose kind changed (absent: not among that version's claims):", moved)
+            lines.append(f"  {count:,} {kind(before)} -> {kind(after)}")
+    output.section("claims whose kind changed (absent: not among that version's claims):", lines)
 
 
 def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
-    """The samples that changed most, and of each the claims that did."""
+    """Print the samples that changed most, each with the claims that changed."""
     changes = comparison.changes[:top]
     if changes:
         counts = f"({len(changes):,} of {len(comparison.changes):,})"
@@ -294,40 +289,42 @@ def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
     for change in changes:
         output.say(f"  {heads[change.id]}: {_values(comparison, change)}")
         for claim in change.claims:
-            output.say(
-                f'    {kind(claim.before)} -> {kind(claim.after)}: "{one_line(claim.text)}"'
-            )
+            kinds = f"{kind(claim.before)} -> {kind(claim.after)}"
+            output.say(f'    {kinds}: "{one_line(claim.text)}"')
 
 
-_MOST_NAMES = 5
+_SHOWN_NAMES = 5
 
 
 def _show_names(head: str, names: Sequence[str], heads: Heads) -> None:
-    if names:
-        told = [heads[name] for name in names[:_MOST_NAMES]]
-        more = len(names) - len(told)
-        if more:
-            told.append(f"{more:,} more")
-        output.section(head, [f"  {', '.join(told)}"])
+    """Print the names of the first samples, and how many more there are."""
+    if not names:
+        return
+    listed = [heads[name] for name in names[:_SHOWN_NAMES]]
+    if len(names) > _SHOWN_NAMES:
+        listed.append(f"{len(names) - _SHOWN_NAMES:,} more")
+    output.section(head, [f"  {', '.join(listed)}"])
 
 
-def _figures(found: FigureComparison) -> dict[str, object]:
+def _rows(figure: FigureComparison) -> dict[str, object]:
     return {
-        "pairs": found.pairs,
-        "  undetermined": found.undetermined,
-        "  undefined": found.undefined,
-        "mean of A": found.mean_a,
-        "mean of B": found.mean_b,
-        "difference": shown(found.difference, "+.4f"),
-        "  its interval": found.interval,
-        "B against A": standing(found),
+        "pairs": figure.pairs,
+        "  undetermined": figure.undetermined,
+        "  undefined": figure.undefined,
+        "mean of A": figure.mean_a,
+        "mean of B": figure.mean_b,
+        "difference": shown(figure.difference, "+.4f"),
+        "  its interval": figure.interval,
+        "B against A": standing(figure),
     }
 
 
 def _values(comparison: Comparison, change: SampleChange) -> str:
-    moved = [
-        f"{mode} {shown(change.a[mode])} -> {shown(change.b[mode])}"
-        for mode in MODES
-        if comparison.mode(mode) and change.a[mode] != change.b[mode]
-    ]
-    return ", ".join(moved) or "same values, other claims"
+    """The values of a sample that changed, before and after."""
+    changes: list[str] = []
+    for mode in MODES:
+        before = change.a[mode]
+        after = change.b[mode]
+        if comparison.mode(mode) and before != after:
+            changes.append(f"{mode} {shown(before)} -> {shown(after)}")
+    return ", ".join(changes) or "same values, other claims"

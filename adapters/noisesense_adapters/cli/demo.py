@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -43,15 +43,11 @@ class Demo(Command):
 
     def run(self) -> int:
         if self.save is not None:
-            examples = reference_examples()
-            pairs = [(each.sample, each.verdicts) for each in examples]
-            if not _holds(self.save, pairs):
-                options.check_new(self.save, force=self.force)
-                write_recording(self.save, pairs)
-            say(f"wrote {counted(len(examples), 'sample')} with verdicts to {self.save}")
+            _save(self.save, force=self.force)
             return 0
+        required = [name for name in self.require.split(",") if name]
         with Console(stderr=True).status("computing in every framework that is installed"):
-            report = run_demo(require=[name for name in self.require.split(",") if name])
+            report = run_demo(require=required)
         if self.as_json:
             show_json(report.to_dict())
         else:
@@ -59,11 +55,16 @@ class Demo(Command):
         return 0 if report.agrees else 1
 
 
-def _holds(path: Path, pairs: Sequence[tuple[Sample, Verdicts]]) -> bool:
-    """Is it a recording of just these?"""
-    with suppress(InputError):
-        return [(each.sample, each.verdicts) for each in read_recording(path)] == pairs
-    return False
+def _save(path: Path, *, force: bool) -> None:
+    """Write the examples as a recording. The same recording may be there already."""
+    pairs = [(example.sample, example.verdicts) for example in reference_examples()]
+    saved: list[tuple[Sample, Verdicts]] = []
+    with suppress(InputError):  # no file, or another one
+        saved = [(line.sample, line.verdicts) for line in read_recording(path)]
+    if saved != pairs:
+        options.check_new(path, force=force)
+        write_recording(path, pairs)
+    say(f"wrote {counted(len(pairs), 'sample')} with verdicts to {path}")
 
 
 def _show(report: Report) -> None:
@@ -74,20 +75,25 @@ def _show(report: Report) -> None:
             figures = [_documented(row), shown(row.expected), _computed(row)]
             rows.append([row.example, row.mode, *figures])
     show_table(["example", "mode", ">documented", ">by hand", "computed"], rows)
-    compared = [place for place in report.places if place.state == "compared"]
-    versions = ", ".join(f"{place.name} {place.detail}" for place in compared)
-    say("", f"Computed by {versions}. Lower is better.", *report.notes, report.verdict)
+    versions: list[str] = []
+    for place in report.places:
+        if place.state == "compared":
+            versions.append(f"{place.name} {place.detail}")
+    computed = f"Computed by {', '.join(versions)}. Lower is better."
+    say("", computed, *report.notes, report.verdict)
 
 
 def _documented(row: Row) -> str:
+    """The published figure, marked with ``!`` where it differs from the one by hand."""
     figure = row.figures.get(DOCUMENTED)
     if figure is None:
         return "-"
-    return f"{figure:.4g}" if row.agrees(DOCUMENTED) else f"!{figure:.4g}"
+    mark = "" if row.agrees(DOCUMENTED) else "!"
+    return f"{mark}{figure:.4g}"
 
 
 def _computed(row: Row) -> str:
-    """Where another value comes out than by hand, and which."""
+    """The frameworks whose figure differs from the one by hand, with that figure."""
     differing: list[str] = []
     for name, figure in row.figures.items():
         if name != DOCUMENTED and not row.agrees(name):

@@ -1,4 +1,4 @@
-"""What ``noisesense score --judge`` would cost, counted with a stand-in for the model."""
+"""The cost of ``noisesense score --judge``, counted with a stand-in for the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from noisesense.judging.calls import run_blocking
 from noisesense.judging.prompts import Budget, Claims
 from noisesense.judging.protocol import Choice, Usage
 from noisesense.judging.sentences import sentences
-from noisesense.scoring.results import Choices
+from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.summarize import counted
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.evaluate.evaluator import skip_judging
@@ -24,35 +24,35 @@ from noisesense_adapters.evaluate.evaluator import skip_judging
 S = TypeVar("S", bound=BaseModel)
 
 _TOKEN = 4
-"""Characters of a token: of English; in other languages fewer."""
+"""Characters of a token in English; other languages have fewer."""
 _TEXT = "\nText: "
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """How a model is asked.
 
     Attributes:
         check: as `noisesense.LLMJudge` takes it. With "auto" the fewest calls are those of
-            "list" and the most those of "each"; its test of the model comes on top.
+            "list" and the most those of "each". The test of the model comes on top.
         plan: as `noisesense.LLMJudge` takes it.
-        votes: likewise.
-        text_chars: of a text in one call, at most.
+        votes: as `noisesense.LLMJudge` takes it.
+        text_chars: the most characters of a text in one call.
         keeps: are replies kept, so that nothing is asked twice?
-        model: whose replies the store has; None: there is no store yet.
-        store: its replies are taken, and nothing is written to it.
+        model: the model of the replies in the store; None without a store.
+        store: a store whose replies are used, and to which nothing is written.
     """
 
-    check: str = "list"
-    plan: str = "lazy"
-    votes: int = 1
-    text_chars: int | None = None
-    keeps: bool = False
-    model: StructuredLLM | None = None
-    store: VerdictStore | None = None
+    check: str
+    plan: str
+    votes: int
+    text_chars: int | None
+    keeps: bool
+    model: StructuredLLM | None
+    store: VerdictStore | None
 
 
-class _OnlyRead:
+class _ReadOnlyStore:
     """A store to which nothing is added: neither a reply nor a claim on a call."""
 
     def __init__(self, store: VerdictStore) -> None:
@@ -67,7 +67,7 @@ class _OnlyRead:
 
 
 class Price(NamedTuple):
-    """What a run asks for: the calls, and about how many tokens they take."""
+    """The calls of a run, and about how many tokens they take."""
 
     calls: int
     tokens: int
@@ -78,12 +78,16 @@ class StandIn:
     """A model that takes each sentence for a claim and answers every question alike.
 
     Attributes:
-        answer: of every statement: "yes" leads to the fewest calls, "no" to the most.
-        asked: how it is asked.
+        answer: its answer to every statement: "yes" leads to the fewest calls, "no" to the most.
+        request: how it is asked.
+        calls: how many calls a run would make.
+        characters: of their prompts and replies.
+        repeats: calls that ask what an earlier call has asked.
+        prompts: how often each prompt was asked, by its hash.
     """
 
     answer: str
-    asked: Asked
+    request: Request
     calls: int = 0
     characters: int = 0
     repeats: int = 0
@@ -91,51 +95,53 @@ class StandIn:
 
     @property
     def name(self) -> str:
-        """The model's: with it and `identity`, its replies are found in a store."""
-        return getattr(self.asked.model, "name", "")
+        """The name of the model. A store finds replies by it and by `identity`."""
+        return getattr(self.request.model, "name", "")
 
     @property
     def identity(self) -> str:
-        """Likewise."""
-        return getattr(self.asked.model, "identity", "")
+        """The identity of the model."""
+        return getattr(self.request.model, "identity", "")
 
     def judge(self, check: str) -> LLMJudge:
-        """A judge that asks it, for what the store does not have."""
-        chars = self.asked.text_chars
-        options: dict[str, Any] = {"check": check, "plan": self.asked.plan}
-        options |= {
-            "votes": self.asked.votes,
-            "budget": None if chars is None else Budget.of(chars),
+        """A judge that asks the stand-in for what the store does not have."""
+        options: dict[str, Any] = {
+            "check": check,
+            "plan": self.request.plan,
+            "votes": self.request.votes,
         }
-        if self.asked.store is not None:
-            options["store"] = _OnlyRead(self.asked.store)
+        if self.request.text_chars is not None:
+            options["budget"] = Budget.of(self.request.text_chars)
+        if self.request.store is not None:
+            options["store"] = _ReadOnlyStore(self.request.store)
         return LLMJudge(self, **options)
 
     @property
     def price(self) -> Price:
-        """Of all it was asked for."""
+        """The price of all calls so far."""
         return Price(self.calls, self.characters // _TOKEN)
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply. It is counted unless a store would have it."""
+        """Return a reply, and count the call unless a store would have its reply."""
         reply = self._reply(prompt, schema)
-        votes = 1 if issubclass(schema, Claims) else self.asked.votes
+        votes = 1 if issubclass(schema, Claims) else self.request.votes
         self._count(prompt, json.dumps(reply), votes)
         return schema.model_validate(reply), Usage()
 
     async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
-        """The reply as a word, as models are asked about a single claim."""
-        self._count(prompt, self.answer, self.asked.votes)
+        """Return the reply to a question about a single claim, which is one word."""
+        self._count(prompt, self.answer, self.request.votes)
         return Choice(self.answer), Usage()
 
     def _count(self, prompt: str, reply: str, votes: int) -> None:
         key = hash(prompt)
         self.prompts[key] += 1
-        is_repeat = self.prompts[key] > votes
-        self.repeats += is_repeat
-        if not is_repeat or not self.asked.keeps:
-            self.calls += 1
-            self.characters += len(prompt) + len(reply)
+        if self.prompts[key] > votes:
+            self.repeats += 1
+            if self.request.keeps:
+                return
+        self.calls += 1
+        self.characters += len(prompt) + len(reply)
 
     def _reply(self, prompt: str, schema: type[BaseModel]) -> dict[str, Any]:
         """The claims of the prompt's text, or the answer to each statement in the prompt."""
@@ -149,19 +155,19 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will ask for, if every reply can be used.
+    """The price of a run, if every reply can be used.
 
     Attributes:
-        samples: that are judged.
-        chunks: theirs.
-        unread: rows that cannot be read.
-        unasked: samples with nothing to measure, about which nobody is asked.
+        samples: how many samples can be read.
+        chunks: how many chunks they have.
+        unread: how many rows cannot be read.
+        unasked: samples with nothing to measure, about which the model is not asked.
         least: the fewest calls, as if nothing were wrong, and the fewest tokens.
         most: the most calls, as if no claim were supported by the reference, and the most tokens.
-        store: whose replies are not asked for again; None: there are none.
-        repeats: calls, at least, that ask what another one did, about another row or the same (its
-            answer is its reference), and are made as nothing is kept.
-        is_tested: the model is tested first, which is not counted.
+        store: the store whose replies are used; None without one.
+        repeats: at least so many calls repeat another one, since nothing is kept: about another
+            row, or about a row whose answer is its reference.
+        is_tested: is the model tested first? The test is not counted.
     """
 
     samples: int
@@ -170,25 +176,27 @@ class Estimate:
     unasked: int
     least: Price
     most: Price
-    store: str | None = None
-    repeats: int = 0
-    is_tested: bool = False
+    store: str | None
+    repeats: int
+    is_tested: bool
 
     @property
     def has_something(self) -> bool:
-        """Is there a sample to judge? If not, a run measures nothing."""
+        """Is there a sample to judge? Without one, a run measures nothing."""
         return self.samples > self.unasked
 
     def to_dict(self, rate: int) -> dict[str, Any]:
-        """As JSON holds it, with the minutes at so many calls a minute."""
-        counts = {"samples": self.samples, "chunks": self.chunks, "unread": self.unread}
-        prices: dict[str, Any] = {}
-        for name, price in (("least", self.least), ("most", self.most)):
-            prices[name] = {**price._asdict(), "minutes": price.calls / rate}
-        return {**counts, **prices}
+        """The estimate as JSON data, with the minutes at ``rate`` calls a minute."""
+        return {
+            "samples": self.samples,
+            "chunks": self.chunks,
+            "unread": self.unread,
+            "least": {**self.least._asdict(), "minutes": self.least.calls / rate},
+            "most": {**self.most._asdict(), "minutes": self.most.calls / rate},
+        }
 
     def sentences(self, name: str, rate: int) -> Iterator[str]:
-        """The same in words."""
+        """The estimate in words, with the minutes at ``rate`` calls a minute."""
         counts = [counted(self.samples, "sample"), counted(self.chunks, "chunk")]
         if self.unread:
             counts.append(f"{counted(self.unread, 'row')} that cannot be read")
@@ -198,10 +206,11 @@ class Estimate:
             return
         calls = _extent(f"{self.least.calls:,}", f"{self.most.calls:,}")
         tokens = _extent(f"{self.least.tokens:,}", f"{self.most.tokens:,}")
-        is_range = self.least.calls != self.most.calls
-        more = ": the more claims are wrong, the more calls" if is_range else ""
         noun = "call" if calls == "1" else "calls"
-        yield f"{calls} {noun} if every reply can be used{more}."
+        reason = ""
+        if self.least.calls != self.most.calls:
+            reason = ": the more claims are wrong, the more calls"
+        yield f"{calls} {noun} if every reply can be used{reason}."
         if self.is_tested:
             yield "The test of the model comes on top: some 30 calls, once."
         if self.store is not None:
@@ -209,34 +218,39 @@ class Estimate:
         if self.repeats:
             fewer = f"at least {counted(self.repeats, 'call')} fewer"
             yield f"With --out or --store {fewer}: of what is asked twice, one reply is kept."
-        guess = f"at {_TOKEN} characters each; the JSON of replies takes more"
-        yield f"About {tokens} tokens, {guess}."
+        yield (
+            f"About {tokens} tokens, at {_TOKEN} characters each; the JSON of replies takes more."
+        )
         minutes = _extent(f"{self.least.calls / rate:.1f}", f"{self.most.calls / rate:.1f}")
         yield f"{minutes} minutes at {rate:,} calls a minute (--rate). Nothing was asked."
 
 
 def estimate(
     rows: Iterable[Row | BadRow],
-    asked: Asked,
-    chosen: Choices,
+    request: Request,
+    definition: DefinitionName,
     on_error: Callable[[InputError], object],
 ) -> Estimate:
-    """Count what judging the rows would ask for.
+    """Count the calls and tokens that judging the rows would take.
 
     Args:
-        rows: of the dataset.
-        asked: how the model is asked.
-        chosen: how samples are scored; some definitions need no judge where nothing was retrieved.
+        rows: the rows of the dataset.
+        request: how the model is asked.
+        definition: how samples are scored. Some definitions need no judge where nothing was
+            retrieved.
         on_error: called with the error of each row that cannot be read.
     """
-    low, high = (StandIn(answer, asked) for answer in ("yes", "no"))
-    is_tested = asked.check == "auto"
+    low = StandIn("yes", request)
+    high = StandIn("no", request)
+    is_tested = request.check == "auto"
     judges = [
-        low.judge("list" if is_tested else asked.check),
-        high.judge("each" if is_tested else asked.check),
+        low.judge("list" if is_tested else request.check),
+        high.judge("each" if is_tested else request.check),
     ]
-    definition = chosen.get("definition") or "ragas"
-    samples = chunks = unread = unasked = 0
+    samples = 0
+    chunks = 0
+    unread = 0
+    unasked = 0
     for row in rows:
         if isinstance(row, BadRow):
             unread += 1
@@ -248,14 +262,14 @@ def estimate(
                 run_blocking(_ask(judges, row.sample))
             else:
                 unasked += 1
-        elif row.verdicts is not None:  # of a host's row for which nothing was retrieved
+        elif row.verdicts is not None:  # a host's row for which nothing was retrieved
             samples += 1
             unasked += 1
         else:
             unread += 1
             on_error(InputError("texts to judge", "only verdicts", where=row.place))
     # The fewest calls need not have the fewest tokens: each "yes" is longer than a "no".
-    tokens = (low.price.tokens, high.price.tokens)
+    tokens = [low.price.tokens, high.price.tokens]
     return Estimate(
         samples=samples,
         chunks=chunks,
@@ -263,15 +277,15 @@ def estimate(
         unasked=unasked,
         least=Price(low.calls, min(tokens)),
         most=Price(high.calls, max(tokens)),
-        store=None if asked.store is None else str(asked.store.path),
+        store=None if request.store is None else str(request.store.path),
         is_tested=is_tested,
-        repeats=0 if asked.keeps else min(low.repeats, high.repeats),
+        repeats=0 if request.keeps else min(low.repeats, high.repeats),
     )
 
 
 async def _ask(judges: Iterable[LLMJudge], sample: Sample) -> None:
     for judge in judges:
-        with suppress(ReplyError):  # sentences that are no claims: what was asked counts
+        with suppress(ReplyError):  # sentences that are no claims; their calls count
             await judge.judge(sample)
 
 

@@ -40,7 +40,7 @@ class PromptfooInit(Command):
     def run(self) -> int:
         for path in write_example(self.folder, force=self.force):
             say(f"wrote {path}")
-        # Promptfoo starts the first `python` it finds, which need not be the one with noisesense.
+        # Promptfoo starts the first `python` on the PATH, which may be one without noisesense.
         setting = "set" if os.name == "nt" else "export"
         say(
             *("", "Run it, without a key:", ""),

@@ -1,8 +1,8 @@
-"""What a run is checked for, and the exit statuses that say what came of it."""
+"""The checks of a run, and the exit statuses that tell their outcome."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from noisesense import InputError, Summary, gate_run
 from noisesense.scoring.definitions import MODES, Mode, check_mode
@@ -24,12 +24,29 @@ _GRAVEST_FIRST = (ABOVE, UNDECIDED, UNMEASURED, SOME_FAILED)
 
 
 def worst(*statuses: int) -> int:
-    """The gravest of the statuses; 0 if all are."""
-    return min((each for each in statuses if each), key=_GRAVEST_FIRST.index, default=0)
+    """The gravest of the statuses; 0 if all are 0."""
+    for status in _GRAVEST_FIRST:
+        if status in statuses:
+            return status
+    return 0
+
+
+_LEADS = {
+    ABOVE: "check failed",
+    UNDECIDED: "cannot be decided",
+    UNMEASURED: "not measured",
+    0: "warning",
+}
+
+
+def explain(status: int, reason: str) -> int:
+    """Say on stderr why a check has this status, and return the status."""
+    tell(f"{_LEADS[status]}: {reason}")
+    return status
 
 
 class Gate(Options):
-    """What a run is checked for."""
+    """The checks of a run."""
 
     heading = "Checks"
 
@@ -75,7 +92,7 @@ class Gate(Options):
 
     @property
     def may_be_undecided(self) -> bool:
-        """Is there a check that too few samples leave undecided?"""
+        """Does the user ask for a check that too few samples leave undecided?"""
         return self.fail_above is not None and self.confidence is not None
 
     @property
@@ -85,16 +102,16 @@ class Gate(Options):
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """Those to check."""
+        """The modes to check."""
         return MODES if self.mode is None else (check_mode(self.mode),)
 
     def status(self, summary: Summary, run: str = "") -> int:
-        """The exit status of all checks; stderr says why it is not 0, and of which ``run``."""
+        """The exit status of all checks. On stderr: why it is not 0, and of which ``run``."""
         is_gate = self.fail_above is not None
-        found = gate_run(
+        gate = gate_run(
             summary,
             self.fail_above,
-            mode=None if self.mode is None else check_mode(self.mode),
+            mode=cast("Mode | None", self.mode),
             by_interval=self.confidence is not None,
             fail_undecided=self.fail_if_undecided,
             max_undefined=self.max_undefined if is_gate else 1.0,
@@ -102,18 +119,12 @@ class Gate(Options):
             min_samples=self.min_samples if is_gate else 0,
         )
         prefix = f"{run}: " if run else ""
-        for each in found.findings:
-            passes = "; this passes" if found.passed else ""
-            tell(f"{_BEGINS[each.outcome]}: {prefix}{each.reason}{passes}")
-        return _STATUSES[found.outcome]
+        suffix = "; this passes" if gate.passed else ""
+        for finding in gate.findings:
+            explain(_STATUSES[finding.outcome], f"{prefix}{finding.reason}{suffix}")
+        return _STATUSES[gate.outcome]
 
 
-_BEGINS = {
-    "fail": "check failed",
-    "warn": "warning",
-    "undecided": "cannot be decided",
-    "not measured": "not measured",
-}
 _STATUSES: dict[RunOutcome, int] = {
     "fail": ABOVE,
     "undecided": UNDECIDED,

@@ -1,9 +1,9 @@
-"""Options by group, and reading results for commands."""
+"""Groups of options, and reading results for commands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,7 @@ from noisesense_adapters.evaluate.evaluator import choices
 
 if TYPE_CHECKING:
     from noisesense import StructuredLLM
+    from noisesense.ablation import Ablation
     from noisesense.judging.plan import PlannedJudge
 
 BASE_URL = option("The endpoint, if not the provider's own.")
@@ -42,7 +43,7 @@ TOP = option("How many changed samples to show.", type=COUNT, default=10)
 
 
 class Input(Options):
-    """Which columns hold what."""
+    """The columns of the dataset."""
 
     heading = "Input"
 
@@ -58,7 +59,7 @@ class Input(Options):
 
     def reading(self) -> dict[str, Any]:
         """The arguments of `noisesense_adapters.datasets.read_rows`. Raises `InputError`."""
-        columns = self.given("map", "split_contexts", "provider")
+        columns = self.values("map", "split_contexts", "provider")
         for pair in self.map:
             field, equals, column = pair.partition("=")
             if not (field and equals and column):
@@ -66,14 +67,18 @@ class Input(Options):
             if field in columns:
                 raise InputError("each field once", describe(field), where="--map")
             columns[field] = column
-        separator = _unescaped(self.split_contexts)
+        separator = self.split_contexts
+        if separator is not None:
+            separator = _unescaped(separator)
         return {"columns": columns, "split_contexts": separator, "provider": self.provider}
 
 
-def _unescaped(separator: str | None) -> str | None:
-    r"""The separator as typed, with ``\n``, ``\r``, ``\t`` and ``\\`` for what they mean."""
-    marks = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\"}
-    return separator and re.sub(r"\\([nrt\\])", lambda match: marks[match[1]], separator)
+_ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\\": "\\"}
+
+
+def _unescaped(separator: str) -> str:
+    r"""The separator with ``\n``, ``\r``, ``\t`` and ``\\`` as the characters that they mean."""
+    return re.sub(r"\\[nrt\\]", lambda match: _ESCAPES[match[0]], separator)
 
 
 class ScoredAs(NamedTuple):
@@ -84,7 +89,7 @@ class ScoredAs(NamedTuple):
 
 
 class Definition(Options):
-    """Which definition counts."""
+    """The definition of the score."""
 
     heading = "Scoring"
 
@@ -94,19 +99,22 @@ class Definition(Options):
     )
 
     def of_file(self, path: Path | None) -> ScoredAs:
-        """How all results of the file are scored: as given, else as its lines say.
+        """How all results of the file are scored: by the option, else as its lines say.
 
         Raises:
             InputError: its lines differ.
         """
-        given = choices(definition=self.definition)
+        chosen = choices(definition=self.definition)
         first: Result | None = None
-        for each in () if path is None else results_of(path, **given):
-            if each.score is not None:
-                first = first or each
-                check_scored_alike((first, each), str(path))
+        results = () if path is None else results_of(path, **chosen)
+        for result in results:
+            if result.score is None:
+                continue
+            if first is None:
+                first = result
+            check_scored_alike((first, result), str(path))
         if first is None or first.score is None:
-            return ScoredAs(given.get("definition") or "ragas", "undefined")
+            return ScoredAs(chosen.get("definition") or "ragas", "undefined")
         return ScoredAs(first.score.definition, first.score.empty)
 
 
@@ -144,13 +152,13 @@ class Asking(Options):
     max_wait: float | None = option("To wait for a busy provider; by default 600.", "SECONDS")
 
     def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
-        """The judge of that name, ``provider:model``."""
+        """The judge over the model ``provider:model``, with further settings."""
         from noisesense_adapters.factory import model_judge  # it loads SQLite
 
-        return model_judge(model, concurrency=self.concurrency, store=self.store, **settings)
+        return model_judge(model, **self.values(), **settings)
 
     def model(self, name: str) -> StructuredLLM:
-        """The model of that name, as the judge asks it."""
+        """The model ``provider:model``, as the judge would ask it."""
         from noisesense_adapters.factory import api_key_in, structured_llm
 
         return structured_llm(
@@ -161,14 +169,9 @@ class Asking(Options):
             max_tokens=self.max_tokens,
         )
 
-    @property
-    def of_model(self) -> dict[str, Any]:
-        """What has sense only where a model is asked, as it was given."""
-        return self.given("store", "concurrency")
-
 
 class Local(Options):
-    """How a classifier on this machine judges."""
+    """The settings of a classifier on this machine."""
 
     heading = "Local judge (--judge local:MODEL)"
 
@@ -191,37 +194,56 @@ def check_pictures(report: Path | None, png: Path | None = None) -> None:
         InputError: another ending, no folder, or a file that must not be overwritten.
         MissingExtraError: the packages that draw are not installed.
     """
-    for path, ending, where in ((report, ".html", "--report"), (png, ".png", "--png")):
-        if path is None:
-            continue
-        if path.suffix.lower() != ending:
-            raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
-        check_folder(path.parent, where)
-        if path.exists() and not (path.is_file() and _is_ours(path)):
-            hint = "nothing was overwritten; choose another name"
-            expected = f"an earlier one of ours, or a new file, as {path}"
-            raise InputError(expected, "another file", where=where, hint=hint)
-        import_module("noisesense_adapters.report")
+    if report is not None:
+        _check_picture(report, ".html", "--report")
+    if png is not None:
+        _check_picture(png, ".png", "--png")
+
+
+def _check_picture(path: Path, ending: str, where: str) -> None:
+    if path.suffix.lower() != ending:
+        raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
+    check_folder(path.parent, where)
+    if path.exists() and not (path.is_file() and _is_ours(path)):
+        hint = "nothing was overwritten; choose another name"
+        expected = f"an earlier one of ours, or a new file, as {path}"
+        raise InputError(expected, "another file", where=where, hint=hint)
+    import_module("noisesense_adapters.report")
 
 
 def _is_ours(path: Path) -> bool:
-    """Is it empty, or does it begin as our reports and pictures do?"""
+    """Is the file empty, or does it begin as our reports and pictures do?"""
     with path.open("rb") as file:
         start = file.read(4096)
     return not start or b'content="NoiseSense ' in start or b"Software\0NoiseSense" in start
 
 
-def write_page(
-    path: Path | None, of: Any, name: str, function: str = "write_report", **more: Any
-) -> None:
-    """Write the report, or by ``write_png`` the plots, if one is asked for, and say so."""
+def write_report(path: Path | None, results: Iterable[Result], name: str, **more: Any) -> None:
+    """Write the report if a path is given, and say so.
+
+    Args:
+        path: where to write.
+        results: what the report shows.
+        name: ends the title.
+        more: further arguments of `noisesense_adapters.report.write_report`.
+    """
     if path is not None:
-        write = getattr(import_module("noisesense_adapters.report"), function)
-        write(of, path, title=f"Noise sensitivity: {name}", **more)
+        from noisesense_adapters.report import write_report  # it loads matplotlib
+
+        write_report(results, path, title=f"Noise sensitivity: {name}", **more)
         tell(f"wrote {path}")
 
 
-_MOST_ERRORS = 20
+def write_plots(path: Path | None, data: Iterable[Result] | Ablation, name: str) -> None:
+    """Write the plots of results or of an ablation if a path is given, and say so."""
+    if path is not None:
+        from noisesense_adapters.report import write_png  # it loads matplotlib
+
+        write_png(data, path, title=f"Noise sensitivity: {name}")
+        tell(f"wrote {path}")
+
+
+_SHOWN_ERRORS = 20
 
 SOME_FAILED = 3
 """The exit status where some samples failed, or some lines could not be read."""
@@ -231,32 +253,35 @@ class Reading:
     """Reads results files, names on stderr what cannot be read, and keeps the exit status.
 
     Args:
-        chosen: how verdicts are scored, as `results_of` takes it.
+        chosen: the settings of the score, as `results_of` takes them.
     """
 
     def __init__(self, **chosen: Any) -> None:
         self._chosen = chosen
         self._errors = 0
-        self.tally, self.heads = Tally(), Heads()
+        self.tally = Tally()
+        self.heads = Heads()
         self.has_texts = False
 
     @property
     def status(self) -> int:
+        """The exit status: were there rows that cannot be read?"""
         return SOME_FAILED if self._errors else 0
 
     def results(self, path: Path) -> Iterator[Result]:
-        """The results in a file; ``heads`` knows what they are called."""
+        """The results in a file. ``heads`` keeps their names."""
         return map(self.heads.note, results_of(path, **self._chosen, on_error=self.tell))
 
     def tallied(self, path: Path) -> Iterator[Result]:
-        """The same; ``tally`` counts them, and ``has_texts`` says whether one has its texts."""
+        """The results in a file, counted in ``tally``. ``has_texts``: does one have its texts?"""
         for result in self.results(path):
             self.tally.add(result)
-            self.has_texts |= result.sample is not None
+            if result.sample is not None:
+                self.has_texts = True
             yield result
 
     def tell(self, error: InputError) -> None:
-        """Name a row that cannot be read; the first 20 are shown."""
+        """Name a row that cannot be read. Only the first 20 are shown."""
         self._errors += 1
-        if self._errors <= _MOST_ERRORS:
+        if self._errors <= _SHOWN_ERRORS:
             tell(one_line(f"cannot be read: {error}"))

@@ -22,8 +22,6 @@ from noisesense_adapters.cli.terminal import columns, show, visible
 _WIDE = 100_000  # so wide that nothing is cut or wrapped
 _HEAD = 60
 _KEY = re.compile("[0-9a-f]{64}")
-_KINDS = {"relevant": "relevant noise", "irrelevant": "irrelevant noise"}
-
 
 M = TypeVar("M", covariant=True)
 
@@ -32,47 +30,56 @@ class _ByMode(Protocol[M]):
     def mode(self, mode: Mode) -> M | None: ...
 
 
-def modes_of(found: _ByMode[M]) -> list[M]:
-    """The figures of each mode that there are."""
-    return [each for mode in MODES if (each := found.mode(mode)) is not None]
+def modes_of(by_mode: _ByMode[M]) -> list[M]:
+    """The figures of the modes that have some."""
+    modes: list[M] = []
+    for mode in MODES:
+        figures = by_mode.mode(mode)
+        if figures is not None:
+            modes.append(figures)
+    return modes
 
 
 def show_json(data: Any) -> None:
-    """Data on stdout. ASCII, so that no console's encoding spoils a redirected file."""
+    """Print data on stdout, in ASCII, so that no console's encoding spoils a redirected file."""
     print(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
 
 
 def say(*lines: str) -> None:
-    """Lines on stdout."""
+    """Print lines on stdout."""
     for line in lines:
         show(line, sys.stdout)
 
 
 def section(head: str, lines: Sequence[str]) -> None:
-    """A blank line, the head, and the lines; nothing where there are none."""
-    say(*(["", head, *lines] if lines else []))
+    """Print a blank line, the head, and the lines; without lines, nothing."""
+    if lines:
+        say("", head, *lines)
 
 
 def tell(*lines: str) -> None:
-    """Lines on stderr."""
+    """Print lines on stderr."""
     for line in lines:
         show(line, sys.stderr)
 
 
 def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on stdout, without frames, as wide as the terminal at most.
+    """Print a table on stdout, without frames, at most as wide as the terminal.
 
-    A title that begins with ``>`` aligns to the right. Where the room is too small, a column
-    whose title begins with ``…`` holds names that are cut; cells of the others wrap between words.
+    A column whose title begins with ``>`` is aligned to the right. Where the table is too wide,
+    a column whose title begins with ``…`` cuts its cells; the others wrap theirs between words.
     """
-    texts = [[visible(shown(cell)) for cell in row] for row in rows]
-    listed: list[_Column] = []
+    texts: list[list[str]] = []
+    for row in rows:
+        texts.append([visible(shown(cell)) for cell in row])
+    table_columns: list[_Column] = []
     for i, title in enumerate(titles):
-        listed.append(_Column(title, [row[i] for row in texts if i < len(row)]))
+        cells = [row[i] for row in texts if i < len(row)]  # a row may end early
+        table_columns.append(_Column(title, cells))
     room = columns(sys.stdout) or _WIDE
-    widths = _widths(listed, room - _GAP * (len(listed) - 1))
+    widths = _widths(table_columns, room - _GAP * (len(table_columns) - 1))
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for column, width in zip(listed, widths, strict=True):
+    for column, width in zip(table_columns, widths, strict=True):
         table.add_column(
             Text(column.title.lstrip(">…")),
             justify=column.side,
@@ -85,16 +92,18 @@ def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     console = Console(width=room, color_system=None)
     with console.capture() as captured:
         console.print(table)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    for line in captured.get().splitlines():
+        print(line.rstrip())
 
 
 _GAP = 2
+"""The spaces between columns."""
 _NAME = 24
-"""As much of a name is shown, however small the room."""
+"""The least width of a column that cuts its cells."""
 
 
 class _Column:
-    """A column of a table, and how narrow it may be."""
+    """The widths that a column of a table may have."""
 
     def __init__(self, title: str, cells: Sequence[str]) -> None:
         self.title = title
@@ -102,35 +111,31 @@ class _Column:
         self.side: JustifyMethod = "right" if title.startswith(">") else "left"
         texts = [title.lstrip(">…"), *cells]
         self.width = max(map(cell_len, texts))
-        words = [word for text in texts for word in text.split()]
-        self.longest_word = max(map(cell_len, words), default=0)
-
-    @property
-    def narrowest(self) -> int:
-        """Narrower, it would break a word, or show too little of a name."""
-        return min(self.width, _NAME) if self.is_cut else self.longest_word
+        longest_word = max(map(cell_len, " ".join(texts).split()), default=0)
+        # Narrower, it would break a word, or show too little of a name.
+        self.narrowest = min(self.width, _NAME) if self.is_cut else longest_word
 
 
 def _widths(columns: Sequence[_Column], room: int) -> list[int]:
-    """How wide the columns are. The widest give way first, and the first one last.
+    """How wide each column is. The widest columns give way first, and the first column last.
 
-    Its words break only where nothing else helps.
+    The words of the first column break only where nothing else helps.
     """
     widths = [column.width for column in columns]
-    words = [column.narrowest for column in columns]
+    narrowest = [column.narrowest for column in columns]
     anything = [1] * len(columns)
-    whole = words[0] if columns[0].is_cut else widths[0]
-    _shrink(widths, [whole, *words[1:]], room)
-    _shrink(widths, words, room)
-    _shrink(widths, [words[0], *anything[1:]], room)
+    first = narrowest[0] if columns[0].is_cut else widths[0]
+    _shrink(widths, [first, *narrowest[1:]], room)
+    _shrink(widths, narrowest, room)
+    _shrink(widths, [narrowest[0], *anything[1:]], room)
     _shrink(widths, anything, room)
     return widths
 
 
-def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
-    """Take from the widest column that may be narrower, until all fit."""
+def _shrink(widths: list[int], minima: Sequence[int], room: int) -> None:
+    """Take from the widest column that is above its minimum, until all columns fit."""
     while sum(widths) > room:
-        shrinkable = [i for i, width in enumerate(widths) if width > least[i]]
+        shrinkable = [i for i, width in enumerate(widths) if width > minima[i]]
         if not shrinkable:
             return
         widest = max(shrinkable, key=lambda i: widths[i])
@@ -138,11 +143,20 @@ def _shrink(widths: list[int], least: Sequence[int], room: int) -> None:
 
 
 def show_modes(modes: Mapping[str, Mapping[str, object]]) -> None:
-    """A column of figures for each mode; what one lacks is a dash. A row of zero counts goes."""
-    labels = dict.fromkeys(label for figures in modes.values() for label in figures)
-    rows = [[label, *(shown(each.get(label)) for each in modes.values())] for label in labels]
-    told = [row for row in rows if any(cell != "0" for cell in row[1:])]
-    show_table(["", *(f">{mode}" for mode in modes)], told)
+    """Print a column of figures for each mode, with a dash where a mode lacks one.
+
+    A row in which all counts are zero is left out.
+    """
+    labels: dict[str, None] = {}
+    for figures in modes.values():
+        labels |= dict.fromkeys(figures)
+    rows: list[list[str]] = []
+    for label in labels:
+        cells = [shown(figures.get(label)) for figures in modes.values()]
+        if any(cell != "0" for cell in cells):
+            rows.append([label, *cells])
+    titles = [f">{mode}" for mode in modes]
+    show_table(["", *titles], rows)
 
 
 def shown(value: Any, form: str = ".4f") -> str:
@@ -163,24 +177,21 @@ def shown(value: Any, form: str = ".4f") -> str:
     return extent((value[0], value[1]), form)
 
 
-def percent(value: Any) -> str:
-    """The same, as a percentage."""
-    return shown(value, ".1%")
-
-
 def kind(category: Category | None) -> str:
-    """What a claim is; None: it is not there."""
-    return "absent" if category is None else _KINDS.get(category, category)
+    """The kind of a claim; None is a claim that is not there."""
+    if category is None:
+        return "absent"
+    return f"{category} noise" if category in MODES else category
 
 
 class Heads:
-    """What samples are called: by their id if they were given one, else by their question."""
+    """The names of samples for people: the id that a user chose, else the question."""
 
     def __init__(self) -> None:
         self._questions: dict[str, str] = {}
 
     def note(self, result: Result) -> Result:
-        """Remember the question of a result whose id was made from its content."""
+        """Remember the question of a result whose id is a hash of its content."""
         if result.sample is not None and _KEY.fullmatch(result.id):
             self._questions[result.id] = cut(result.sample.user_input, _HEAD)
         return result

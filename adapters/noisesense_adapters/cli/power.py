@@ -37,7 +37,7 @@ class Power(Command):
         scored_as = self.scoring.of_file(self.results)
         reading = options.Reading(**scored_as._asdict())
         other = None if self.other is None else reading.results(self.other)
-        found = power(
+        needed = power(
             reading.results(self.results),
             other,
             change=self.change,
@@ -46,26 +46,23 @@ class Power(Command):
             confidence=self.confidence,
         )
         if self.as_json:
-            output.show_json({"results": str(self.results), **found.to_dict()})
+            output.show_json({"results": str(self.results), **needed.to_dict()})
             return reading.status
+        often = percent_text(needed.often)
+        change = f"to see a change of {needed.change:g} in {often} of the comparisons"
+        if needed.answers > 1:
+            change += f", {counted(needed.answers, 'answer')} to each question"
         source = "differences of the two runs"
-        if not found.paired:
+        if not needed.paired:
             source = "values of one run, as if the other version answered independently"
-        answered = f", {counted(found.answers, 'answer')} to each question"
-        often = percent_text(found.often)
-        output.say(
-            f"to see a change of {found.change:g} in {often} of the comparisons"
-            f"{answered if found.answers > 1 else ''}",
-            f"from the {source}",
-            "",
-        )
-        figures: dict[str, dict[str, object]] = {}
-        for each in found.figures:
-            figures[each.figure] = {
-                "measured": each.samples,
-                "scatter of a difference": each.scatter,
-                "samples needed": each.pairs,
-                "seen with as many as measured": each.seen,
+        output.say(change, f"from the {source}", "")
+        columns: dict[str, dict[str, object]] = {}
+        for figure in needed.figures:
+            columns[figure.figure] = {
+                "measured": figure.samples,
+                "scatter of a difference": figure.scatter,
+                "samples needed": figure.pairs,
+                "seen with as many as measured": figure.seen,
             }
-        output.show_modes(figures)
+        output.show_modes(columns)
         return reading.status

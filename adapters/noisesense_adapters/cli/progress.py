@@ -1,4 +1,4 @@
-"""What a run shows while it works: progress, calls and cost, and each kind of failure once."""
+"""Lines of a running command: progress, calls and cost, and each kind of failure once."""
 
 from __future__ import annotations
 
@@ -23,44 +23,47 @@ from noisesense_adapters.datasets.files import count_rows
 from noisesense_adapters.evaluate.wording import reused
 
 _SHOWN_FAILURES = 20
-_PACE = 300.0  # seconds of the past that say how fast a run is
-LINE_EVERY = 60.0  # seconds between the lines that stand for the bar where there is no terminal
+_PACE = 300.0
+"""Seconds of the past by which the pace of a run is estimated."""
+LINE_EVERY = 60.0
+"""Seconds between lines of progress where there is no terminal for a bar."""
 
 
 class FailureLines:
-    """Counts failures, and says each kind once.
+    """Counts failures, and says the first of each kind.
 
     Args:
-        say: takes a line.
+        say: prints a line.
     """
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say = say
-        self._kinds = set[str]()  # that were said
+        self._kinds = set[str]()  # those that were printed
         self.count = 0
 
     def add(self, error: NoiseSenseError | str) -> None:
-        """Count a failure, and say it if it is the first of its kind and few kinds were said."""
+        """Count a failure. Say it if it is the first of its kind, up to 20 kinds."""
         self.count += 1
-        # The kind is the message of `InputError` without what was given and where.
+        # The kind is the message of `InputError` without the value and its place.
         kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
         if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
             self._kinds.add(kind)
             self._say(one_line(f"failed: {error}"))
 
     def end(self) -> None:
-        """Say how many more there were."""
-        if more := self.count - len(self._kinds):
+        """Say how many failures were not shown."""
+        more = self.count - len(self._kinds)
+        if more:
             self._say(f"{more:,} more failed")
 
 
 class RunProgress:
-    """Counts results as they come, says how far the run is, and names the first failures.
+    """Counts results as they come, shows how far the run is, and names the first failures.
 
     Args:
-        rows: how many there are, or the file whose rows are counted.
-        judge: whose calls are told while no sample is done, and what its test found.
-        clock: seconds.
+        rows: the number of rows, or the file whose rows are counted.
+        judge: the judge whose test, calls and cost are shown; None without one.
+        clock: gives the time in seconds.
     """
 
     def __init__(
@@ -70,7 +73,8 @@ class RunProgress:
         self._rows = rows
         self._judge = judge
         self._clock = clock
-        self.done = self.chunks = 0
+        self.done = 0
+        self.chunks = 0
         self._failures = FailureLines(self.say)
         self.fail = self._failures.add
         self._bar = Progress(
@@ -83,7 +87,7 @@ class RunProgress:
             speed_estimate_period=_PACE,
         )
         self._last_line = clock()
-        self._test_result = ""  # as it was said
+        self._test_result = ""  # as it was printed
         self._is_over = threading.Event()
         self._lock = threading.Lock()
 
@@ -102,11 +106,11 @@ class RunProgress:
 
     @property
     def failed(self) -> int:
-        """How many failed."""
+        """How many samples failed."""
         return self._failures.count
 
     def add(self, result: Result | None, failure: str | None = None) -> None:
-        """One more is done, or failed."""
+        """Count a sample that is done or failed."""
         self.done += 1
         if result is not None:
             self.chunks += _chunks(result)
@@ -117,56 +121,72 @@ class RunProgress:
         self._tell()
 
     def _beat(self) -> None:
-        """A model may take minutes for its first sample: that is not silence."""
+        """Show progress each second, as a model may take minutes for its first sample."""
         while not self._is_over.wait(1.0):
             self._tell()
 
     def _tell(self) -> None:
+        """Update the bar; without a terminal, print a line each minute."""
         with self._lock:
-            tested = getattr(self._judge, "form_reason", "")
-            if tested != self._test_result:
-                self._test_result = tested
-                self.say(tested)
-            task = self._bar.tasks[self._task]
+            test_result = getattr(self._judge, "form_reason", "")
+            if test_result != self._test_result:
+                self._test_result = test_result
+                self.say(test_result)
             now = self._clock()
-            of = "" if task.total is None else f" of {task.total:,.0f}"
-            left = task.time_remaining
-            until = "" if left is None else f", {timedelta(seconds=left)} left"
-            failed = f"{self.failed:,} failed" if self.failed else ""
-            waiting = getattr(self._judge, "waiting", 0.0)
-            waits = f"waiting for the provider, {waiting:,.0f} s" if waiting >= 1 else ""
-            cost = spent(getattr(self._judge, "usage", Usage()))
-            made = ", ".join(filter(None, (cost, failed, waits)))
-            far = f"{self.done:,}{of} samples{until}"
+            position = self._position()
+            costs = self._costs()
             if not self._bar.disable:
-                self._bar.update(self._task, description=f"{far}\n{made}")
+                self._bar.update(self._task, description=f"{position}\n{costs}")
             elif now - self._last_line >= LINE_EVERY:
                 self._last_line = now
-                self.say(f"{far}, {made}" if made else far)
+                self.say(f"{position}, {costs}" if costs else position)
 
-    def note(self, line: str) -> None:
-        """Say it, if there is something to say."""
-        if line:
-            self.say(line)
+    def _position(self) -> str:
+        """How many samples are done, of how many, and the time that the others will take."""
+        task = self._bar.tasks[self._task]
+        line = f"{self.done:,}"
+        if task.total is not None:
+            line += f" of {task.total:,.0f}"
+        line += " samples"
+        if task.time_remaining is not None:
+            line += f", {timedelta(seconds=task.time_remaining)} left"
+        return line
+
+    def _costs(self) -> str:
+        """The calls and cost of the judge, the failures, and a wait for the provider."""
+        parts: list[str] = []
+        cost = spent(getattr(self._judge, "usage", Usage()))
+        if cost:
+            parts.append(cost)
+        if self.failed:
+            parts.append(f"{self.failed:,} failed")
+        waiting = getattr(self._judge, "waiting", 0.0)
+        if waiting >= 1:
+            parts.append(f"waiting for the provider, {waiting:,.0f} s")
+        return ", ".join(parts)
 
     def say(self, line: str) -> None:
-        """A line of its own, above the bar."""
+        """Print a line of its own, above the bar."""
         self._console.print(Text(folded(one_line(line), sys.stderr)), soft_wrap=True)
 
 
 def _chunks(result: Result) -> int:
+    """How many chunks were retrieved."""
     if result.sample is not None:
         return len(result.sample.retrieved_contexts)
     return 0 if result.score is None else len(result.score.chunk_relevance)
 
 
 def spent(usage: Usage) -> str:
-    """What a judge was asked for, in words."""
+    """The calls, tokens and cost of a judge, in words; empty if there are none."""
+    parts: list[str] = []
+    if usage.calls:
+        parts.append(counted(usage.calls, "call"))
+    if usage.cached_calls:
+        parts.append(reused(usage.cached_calls))
     tokens = usage.input_tokens + usage.output_tokens
-    parts = (
-        counted(usage.calls, "call") if usage.calls else "",
-        reused(usage.cached_calls) if usage.cached_calls else "",
-        f"{tokens:,} tokens" if tokens else "",
-        "" if usage.cost is None else f"cost {usage.cost:.4f}",
-    )
-    return ", ".join(filter(None, parts))
+    if tokens:
+        parts.append(f"{tokens:,} tokens")
+    if usage.cost is not None:
+        parts.append(f"cost {usage.cost:.4f}")
+    return ", ".join(parts)

@@ -17,7 +17,7 @@ from noisesense.stats.stability import ModeStability
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import COUNT, Command, argument, option
-from noisesense_adapters.cli.output import Heads, modes_of, one_line, percent, shown
+from noisesense_adapters.cli.output import Heads, modes_of, one_line, shown
 from noisesense_adapters.evaluate.wording import (
     Caused,
     document_name,
@@ -56,85 +56,104 @@ class Offenders(Command):
 
     def run(self) -> int:
         reading = options.Reading()
-        caused = {} if self.ablation is None else _caused(self.ablation)
-        found = offenders(reading.tallied(self.results))
-        by_cause = sorted(found.documents, key=lambda each: -_gone(caused.get(each.document)))
-        ranking = by_cause[: max(self.top, 1)]
-        sentences = [*offender_sentences(found, caused.values())]
+        causes = {} if self.ablation is None else _read_causes(self.ablation)
+        ranking = offenders(reading.tallied(self.results))
+        documents = _by_cause(ranking.documents, causes)[: max(self.top, 1)]
+        sentences = list(offender_sentences(ranking, causes.values()))
         if self.as_json:
-            documents = [offender.to_dict() for offender in ranking]
-            terse = {"true_looking": found.true_looking, "unmentioned": found.unmentioned}
-            output.show_json({"sentences": sentences, **terse, "documents": documents})
+            data = {
+                "sentences": sentences,
+                "true_looking": ranking.true_looking,
+                "unmentioned": ranking.unmentioned,
+                "documents": [document.to_dict() for document in documents],
+            }
+            output.show_json(data)
             return reading.status
         summary = reading.tally.summary()
         output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
-        if not ranking:
+        if not documents:
             return reading.status
         output.say(*sentences, "")
-        _show_table(ranking, caused)
-        for each in ranking:
-            told = each.offences[: self.examples]
-            said = [f'  "{one_line(o.claim)}" ({reading.heads[o.sample]})' for o in told]
-            if said and len(told) < len(each.offences):
-                more = len(each.offences) - len(told)
-                said.append(f"  {more:,} more: --examples {len(each.offences)}")
-            output.section(f"{document_name(each.document)}:", said)
-        if not caused and reading.has_texts:
-            asks = f"noisesense ablation plan {quote(str(self.results))} --out todo.jsonl"
-            output.section("Next, do they cause these claims?", [f"  {asks}"])
+        _show_table(documents, causes)
+        for document in documents:
+            self._show_claims(document, reading.heads)
+        if not causes and reading.has_texts:
+            command = f"noisesense ablation plan {quote(str(self.results))} --out todo.jsonl"
+            output.section("Next, do they cause these claims?", [f"  {command}"])
         return reading.status
 
+    def _show_claims(self, document: Offender, heads: Heads) -> None:
+        """Print the first claims that come from a document, and how many more there are."""
+        lines: list[str] = []
+        for offence in document.offences[: self.examples]:
+            lines.append(f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
+        more = len(document.offences) - len(lines)
+        if lines and more:
+            lines.append(f"  {more:,} more: --examples {len(document.offences)}")
+        output.section(f"{document_name(document.document)}:", lines)
 
-def _show_table(ranking: Sequence[Offender], caused: Mapping[str, Caused]) -> None:
+
+def _by_cause(documents: Sequence[Offender], causes: Mapping[str, Caused]) -> list[Offender]:
+    """The documents with which most claims go by the ablation first; else the order stays."""
+
+    def claims_gone(document: Offender) -> float:
+        cause = causes.get(document.document)
+        return 0.0 if cause is None else cause.gone.low
+
+    return sorted(documents, key=claims_gone, reverse=True)
+
+
+def _show_table(documents: Sequence[Offender], causes: Mapping[str, Caused]) -> None:
     titles = [">claims", ">open", ">only", ">samples", ">adj. rate", "interval"]
-    titles += [">gone", "…document"] if caused else ["…document"]
-    output.show_table(titles, [_row(each, caused) for each in ranking])
     legend = _LEGEND
-    if caused:
+    if causes:
+        titles.append(">gone")
         legend += _OF_GONE
-    shown_causes = [caused[each.document] for each in ranking if each.document in caused]
-    if any(shared_text(each.shared) for each in shown_causes):
-        legend += _OF_SHARED
+    titles.append("…document")
+    output.show_table(titles, [_row(document, causes) for document in documents])
+    for document in documents:
+        cause = causes.get(document.document)
+        if cause is not None and shared_text(cause.shared):
+            legend += _OF_SHARED
+            break
     output.say(f"{legend}.")
 
 
-def _row(each: Offender, caused: Mapping[str, Caused]) -> list[object]:
+def _row(document: Offender, causes: Mapping[str, Caused]) -> list[object]:
     row: list[object] = [
-        each.claims,
-        each.undetermined,
-        each.alone,
-        f"{each.samples:,} of {each.retrieved:,}",
-        shown(each.rate, ".0%"),
-        shown(each.interval, ".0%"),
+        document.claims,
+        document.undetermined,
+        document.alone,
+        f"{document.samples:,} of {document.retrieved:,}",
+        shown(document.rate, ".0%"),
+        shown(document.interval, ".0%"),
     ]
-    if caused:
-        cause = caused.get(each.document)
-        row.append("" if cause is None else _gone_of(cause))
-    return [*row, document_name(each.document, _NARROW)]
+    if causes:
+        cause = causes.get(document.document)
+        row.append("" if cause is None else _gone(cause))
+    row.append(document_name(document.document, _NARROW))
+    return row
 
 
-def _gone_of(cause: Caused) -> str:
-    told = f"{shown(cause.gone, '.0f')} of {shown(cause.again, '.0f')}"
-    return f"{told}{shared_text(cause.shared)}"
+def _gone(cause: Caused) -> str:
+    """How many claims went with the document, of those that were said again."""
+    amount = f"{shown(cause.gone, '.0f')} of {shown(cause.again, '.0f')}"
+    return f"{amount}{shared_text(cause.shared)}"
 
 
-def _gone(cause: Caused | None) -> float:
-    return 0.0 if cause is None else cause.gone.low
-
-
-def _caused(path: Path) -> dict[str, Caused]:
-    """By document. Raises `InputError`."""
-    found: dict[str, Caused] = {}
+def _read_causes(path: Path) -> dict[str, Caused]:
+    """The causes in a report of an ablation, by document. Raises `InputError`."""
+    causes: dict[str, Caused] = {}
     try:
         for cause in json.loads(path.read_text(encoding="utf-8"))["causes"]:
             name: str = cause["document"]
             shared = _range(cause["shared"]) if "shared" in cause else None
-            found[name] = Caused(name, _range(cause["again"]), _range(cause["gone"]), shared)
+            causes[name] = Caused(name, _range(cause["again"]), _range(cause["gone"]), shared)
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = 'write it with "noisesense ablation report … --json > FILE"'
         got = f"{type(error).__name__}: {error}"
         raise InputError("an ablation as JSON", got, where=str(path), hint=hint) from error
-    return found
+    return causes
 
 
 def _range(ends: dict[str, float]) -> Range:
@@ -172,11 +191,11 @@ class Sensitivity(Command):
             f"{self.false_no:.1%} of yes said as no, each verdict on its own",
             "",
         )
-        output.show_modes({each.mode: _moved(each) for each in modes_of(band)})
+        output.show_modes({mode.mode: _band_rows(mode) for mode in modes_of(band)})
         return reading.status
 
 
-def _moved(mode: Band) -> dict[str, object]:
+def _band_rows(mode: Band) -> dict[str, object]:
     return {
         "mean": mode.mean,
         "moves to": mode.moved,
@@ -205,53 +224,56 @@ class Stability(Command):
 
     def run(self) -> int:
         reading = options.Reading(definition=self.scoring.definition)
-        runs = (reading.results(path) for path in self.runs)
+        runs = map(reading.results, self.runs)
         pair_by = cast("PairedBy | None", self.pair_by)
-        found = stability(runs, limit=self.limit, pair_by=pair_by)
+        agreement = stability(runs, limit=self.limit, pair_by=pair_by)
         if self.as_json:
-            output.show_json({"runs": [str(path) for path in self.runs], **found.to_dict()})
+            output.show_json({"runs": list(map(str, self.runs)), **agreement.to_dict()})
             return reading.status
-        output.say(f"{counted(found.samples, 'sample')}, judged {found.repeats} times")
-        if found.unpaired:
-            output.say(f"{counted(found.unpaired, 'more sample')} not in every run: in no figure")
+        output.say(f"{counted(agreement.samples, 'sample')}, judged {agreement.repeats} times")
+        if agreement.unpaired:
+            unpaired = counted(agreement.unpaired, "more sample")
+            output.say(f"{unpaired} not in every run: in no figure")
         output.say("")
-        output.show_modes({each.mode: _stable(each, self.limit) for each in modes_of(found)})
-        if not any("generator" in mode.shares for mode in modes_of(found)):
+        modes = modes_of(agreement)
+        output.show_modes({mode.mode: _stability_rows(mode, self.limit) for mode in modes})
+        if not any("generator" in mode.shares for mode in modes):
             output.say(
                 "",
                 "No question has several answers: the question's share and the generator's cannot "
                 "be told apart.",
             )
-        for mode in modes_of(found):
+        for mode in modes:
             self._show_changed(mode, reading.heads)
         return reading.status
 
     def _show_changed(self, mode: ModeStability, heads: Heads) -> None:
-        moved = [*mode.changed]
+        """Print the samples whose value changes, or with a limit those that cross it."""
+        changed = list(mode.changed)
         what = "whose value changes"
         if self.limit is not None:
-            moved = [each for each in mode.changed if each.crosses]
+            changed = [sample for sample in changed if sample.crosses]
             what = "on both sides of the limit"
-        lines = [
-            f"  {heads[each.id]}: {', '.join(map(shown, each.values))}"
-            for each in moved[: self.top]
-        ]
-        output.section(f"{mode.mode}: {counted(len(moved), 'sample')} {what}", lines)
+        lines: list[str] = []
+        for sample in changed[: self.top]:
+            values = ", ".join(map(shown, sample.values))
+            lines.append(f"  {heads[sample.id]}: {values}")
+        output.section(f"{mode.mode}: {counted(len(changed), 'sample')} {what}", lines)
 
 
-def _stable(mode: ModeStability, limit: float | None) -> dict[str, object]:
-    crossing = sum(each.crosses for each in mode.changed)
-    shares: dict[str, object] = {}
-    for source, (share, interval) in mode.shares.items():
-        shares[f"{source}'s share of the variance"] = percent(share)
-        # Not the same label twice: it would be one row.
-        shares[f"  interval of the {source}'s"] = shown(interval, ".0%")
-    return {
+def _stability_rows(mode: ModeStability, limit: float | None) -> dict[str, object]:
+    rows: dict[str, object] = {
         "samples": mode.samples,
         "left out": mode.left_out,
         "lowest mean": min(mode.means, default=None),
         "highest mean": max(mode.means, default=None),
-        **shares,
-        "scatter of the mean": mode.mean_error,
-        **({} if limit is None else {f"samples on both sides of {limit:g}": crossing}),
     }
+    for source, (share, interval) in mode.shares.items():
+        rows[f"{source}'s share of the variance"] = shown(share, ".1%")
+        # Not the same label twice: it would be one row.
+        rows[f"  interval of the {source}'s"] = shown(interval, ".0%")
+    rows["scatter of the mean"] = mode.mean_error
+    if limit is not None:
+        crossing = sum(sample.crosses for sample in mode.changed)
+        rows[f"samples on both sides of {limit:g}"] = crossing
+    return rows

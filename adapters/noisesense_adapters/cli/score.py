@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
@@ -14,6 +12,7 @@ import click
 
 from noisesense import ModeSummary, Summary
 from noisesense.errors import InputError
+from noisesense.scoring.definitions import check_definition
 from noisesense.scoring.outcomes import percent_text
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
@@ -22,13 +21,12 @@ from noisesense_adapters.cli.gate import UNMEASURED, Gate, worst
 from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
 from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
-from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
 
 
 class Verdicts(Options):
-    """Where the verdicts come from."""
+    """The source of the verdicts."""
 
     heading = "Judge"
 
@@ -39,7 +37,7 @@ class Verdicts(Options):
 
 
 class Counting(Options):
-    """What it would take."""
+    """The estimate of the costs."""
 
     heading = "Before it is paid"
 
@@ -48,7 +46,7 @@ class Counting(Options):
 
 
 class Output(Options):
-    """What is written."""
+    """The files to write."""
 
     heading = "Output"
 
@@ -59,14 +57,14 @@ class Output(Options):
 
     @property
     def needs_file(self) -> bool:
-        """A report reads the results again: from a file."""
-        return self.out is None and bool(self.report or self.png)
+        """Must the results be written to a scratch file, for the report to read them again?"""
+        return self.out is None and (self.report is not None or self.png is not None)
 
     def write_pages(self, results: Path, name: str) -> None:
-        """The report and the plots that are asked for, of the results in a file."""
-        saved = {} if self.out is None else {"saved_as": self.out.name}
-        options.write_page(self.report, results_of(results), name, **saved)
-        options.write_page(self.png, results_of(results), name, "write_png")
+        """Write the report and the plots that the user wants of the results in a file."""
+        saved_as = {} if self.out is None else {"saved_as": self.out.name}
+        options.write_report(self.report, results_of(results), name, **saved_as)
+        options.write_plots(self.png, results_of(results), name)
 
 
 class Score(Command):
@@ -105,41 +103,51 @@ class Score(Command):
         options.check_pictures(output.report, output.png)
         if self.counting.dry_run:
             return self._dry_run()
-        model = self._judge()
+        judge = self._judge()
         had_results = output.out is not None and output.out.exists()
-        progress = RunProgress(self.dataset, model)
-        reading = self.source.reading()
-        progress.note(label_note(self.dataset, reading["columns"]))
-        if model is not None:
-            progress.note(question_note(self.dataset, **reading))
+        progress = RunProgress(self.dataset, judge)
+        for note in self._notes(is_judged=judge is not None):
+            progress.say(note)
         if self.asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
             results = Path(scratch, "results.jsonl") if scratch else output.out
-            summary = self._scored(model, results, progress)
+            summary = self._scored(judge, results, progress)
             kept = had_results and not summary.scored
             if results is not None and not kept:
                 output.write_pages(results, self.dataset.name)
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:
-            self._show(summary, model, progress.chunks, kept=kept)
+            self._show(summary, judge, progress.chunks, kept=kept)
         status = options.SOME_FAILED if summary.failed else 0
         return worst(status, self.gate.status(summary))
 
-    def _show(self, summary: Summary, model: Any, chunks: int, *, kept: bool) -> None:
+    def _notes(self, *, is_judged: bool) -> list[str]:
+        """Hints about the dataset's labels and, if a judge is asked, about its questions."""
+        reading = self.source.reading()
+        notes = [label_note(self.dataset, reading["columns"])]
+        if is_judged:
+            notes.append(question_note(self.dataset, **reading))
+        return [note for note in notes if note]
+
+    def _show(self, summary: Summary, judge: Any, chunks: int, *, kept: bool) -> None:
+        _show_figures(self.dataset.name, summary, chunks)
         doubts: list[str] = []
         store = None
-        if model is not None and summary.scored:
-            doubts = judge_warnings({model.name: model.form_reason})
+        if judge is not None and summary.scored:
+            doubts = judge_warnings({judge.name: judge.form_reason})
             store = self.asking.store
-        judged = "judged" if model is not None else "judged earlier"
-        _show(self.dataset.name, summary, chunks, judged, doubts)
-        out = self.output.out
-        _show_files(out, store, None if kept else self._next(summary), kept=kept)
+        cost = spent(summary.usage)
+        if cost:
+            judged = "judged" if judge is not None else "judged earlier"
+            say(". ".join([f"{judged} with {cost}", *doubts]))
+        tell(*(f"note: {warning}" for warning in summary.warnings))
+        next_step = None if kept else self._next_step(summary)
+        _show_files(self.output.out, store, next_step, kept=kept)
 
-    def _next(self, summary: Summary) -> str | None:
-        """What to ask next of the results, or of a file that holds verdicts; None of no noise."""
+    def _next_step(self, summary: Summary) -> str | None:
+        """The next question about the results, or about a file of verdicts; None without noise."""
         path = self.output.out
         judging = self.judging
         if path is None and not (judging.judge or judging.verdicts or self.source.map):
@@ -150,30 +158,29 @@ class Score(Command):
 
     @property
     def _store(self) -> Path | None:
-        """Where a model's replies are kept."""
+        """The store of the model's replies, by default beside the results; None without one."""
         if self.asking.store is None and self.output.out is not None:
             return Path(f"{self.output.out}.db")
         return self.asking.store
 
     def _judge(self) -> Any:
-        """The model that judges; None: nobody. Raises `InputError` for options without one."""
+        """The judge over a model; None without one. Raises `InputError` for options of a judge."""
         asking = self.asking
         judging = self.judging
-        settings = {**asking.of_model, **self.local.given()}
-        settings |= judging.given("verdicts", "judge", "plan")
+        settings = self.local.values() | judging.values("verdicts", "judge", "plan")
         if judging.judge is not None:
             asking.store = self._store
             return asking.make_judge(judging.judge, plan=judging.plan, **settings)
-        only = [*settings]
+        useless = [*asking.values("store", "concurrency"), *settings]
         if asking.store is not None:
-            only.append("store")
-        if only:
-            got = f"only --{only[0].replace('_', '-')}"
+            useless.append("store")
+        if useless:
+            got = f"only --{useless[0].replace('_', '-')}"
             raise InputError("--judge as well", got, where="score")
         return None
 
-    def _scored(self, model: Any, results: Path | None, progress: RunProgress) -> Summary:
-        """Score the dataset; an interrupt is told what is kept."""
+    def _scored(self, judge: Any, results: Path | None, progress: RunProgress) -> Summary:
+        """Score the dataset. After an interrupt, say what is kept."""
         from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
 
         try:
@@ -181,16 +188,16 @@ class Score(Command):
                 return score_dataset(
                     self.dataset,
                     **self.source.reading(),
-                    **self.scoring.given(),
+                    **self.scoring.values(),
                     verdicts=self.judging.verdicts,
-                    judge=model,
+                    judge=judge,
                     out=results,
                     concurrency=self.asking.concurrency,
                     on_done=progress.add,
                     confidence=self.gate.level,
                 )
         except KeyboardInterrupt:
-            if model is not None:
+            if judge is not None:
                 done = progress.done - progress.failed
                 progress.say(_interrupted(done, self.asking.store))
             raise
@@ -203,39 +210,38 @@ class Score(Command):
         if model is None or model.startswith("local:"):
             got = "a local judge" if model else "none"
             raise InputError("--judge with a model that is asked", got, where="--dry-run")
-        reading = self.source.reading()
-        notes = [
-            label_note(self.dataset, reading["columns"]),
-            question_note(self.dataset, **reading),
-        ]
-        tell(*filter(None, notes))
+        tell(*self._notes(is_judged=True))
         failures = FailureLines(tell)
-        rows = read_rows(self.dataset, verdicts=False, **reading)
-        asked = dry_run.Asked(
-            check=self.asking.check or "list",
-            plan=self.judging.plan,
-            votes=self.asking.votes or 1,
-            text_chars=self.asking.text_chars,
-            keeps=self._store is not None,
-        )
-        chosen = choices(definition=self.scoring.definition)
-        if self._store is not None and self._store.is_file():
-            known = self.asking.model(model)
-            with VerdictStore(self._store, must_exist=True) as store:
-                asked = replace(asked, model=known, store=store)
-                found = dry_run.estimate(rows, asked, chosen, failures.add)
-        else:
-            found = dry_run.estimate(rows, asked, chosen, failures.add)
+        rows = read_rows(self.dataset, verdicts=False, **self.source.reading())
+        definition = check_definition(self.scoring.definition or "ragas").name
+        path = self._store
+        llm = None
+        opened: Any = nullcontext()
+        if path is not None and path.is_file():
+            llm = self.asking.model(model)
+            opened = VerdictStore(path, must_exist=True)
+        with opened as store:
+            request = dry_run.Request(
+                check=self.asking.check or "list",
+                plan=self.judging.plan,
+                votes=self.asking.votes or 1,
+                text_chars=self.asking.text_chars,
+                keeps=path is not None,
+                model=llm,
+                store=store,
+            )
+            estimate = dry_run.estimate(rows, request, definition, failures.add)
         failures.end()
         if self.output.as_json:
-            show_json({"input": str(self.dataset), **found.to_dict(self.counting.rate)})
+            show_json({"input": str(self.dataset), **estimate.to_dict(self.counting.rate)})
         else:
-            say(*found.sentences(self.dataset.name, self.counting.rate))
-        status = options.SOME_FAILED if found.unread else 0
-        return worst(status, 0 if found.has_something else UNMEASURED)
+            say(*estimate.sentences(self.dataset.name, self.counting.rate))
+        status = options.SOME_FAILED if estimate.unread else 0
+        return worst(status, 0 if estimate.has_something else UNMEASURED)
 
 
 def _interrupted(done: int, store: Path | None) -> str:
+    """What an interrupted run has kept."""
     if store is None:
         return "interrupted: nothing is kept without --out or --store"
     return (
@@ -244,8 +250,8 @@ def _interrupted(done: int, store: Path | None) -> str:
     )
 
 
-def _show(name: str, summary: Summary, chunks: int, judged: str, doubts: Iterable[str]) -> None:
-    """A run's figures, when it was judged, and doubts about its judge; warnings go to stderr."""
+def _show_figures(name: str, summary: Summary, chunks: int) -> None:
+    """Print what a run measured, and its figures in both modes."""
     parts = [counted(summary.samples, "sample")]
     if summary.measured != summary.samples:
         parts.append(f"{summary.measured:,} measured")
@@ -260,26 +266,29 @@ def _show(name: str, summary: Summary, chunks: int, judged: str, doubts: Iterabl
     if modes:
         message, rest = headline(summary)
         say("", f"{message}.", rest, "")
-        show_modes({each.mode: _figures(each, summary.confidence) for each in modes})
-    if cost := spent(summary.usage):
-        say(". ".join([f"{judged} with {cost}", *doubts]))
-    tell(*(f"note: {warning}" for warning in summary.warnings))
+        show_modes({mode.mode: _figures(mode, summary.confidence) for mode in modes})
 
 
-def _show_files(out: Path | None, store: Path | None, asks: str | None, *, kept: bool) -> None:
-    """Where the results are, or still are, the judge's replies, and what to ask next."""
-    written: list[str] = []
+def _show_files(
+    out: Path | None, store: Path | None, next_step: str | None, *, kept: bool
+) -> None:
+    """Print where the results and the judge's replies are, and what to ask next."""
+    files: list[str] = []
     if out is not None:
-        written.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
+        files.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
     if store is not None:
-        written.append(f"every reply of the judge is kept in {store}")
-    told = ["; ".join(written), asks]
-    if any(told):
-        say(". ".join(filter(None, told)))
+        files.append(f"every reply of the judge is kept in {store}")
+    sentences: list[str] = []
+    if files:
+        sentences.append("; ".join(files))
+    if next_step is not None:
+        sentences.append(next_step)
+    if sentences:
+        say(". ".join(sentences))
 
 
 def _figures(mode: ModeSummary, confidence: float) -> dict[str, object]:
-    """Labels and figures of one mode, top to bottom; the report and --json have more."""
+    """The figures of one mode by label. The report and --json have more."""
     return {
         "mean": mode.mean,
         f"  {percent_text(confidence)} interval": mode.interval,

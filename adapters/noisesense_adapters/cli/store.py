@@ -20,13 +20,13 @@ from noisesense_adapters.cli.terminal import visible
 if TYPE_CHECKING:
     import sqlite3
 
-    from noisesense.judging.store import VerdictStore
+    from noisesense.judging.store import StoredCalls, VerdictStore
 
 _STORE = argument("The store's file.")
 
 
 def _opened(path: Path) -> VerdictStore:
-    from noisesense import VerdictStore  # here, since SQLite takes its time
+    from noisesense import VerdictStore  # it loads SQLite
 
     return VerdictStore(path, must_exist=True)
 
@@ -44,17 +44,9 @@ class Show(Command):
         with _opened(self.store) as opened:
             stats = opened.stats()
             size = opened.path.stat().st_size
-        oldest = _time(min((each.oldest for each in stats), default=None))
-        newest = _time(max((each.newest for each in stats), default=None))
-        lines = [
-            {
-                **{"model": each.model, "prompts": each.version, "calls": each.calls},
-                "input_tokens": each.usage.input_tokens,
-                "output_tokens": each.usage.output_tokens,
-                "cost": each.usage.cost,
-            }
-            for each in stats
-        ]
+        oldest = _time(min((calls.oldest for calls in stats), default=None))
+        newest = _time(max((calls.newest for calls in stats), default=None))
+        lines = [_line(calls) for calls in stats]
         if self.as_json:
             about = {"path": str(self.store), "bytes": size, "oldest": oldest, "newest": newest}
             show_json({**about, "lines": lines})
@@ -63,10 +55,20 @@ class Show(Command):
         say(f"{self.store}: {size / 1024:,.0f} KiB, {span}")
         if lines:
             say("")
-            model, prompts, *figures = lines[0]
-            rows = [[*line.values()] for line in lines]
-            show_table([model, prompts, *(f">{name}" for name in figures)], rows)
+            titles = ["model", "prompts", ">calls", ">input_tokens", ">output_tokens", ">cost"]
+            show_table(titles, [list(line.values()) for line in lines])
         return 0
+
+
+def _line(calls: StoredCalls) -> dict[str, object]:
+    return {
+        "model": calls.model,
+        "prompts": calls.version,
+        "calls": calls.calls,
+        "input_tokens": calls.usage.input_tokens,
+        "output_tokens": calls.usage.output_tokens,
+        "cost": calls.usage.cost,
+    }
 
 
 def _time(seconds: float | None) -> str | None:
@@ -117,21 +119,22 @@ class Prune(Command):
             raise InputError("--older-than or --model", "neither of them", where="prune")
         from noisesense.judging.store import KEPT
 
-        # Without an age every time is before: a clock that was ahead wrote some.
+        # Without an age every call goes, also one that a fast clock dated in the future.
         before = inf if self.older_than is None else time.time() - self.older_than * 86_400
-        which = f"{KEPT} AND made < ? AND model = coalesce(?, model)"
+        condition = f"{KEPT} AND made < ? AND model = coalesce(?, model)"
         values = (before, self.model)
 
-        def asked(file: sqlite3.Connection) -> int:
-            return int(file.execute(f"SELECT count(*) {which}", values).fetchone()[0])
+        def count(file: sqlite3.Connection) -> int:
+            return int(file.execute(f"SELECT count(*) {condition}", values).fetchone()[0])
 
-        def removed(file: sqlite3.Connection) -> int:
-            return file.execute(f"DELETE {which}", values).rowcount
+        def remove(file: sqlite3.Connection) -> int:
+            return file.execute(f"DELETE {condition}", values).rowcount
 
         with _opened(self.store) as opened:
             if not self.yes:
-                count = opened.transact(asked, write=False)
-                what = f"{counted(count, 'call')} from {visible(str(self.store))}"
-                click.confirm(f"Remove {what}?", abort=True)
-            say(f"removed {counted(opened.transact(removed), 'call')} from {self.store}")
+                calls = counted(opened.transact(count, write=False), "call")
+                path = visible(str(self.store))
+                click.confirm(f"Remove {calls} from {path}?", abort=True)
+            removed = counted(opened.transact(remove), "call")
+            say(f"removed {removed} from {self.store}")
         return 0

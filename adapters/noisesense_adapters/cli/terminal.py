@@ -1,5 +1,7 @@
-"""What goes to a terminal or a pipe: nothing that a terminal obeys, nothing it cannot encode, and
-no line that is wider than the terminal."""
+"""Lines for a terminal or a pipe.
+
+Nothing is printed that a terminal obeys, or that it cannot encode, and no line is wider than it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from typing import NoReturn, TextIO
 PIPE_CLOSED = 128 + 13
 """The exit status of a Unix tool whose reader is gone: 128 and the number of SIGPIPE."""
 
-# Control characters, line separators, what turns the direction of text, and half surrogate pairs.
+# Control characters, line separators, marks of the direction of text, and half surrogate pairs.
 _OBEYED = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -30,14 +32,14 @@ _MEASURE = 100
 
 
 def columns(stream: TextIO) -> int | None:
-    """How wide a line may be: as the terminal, or as ``COLUMNS`` says. None: in a pipe."""
+    """How wide a line may be: as the terminal is, or as ``COLUMNS`` says. None in a pipe."""
     if "COLUMNS" in os.environ or stream.isatty():
         return min(get_terminal_size().columns, _MEASURE)
     return None
 
 
 def folded(line: str, stream: TextIO) -> str:
-    """The line as it is shown: folded between its words, where it is too wide."""
+    """The line as it is shown, folded between words where it is too wide."""
     text = visible(line)
     width = columns(stream)
     if width is None or len(text) <= width:
@@ -56,7 +58,7 @@ def show(line: str, stream: TextIO) -> None:
 
 
 def prepare_streams() -> None:
-    """Let stdout and stderr take every character; what was closed (``>&-``) goes nowhere."""
+    """Let stdout and stderr take every character. A closed one (``>&-``) discards its output."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
@@ -67,7 +69,7 @@ def prepare_streams() -> None:
 
 def pipe_closed() -> NoReturn:
     """End the process because nobody reads its output any more (``| head -1``)."""
-    # What is still to be written goes nowhere, without an error at the very end.
+    # Discard what is still to be written, or Python would report an error at exit.
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         for stream in (sys.stdout, sys.stderr):

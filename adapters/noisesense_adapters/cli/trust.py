@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+import noisesense
 from noisesense import Calibration, Result, trust_results
-from noisesense import Trust as Found
-from noisesense import trust as measure
 from noisesense.errors import InputError
 from noisesense.scoring.outcomes import check_between
 from noisesense.scoring.scoring import NO_JUDGE
@@ -65,43 +64,44 @@ class Trust(Command):
     as_json: bool = options.JSON
 
     def run(self) -> int:
-        on = self._checked()
+        labels_path = self._labels_path()
         scored_as = self.scoring.of_file(self.results)
         reading = options.Reading(**scored_as._asdict())
         judged: list[Result] = []
         if self.results is not None:
             judged += reading.results(self.results)
-        people: list[Result]
         weights: dict[str, float] | None = None
-        if is_label_sheet(on):
-            sheet = read_labels(on, judged, reading.tell)
+        if is_label_sheet(labels_path):
+            sheet = read_labels(labels_path, judged, reading.tell)
             people = sheet.results
             weights = sheet.weights
             if sheet.unlabeled:
                 tell(f"note: {_unlabeled(sheet)}")
         else:
-            people = [*reading.results(on)]
-        found: list[Found] = []
+            people = list(reading.results(labels_path))
+        trusts: list[noisesense.Trust] = []
         if self.results is not None:
-            of_results = trust_results(
+            trust = trust_results(
                 judged,
                 people,
-                judge=_names(judged),
+                judge=_judge_names(judged),
                 definition=scored_as.definition,
                 weights=weights,
                 confidence=self.confidence,
             )
-            found.append(of_results)
-        found += self._of_judges(people)
-        self._tell(found)
+            trusts.append(trust)
+        trusts += self._ask_judges(people)
+        self._show(trusts)
         if self.results is not None:
-            rows = results_of(self.results, **scored_as._asdict())
+            results = results_of(self.results, **scored_as._asdict())
             name = self.results.name
-            options.write_page(self.report, rows, name, saved_as=name, trust=found)
-        return options.SOME_FAILED if any(each.failed for each in found) else reading.status
+            options.write_report(self.report, results, name, saved_as=name, trust=trusts)
+        if any(trust.failed for trust in trusts):
+            return options.SOME_FAILED
+        return reading.status
 
-    def _checked(self) -> Path:
-        """Where the labels are. Raises `InputError` for options that do not fit."""
+    def _labels_path(self) -> Path:
+        """The file of the labels. Raises `InputError` for options that do not fit."""
         if self.on is None:
             hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
             raise InputError("--on LABELS", "none", where="trust", hint=hint)
@@ -118,25 +118,30 @@ class Trust(Command):
         check_between(self.confidence, "--confidence")  # before a judge is paid
         return self.on
 
-    def _tell(self, found: list[Found]) -> None:
-        if not self.as_json:
-            _show(found)
+    def _show(self, trusts: list[noisesense.Trust]) -> None:
+        if self.as_json:
+            judges: list[dict[str, Any]] = []
+            for trust in trusts:
+                sentences = list(trust_sentences(trust))
+                judges.append({**trust.to_dict(), "sentences": sentences})
+            results = None if self.results is None else str(self.results)
+            show_json({"labels": str(self.on), "results": results, "judges": judges})
             return
-        judges = [each.to_dict() | {"sentences": [*trust_sentences(each)]} for each in found]
-        results = None if self.results is None else str(self.results)
-        show_json({"labels": str(self.on), "results": results, "judges": judges})
+        for trust in trusts:
+            _show_judge(trust)
+        say(*trust_sentences(trusts[0]))
 
-    def _of_judges(self, people: list[Result]) -> list[Found]:
-        """Each judge that is asked about the labels."""
-        labeled = [each for each in people if each.score is not None]
+    def _ask_judges(self, people: list[Result]) -> list[noisesense.Trust]:
+        """Ask each judge about the labels, and compare its verdicts with them."""
+        labeled = [result for result in people if result.score is not None]
         if self.judges and not labeled:
             raise InputError("labeled claims", "none", where=str(self.on))
-        return [self._asked(model, labeled) for model in self.judges]
+        return [self._ask_judge(model, labeled) for model in self.judges]
 
-    def _asked(self, model: str, labeled: list[Result]) -> Found:
+    def _ask_judge(self, model: str, labeled: list[Result]) -> noisesense.Trust:
         from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
 
-        judge: Any = self.asking.make_judge(model, **self.asking.of_model, **self.local.given())
+        judge: Any = self.asking.make_judge(model, **self.local.values())
         with RunProgress(len(labeled), judge) as progress:
             judged = judge_labels(
                 labeled,
@@ -144,7 +149,7 @@ class Trust(Command):
                 concurrency=self.asking.concurrency,
                 on_done=lambda failure: progress.add(None, failure),
             )
-        return measure(
+        return noisesense.trust(
             model,
             judged.samples,
             usage=judged.usage,
@@ -154,62 +159,54 @@ class Trust(Command):
 
 
 def _unlabeled(sheet: SheetLabels) -> str:
-    """What people left empty, and what comes of it."""
-    said = [
-        f"{sheet.unlabeled:,} of the sheet's {counted(sheet.questions, 'question')} have no label"
-    ]
+    """How many questions of a sheet have no label, and what that means for their samples."""
+    questions = counted(sheet.questions, "question")
+    clauses = [f"{sheet.unlabeled:,} of the sheet's {questions} have no label"]
     if sheet.without == 1:
-        said.append("1 sample has none and counts as not labeled")
+        clauses.append("1 sample has none and counts as not labeled")
     elif sheet.without:
-        said.append(f"{sheet.without:,} samples have none and count as not labeled")
+        clauses.append(f"{sheet.without:,} samples have none and count as not labeled")
     if sheet.in_part == 1:
-        said.append("1 sample is labeled in part, and its other questions stay open")
+        clauses.append("1 sample is labeled in part, and its other questions stay open")
     elif sheet.in_part:
-        said.append(
+        clauses.append(
             f"{sheet.in_part:,} samples are labeled in part, and their other questions stay open"
         )
-    return f"{'; '.join(said)}."
+    return f"{'; '.join(clauses)}."
 
 
-def _names(judged: list[Result]) -> str:
-    """Who judged the results."""
+def _judge_names(judged: list[Result]) -> str:
     names: dict[str, None] = {}
-    for each in judged:
-        if each.judge not in (None, NO_JUDGE):
-            names[each.judge] = None
+    for result in judged:
+        if result.judge not in (None, NO_JUDGE):
+            names[result.judge] = None
     return " and ".join(names) or "the judge"
 
 
-def _show(found: list[Found]) -> None:
-    for each in found:
-        _show_judge(each)
-    say(*trust_sentences(found[0]))
-
-
-def _show_judge(found: Found) -> None:
-    parts = [counted(found.samples, "labeled sample")]
-    if found.failed:
-        parts.append(f"{found.failed:,} failed")
-    if found.usage.calls:
-        parts.append(spent(found.usage))
-    if found.unmatched_claims:
-        parts.append(f"{counted(found.unmatched_claims, 'claim')} on one side only")
-    say(f"{found.judge}: {', '.join(parts)}", "")
-    if found.means:
-        show_modes({mode: _mean(mean) for mode, mean in found.means.items()})
+def _show_judge(trust: noisesense.Trust) -> None:
+    parts = [counted(trust.samples, "labeled sample")]
+    if trust.failed:
+        parts.append(f"{trust.failed:,} failed")
+    if trust.usage.calls:
+        parts.append(spent(trust.usage))
+    if trust.unmatched_claims:
+        parts.append(f"{counted(trust.unmatched_claims, 'claim')} on one side only")
+    say(f"{trust.judge}: {', '.join(parts)}", "")
+    if trust.means:
+        show_modes({mode: _mean_rows(mean) for mode, mean in trust.means.items()})
         say("")
-    counts: dict[str, dict[str, object]] = {}
-    for kind, cells in found.cells.items():
+    columns: dict[str, dict[str, object]] = {}
+    for kind, cells in trust.cells.items():
         if cells.counts.compared or cells.counts.judge_open:
-            counts[_CELLS[kind]] = _agreement(cells)
-    show_modes(counts)
+            columns[_CELLS[kind]] = _agreement_rows(cells)
+    show_modes(columns)
     say("")
-    if found.calibration is not None:
-        say(_threshold(found.judge, found.calibration), "")
-    tell(*(f"note: {warning}" for warning in found.warnings))
+    if trust.calibration is not None:
+        say(_threshold(trust.judge, trust.calibration), "")
+    tell(*(f"note: {warning}" for warning in trust.warnings))
 
 
-def _mean(mean: PPIMean) -> dict[str, object]:
+def _mean_rows(mean: PPIMean) -> dict[str, object]:
     return {
         "mean by the judge": mean.judge_mean,
         "corrected by labels": mean.mean,
@@ -218,7 +215,7 @@ def _mean(mean: PPIMean) -> dict[str, object]:
     }
 
 
-def _agreement(cells: CellAgreement) -> dict[str, object]:
+def _agreement_rows(cells: CellAgreement) -> dict[str, object]:
     return {
         "labeled verdicts": cells.counts.compared,
         "no answer": cells.counts.judge_open - cells.counts.not_asked,
@@ -231,10 +228,13 @@ def _agreement(cells: CellAgreement) -> dict[str, object]:
 
 def _rate(rate: Rate, form: str) -> str:
     value = shown(rate.value, form)
-    return value if rate.interval is None else f"{value} ({shown(rate.interval, form)})"
+    if rate.interval is None:
+        return value
+    return f"{value} ({shown(rate.interval, form)})"
 
 
 def _threshold(judge: str, best: Calibration) -> str:
+    """The threshold with which the judge agrees best with the labels."""
     return (
         f"best threshold for {judge} by these labels (measure it on others): --threshold "
         f"{best.threshold}, {best.false_yes:.1%} false yes, {best.false_no:.1%} false no, kappa "
@@ -243,7 +243,7 @@ def _threshold(judge: str, best: Calibration) -> str:
 
 
 def _command(sheet: Path, results: Path | str) -> str:
-    """What measures the judge once the sheet is filled in."""
+    """The command that measures the judge once the sheet is filled in."""
     return f"noisesense trust --on {shlex.quote(str(sheet))} --for {shlex.quote(str(results))}"
 
 
@@ -270,31 +270,31 @@ class ExportLabels(Command):
     def run(self) -> int:
         options.check_new(self.sheet, force=self.force)
         reading = options.Reading()
-        results = reading.results(self.results)
-        how: Any = {"samples": self.samples, "seed": self.seed, "by_score": self.by_score}
-        written = write_labels(results, self.sheet, **how)
-        if written.left_out:
-            tell(f"note: {counted(written.left_out, 'sample')} left out: without texts or claims")
-        rows = counted(written.rows, "question")
-        chosen = counted(written.samples, "sample")
+        sheet = write_labels(
+            reading.results(self.results),
+            self.sheet,
+            samples=self.samples,
+            seed=self.seed,
+            by_score=self.by_score,
+        )
+        if sheet.left_out:
+            tell(f"note: {counted(sheet.left_out, 'sample')} left out: without texts or claims")
+        questions = counted(sheet.rows, "question")
+        samples = counted(sheet.samples, "sample")
+        say(f"wrote {questions} on {samples} to {self.sheet}")
+        if sheet.not_asked:
+            say(
+                f"{sheet.not_asked:,} of them the judge was not asked, as its scores do not need "
+                "them. People's scores may, so they are asked all the same; in the judge's errors "
+                "they count after score --plan full."
+            )
         say(
-            f"wrote {rows} on {chosen} to {self.sheet}",
-            *_of_lazy_plans(written.not_asked),
             f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "
             "order, so that the first ones are a random choice. What is left empty stays "
             "undetermined. Then:",
             f"   {_command(self.sheet, self.results)}",
         )
         return reading.status
-
-
-def _of_lazy_plans(not_asked: int) -> Iterator[str]:
-    if not_asked:
-        yield (
-            f"{not_asked:,} of them the judge was not asked, as its scores do not need them. "
-            "People's scores may, so they are asked all the same; in the judge's errors they "
-            "count after score --plan full."
-        )
 
 
 class ImportLabels(Command):

@@ -21,9 +21,9 @@ from noisesense_adapters.extras import needs_extra
 
 __all__ = ["run_demo"]
 
-_FRAMEWORKS = (*dict.fromkeys(host.package for host in HOSTS[1:]), "promptfoo")
+_FRAMEWORKS = (*(host.package for host in HOSTS[1:]), "promptfoo")
 _Computed = tuple[str, Sequence[Pair]]
-"""The version of the framework, and the values."""
+"""The version of a framework, and its values."""
 
 
 def run_demo(*, require: Sequence[str] = ()) -> Report:
@@ -41,18 +41,23 @@ def run_demo(*, require: Sequence[str] = ()) -> Report:
     with tempfile.TemporaryDirectory(prefix="noisesense-") as name, quiet():
         folder = Path(name)
         recording = folder / "verdicts.jsonl"
-        write_recording(recording, ((run.example.sample, run.example.verdicts) for run in runs))
+        write_recording(recording, [(run.example.sample, run.example.verdicts) for run in runs])
         judge = RecordedJudge(recording)
-        places = [
-            _place(host.name, host.package in require, partial(_computed, host, runs, judge))
-            for host in HOSTS
-        ]
+        places: list[Place] = []
+        for host in HOSTS:
+            compute = partial(_compute, host, runs, judge)
+            places.append(_place(host.name, host.package in require, compute))
         evaluate = partial(promptfoo.evaluate, runs, recording, folder)
         places.append(_place("Promptfoo", "promptfoo" in require, evaluate))
     return compare(runs, places)
 
 
-def _computed(host: Host, runs: Sequence[Run], judge: RecordedJudge) -> _Computed:
+def _compute(host: Host, runs: Sequence[Run], judge: RecordedJudge) -> _Computed:
+    """The values of all runs in a host.
+
+    Raises:
+        MissingExtraError: the host is not installed.
+    """
     figures: list[Pair] = []
     module = host.package.replace("-", "_")
     with needs_extra(host.package, module):
@@ -60,13 +65,16 @@ def _computed(host: Host, runs: Sequence[Run], judge: RecordedJudge) -> _Compute
         for definition, group in groupby(runs, lambda run: run.definition):
             samples = [run.example.sample for run in group]
             values = host.evaluate(samples, judge=judge, definition=definition)
-            figures += [(relevant, irrelevant) for relevant, irrelevant in values]
+            for relevant, irrelevant in values:
+                figures.append((relevant, irrelevant))
     return __version__ if module == "noisesense" else version(host.package), figures
 
 
 def _place(name: str, required: bool, compute: Callable[[], _Computed]) -> Place:
+    """The place with its values, or with the reason why it has none."""
     try:
-        return Place(name, "compared", *compute())
+        framework_version, figures = compute()
+        return Place(name, "compared", framework_version, figures)
     except MissingExtraError as error:
         return Place(name, "failed" if required else "not installed", str(error))
     except Exception as error:  # noqa: BLE001 - a framework may raise anything

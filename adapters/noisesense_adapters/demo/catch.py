@@ -1,7 +1,7 @@
-"""A small RAG system with a stale document: its noise counted, its document named, and mended.
+"""A small RAG system with a stale document, which is found by its noise and removed.
 
-Nothing is asked of a model. The system answers with the sentence that has most words of the
-question, and the judge compares sentences: a text entails those that it holds.
+No model is asked. The system answers with the sentence that has most words of the question, and
+the judge compares sentences: a text entails the sentences that it contains.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from noisesense import (
     Chunk,
-    Comparison,
     Offenders,
     Result,
     Sample,
     Summary,
     Verdicts,
-    compare,
     offenders,
     score,
     summarize,
@@ -37,13 +36,13 @@ _BETWEEN = ", and "
 
 
 class Topic(NamedTuple):
-    """What the library's pages say of one thing.
+    """A topic of the library's pages.
 
     Attributes:
-        document: that says it.
-        question: about it.
-        now: the sentence that is true.
-        once: what the stale document says; None if it does not speak of it.
+        document: the page with the topic.
+        question: a question about the topic.
+        now: the true sentence on the page.
+        once: the sentence in the stale document; None if it has none on the topic.
     """
 
     document: str
@@ -58,26 +57,26 @@ class Library:
     def __init__(self) -> None:
         data = json.loads(Path(__file__).with_name("library.json").read_text("utf-8"))
         self.stale: str = data["stale"]
-        self.topics = [Topic(**each) for each in data["topics"]]
+        self.topics = [Topic(**topic) for topic in data["topics"]]
 
     def documents(self, *, stale: bool) -> list[Chunk]:
-        """The pages; with the stale one, which speaks of some of the same things."""
-        said: dict[str, list[str]] = {}
+        """The pages, with or without the stale document, which has some of the same topics."""
+        lines: dict[str, list[str]] = {}
         for topic in self.topics:
-            said.setdefault(topic.document, []).append(topic.now)
+            lines.setdefault(topic.document, []).append(topic.now)
             if stale and topic.once is not None:
-                said.setdefault(self.stale, []).append(topic.once)
-        return [Chunk(id=name, text=" ".join(lines)) for name, lines in said.items()]
+                lines.setdefault(self.stale, []).append(topic.once)
+        return [Chunk(id=name, text=" ".join(texts)) for name, texts in lines.items()]
 
     def samples(self, documents: Sequence[Chunk]) -> list[Sample]:
-        """Each question asks about two things, and is answered from the documents."""
+        """Questions about two topics each, answered from the documents."""
         samples: list[Sample] = []
         for step in (1, 3):
             for number, first in enumerate(self.topics):
                 second = self.topics[(number + step) % len(self.topics)]
                 question = f"{first.question.capitalize()}{_BETWEEN}{second.question}?"
                 contexts = retrieve(question, documents)
-                # The reference says it in another order: a response with its words is an echo.
+                # The reference has another order, since a response with its words is an echo.
                 sample = Sample(
                     user_input=question,
                     response=answer(question, [chunk.text for chunk in contexts]),
@@ -90,17 +89,26 @@ class Library:
 
 def retrieve(question: str, documents: Sequence[Chunk]) -> list[Chunk]:
     """The three documents that have most words of the question."""
-    return sorted(documents, key=lambda chunk: -_shared(question, chunk.text))[:_RETRIEVED]
+
+    def shared_words(document: Chunk) -> int:
+        return _shared_words(question, document.text)
+
+    return sorted(documents, key=shared_words, reverse=True)[:_RETRIEVED]
 
 
 def answer(question: str, contexts: list[str]) -> str:
-    """For each part of the question the sentence that has most of its words, the first of them."""
-    lines = [line for context in contexts for line in sentences(context)]
-    said = [max(lines, key=lambda line: _shared(part, line)) for part in question.split(_BETWEEN)]
-    return " ".join(said)
+    """For each part of the question the first sentence that has most of its words."""
+    lines: list[str] = []
+    for context in contexts:
+        lines += sentences(context)
+    answers: list[str] = []
+    for part in question.split(_BETWEEN):
+        shared_words = partial(_shared_words, part)
+        answers.append(max(lines, key=shared_words))
+    return " ".join(answers)
 
 
-def _shared(question: str, text: str) -> int:
+def _shared_words(question: str, text: str) -> int:
     return len(_words(question) & _words(text))
 
 
@@ -109,7 +117,7 @@ def _words(text: str) -> set[str]:
 
 
 class SentenceJudge:
-    """Takes each sentence for a claim; a text entails those that it holds."""
+    """Takes each sentence for a claim. A text entails the sentences that it contains."""
 
     name = "a judge that compares sentences"
 
@@ -120,33 +128,36 @@ class SentenceJudge:
         texts = [chunk.text for chunk in sample.retrieved_contexts]
         return Verdicts.from_matrices(
             [claim in reference for claim in response],
-            _held(texts, response),
-            _held(texts, reference),
+            _entailment(texts, response),
+            _entailment(texts, reference),
             response_claims=response,
             reference_claims=reference,
         ).with_sample(sample)
 
     async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
-        """Which texts hold which claims."""
-        return Entailment(_held(texts, claims), Usage(), 0)
+        """Which texts entail which claims."""
+        return Entailment(_entailment(texts, claims), Usage(), 0)
 
 
-def _held(texts: Sequence[str], claims: Sequence[str]) -> list[list[bool]]:
-    return [[claim in text for text in texts] for claim in claims]
+def _entailment(texts: Sequence[str], claims: Sequence[str]) -> list[list[bool]]:
+    """A row for each claim: is it in each of the texts?"""
+    rows: list[list[bool]] = []
+    for claim in claims:
+        rows.append([claim in text for text in texts])
+    return rows
 
 
 @dataclass(frozen=True)
 class Catch:
-    """What was found.
+    """The results before and after, and the figures that lead from one to the other.
 
     Attributes:
         stale: the results with the stale document.
         mended: the results without it.
-        summary: of the first.
-        mended_summary: of the second.
-        offenders: the documents that mislead, in the first.
-        ablation: whether they are the cause.
-        comparison: of the first with the second.
+        summary: the summary of ``stale``.
+        mended_summary: the summary of ``mended``.
+        offenders: the documents that mislead in ``stale``.
+        ablation: whether these documents are the cause.
     """
 
     stale: list[Result]
@@ -155,7 +166,6 @@ class Catch:
     mended_summary: Summary
     offenders: Offenders
     ablation: Ablation
-    comparison: Comparison
 
 
 def run_catch() -> Catch:
@@ -168,15 +178,14 @@ async def _run() -> Catch:
     judge = SentenceJudge()
     stale = await _results(library.samples(library.documents(stale=True)), judge)
     mended = await _results(library.samples(library.documents(stale=False)), judge)
-    found = await ablate(stale, answer, judge, variants=("without", "without-other"))
+    effect = await ablate(stale, answer, judge, variants=("without", "without-other"))
     return Catch(
-        stale,
-        mended,
-        summarize(stale),
-        summarize(mended),
-        offenders(stale),
-        found,
-        compare(stale, mended),
+        stale=stale,
+        mended=mended,
+        summary=summarize(stale),
+        mended_summary=summarize(mended),
+        offenders=offenders(stale),
+        ablation=effect,
     )
 
 

@@ -13,6 +13,7 @@ Pair = tuple[float | None, float | None]
 """The values of a run in the order of `MODES`; None is undefined."""
 
 DOCUMENTED = "documented"
+"""The name of the published figures, beside those of the places."""
 TOLERANCE = 1e-12
 
 
@@ -24,7 +25,7 @@ class Run(NamedTuple):
 
 
 def runs_of(examples: Sequence[ReferenceExample]) -> list[Run]:
-    """All examples under ragas' definition, then those with another one under their own."""
+    """All examples under ragas' definition, then those of other definitions under their own."""
     runs = [Run(example, "ragas") for example in examples]
     for example in examples:
         if example.documented_definition != "ragas":
@@ -54,7 +55,7 @@ class Row:
 
     Attributes:
         expected: the value derived by hand.
-        figures: the value of each place; and the published one, if it follows this definition.
+        figures: the value of each place, and the published one if it follows this definition.
     """
 
     example: str
@@ -64,13 +65,14 @@ class Row:
     figures: dict[str, float | None]
 
     def agrees(self, name: str) -> bool:
-        """Is it the expected value? A published one is compared to its precision."""
+        """Is the figure the expected value? A published one is compared to its precision."""
         figure = self.figures[name]
         expected = self.expected
         if figure is None or expected is None:
             return figure is expected
         if name == DOCUMENTED:
-            expected = round(expected, len(str(figure).partition(".")[2]))
+            decimals = str(figure).partition(".")[2]
+            expected = round(expected, len(decimals))
         return abs(figure - expected) <= TOLERANCE
 
 
@@ -86,17 +88,22 @@ class Report:
         """The values that are not the expected ones, in words."""
         sentences: list[str] = []
         for row in self.rows:
-            what = f"{row.example}, {row.mode}, definition {row.definition}"
+            subject = f"{row.example}, {row.mode}, definition {row.definition}"
+            expected = shown(row.expected)
             for name, figure in row.figures.items():
                 if not row.agrees(name):
-                    text = f"{what}: {name} is {shown(figure)}, not {shown(row.expected)}"
-                    sentences.append(text)
+                    sentences.append(f"{subject}: {name} is {shown(figure)}, not {expected}")
         return sentences
+
+    @property
+    def failed(self) -> list[str]:
+        """The names of the places that failed."""
+        return [place.name for place in self.places if place.state == "failed"]
 
     @property
     def agrees(self) -> bool:
         """Whether no value differs, and no place failed."""
-        return not self.differing and all(place.state != "failed" for place in self.places)
+        return not self.differing and not self.failed
 
     @property
     def verdict(self) -> str:
@@ -104,8 +111,9 @@ class Report:
         total = sum(len(row.figures) for row in self.rows)
         if self.differing:
             return f"{len(self.differing)} of {total} comparisons differ"
-        failed = [place.name for place in self.places if place.state == "failed"]
-        return f"{', '.join(failed)} failed" if failed else f"all {total} comparisons agree"
+        if self.failed:
+            return f"{', '.join(self.failed)} failed"
+        return f"all {total} comparisons agree"
 
     @property
     def notes(self) -> Iterator[str]:
@@ -117,14 +125,14 @@ class Report:
             yield f"Differs: {text}."
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The report as JSON data."""
         places = {place.name: f"{place.state}: {place.detail}" for place in self.places}
         rows = [asdict(row) for row in self.rows]
         return {"agrees": self.agrees, "verdict": self.verdict, "places": places, "rows": rows}
 
 
 def compare(runs: Sequence[Run], places: Sequence[Place]) -> Report:
-    """All places, and all sources, against the values derived by hand."""
+    """Compare all places and all sources with the values derived by hand."""
     rows: list[Row] = []
     compared = [place for place in places if place.state == "compared"]
     for number, (example, definition) in enumerate(runs):

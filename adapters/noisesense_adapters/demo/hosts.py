@@ -67,6 +67,7 @@ def quiet() -> Generator[None, None, None]:
 
 Samples = Sequence[Sample]
 Figures = Iterable[list[float | None]]
+"""For each sample its values in both modes, in the order of `MODES`."""
 
 
 def _core(samples: Samples, *, judge: RecordedJudge, definition: DefinitionName) -> Figures:
@@ -88,9 +89,12 @@ def _ragas(samples: Samples, **options: Any) -> Figures:
     dataset = ragas.EvaluationDataset.from_list(rows)
     result = ragas.evaluate(dataset, metrics=metrics, show_progress=False, raise_exceptions=True)
     for row in result.scores:
-        # An undefined value is NaN in ragas.
-        values = [float(row[f"{metric.name}(mode={metric.mode})"]) for metric in metrics]
-        yield [None if math.isnan(value) else value for value in values]
+        values: list[float | None] = []
+        for metric in metrics:
+            value = float(row[f"{metric.name}(mode={metric.mode})"])
+            # An undefined value is NaN in ragas.
+            values.append(None if math.isnan(value) else value)
+        yield values
 
 
 def _deepeval(samples: Samples, **options: Any) -> Figures:
@@ -99,16 +103,16 @@ def _deepeval(samples: Samples, **options: Any) -> Figures:
     deepeval: Any = import_module("deepeval")
     configs: Any = import_module("deepeval.evaluate.configs")
     test_case: Any = import_module("deepeval.test_case")
-    cases = [
-        test_case.LLMTestCase(
+    cases: list[Any] = []
+    for number, sample in enumerate(samples):
+        case = test_case.LLMTestCase(
             name=str(number),
             input=sample.user_input,
             actual_output=sample.response,
             expected_output=sample.reference,
             retrieval_context=_texts(sample),
         )
-        for number, sample in enumerate(samples)
-    ]
+        cases.append(case)
     result: Any = deepeval.evaluate(
         cases,
         [NoiseSensitivityMetric(mode=mode, **options) for mode in MODES],
@@ -121,7 +125,7 @@ def _deepeval(samples: Samples, **options: Any) -> Figures:
 
 
 def _output(sample: Sample) -> dict[str, Any]:
-    """The output of an application."""
+    """The sample as the output of an application."""
     return {"answer": sample.response, "contexts": _texts(sample)}
 
 
@@ -167,14 +171,14 @@ def _langfuse(samples: Samples, **options: Any) -> Figures:
     def application(*, item: Any, **_: Any) -> Any:
         return item["metadata"]
 
-    data = [
-        {
+    data: list[dict[str, Any]] = []
+    for sample in samples:
+        item = {
             "input": sample.user_input,
             "expected_output": sample.reference,
             "metadata": _output(sample),
         }
-        for sample in samples
-    ]
+        data.append(item)
     client = langfuse.Langfuse(public_key="pk", secret_key="sk", tracing_enabled=False)
     evaluators = [noise_sensitivity(**options)]
     run = client.run_experiment(name="demo", data=data, task=application, evaluators=evaluators)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from noisesense.errors import MissingExtraError, NoiseSenseError
-from noisesense.scoring.definitions import MODES
 from noisesense_adapters.demo.compare import Pair, Run
+from noisesense_adapters.evaluate.evaluator import score_name
 
 _TIMEOUT_SECONDS = 300
 _SHIM = "from noisesense_adapters.promptfoo import get_assert\n\n__all__ = ['get_assert']\n"
-# No TCP connections: with telemetry disabled, Promptfoo still reports that it is.
+# No TCP connections: Promptfoo reports even that its telemetry is disabled.
 _NO_NETWORK = """
 const net = require("node:net");
 const connect = net.Socket.prototype.connect;
@@ -33,22 +33,22 @@ net.Socket.prototype.connect = function (...args) {
 def evaluate(runs: Sequence[Run], recording: Path, folder: Path) -> tuple[str, list[Pair]]:
     """Promptfoo's version, and the values of each run.
 
-    The command is that on PATH, or in ./node_modules/.bin; nothing is downloaded.
+    The command is looked for on the PATH and in ./node_modules/.bin; nothing is downloaded.
 
     Raises:
         MissingExtraError: there is no such command.
         NoiseSenseError: it gave no values.
     """
-    path = os.pathsep.join([os.environ.get("PATH", ""), str(Path("node_modules/.bin").absolute())])
+    local_commands = str(Path("node_modules/.bin").absolute())
+    path = os.pathsep.join([os.environ.get("PATH", ""), local_commands])
     command = shutil.which("promptfoo", path=path)
     if command is None:
         raise MissingExtraError("there is no promptfoo on PATH. Hint: npm install promptfoo")
-    config = folder / "config.json"
-    output = folder / "output.json"
-    preload = folder / "offline.cjs"
     tests = [_test(str(number), run, recording) for number, run in enumerate(runs)]
     settings = {"prompts": ["{{response}}"], "providers": ["echo"], "tests": tests}
+    config = folder / "config.json"
     config.write_text(json.dumps(settings), encoding="utf-8")
+    preload = folder / "offline.cjs"
     preload.write_text(_NO_NETWORK, encoding="utf-8")
     (folder / "noise.py").write_text(_SHIM, encoding="utf-8")
     # Node.js takes a quoted path, with JSON's escapes.
@@ -61,6 +61,7 @@ def evaluate(runs: Sequence[Run], recording: Path, folder: Path) -> tuple[str, l
         # Promptfoo needs the Node.js that was installed beside it.
         "PATH": os.pathsep.join([str(Path(command).parent), path]),
     }
+    output = folder / "output.json"
     process = subprocess.run(
         [command, "eval", "-c", config, "-o", output, "--no-cache", "--no-table", "--no-write"],
         cwd=folder,
@@ -75,29 +76,31 @@ def evaluate(runs: Sequence[Run], recording: Path, folder: Path) -> tuple[str, l
         message = process.stdout.strip() or "no output"
         raise NoiseSenseError(f"promptfoo eval ended with status {process.returncode}: {message}")
     document: dict[str, Any] = json.loads(output.read_text(encoding="utf-8"))
-    rows = {row["testCase"]["description"]: row for row in document["results"]["results"]}
-    figures = [_pair(run, rows[str(number)]) for number, run in enumerate(runs)]
+    scores: dict[str, dict[str, float]] = {}
+    for row in document["results"]["results"]:
+        scores[row["testCase"]["description"]] = row["namedScores"]
+    figures = [_pair(run, scores[str(number)]) for number, run in enumerate(runs)]
     return str(document["metadata"]["promptfooVersion"]), figures
 
 
 def _test(name: str, run: Run, recording: Path) -> dict[str, Any]:
+    """The test case of a run in Promptfoo's configuration."""
     sample = run.example.sample
+    chunks: list[dict[str, Any]] = []
+    for chunk in sample.retrieved_contexts:
+        chunks.append(chunk.model_dump(include={"text", "relevant"}, exclude_none=True))
     variables = {
         "query": sample.user_input,
         "response": sample.response,
         "reference": sample.reference,
-        "contextChunks": [
-            chunk.model_dump(include={"text", "relevant"}, exclude_none=True)
-            for chunk in sample.retrieved_contexts
-        ],
+        "contextChunks": chunks,
     }
     config = {"verdicts": str(recording), "definition": run.definition, "maxNoise": 1}
     assertion = {"type": "python", "value": "file://noise.py", "config": config}
     return {"description": name, "vars": variables, "assert": [assertion]}
 
 
-def _pair(run: Run, row: dict[str, Any]) -> Pair:
-    suffix = "" if run.definition == "ragas" else f"_{run.definition}"
-    names = (f"noise_sensitivity_{mode}{suffix}" for mode in MODES)
-    relevant, irrelevant = (row["namedScores"].get(name) for name in names)
+def _pair(run: Run, scores: dict[str, float]) -> Pair:
+    relevant = scores.get(score_name("relevant", run.definition))
+    irrelevant = scores.get(score_name("irrelevant", run.definition))
     return relevant, irrelevant

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -19,6 +18,7 @@ from noisesense import (
     Offender,
     Offenders,
     Result,
+    Summary,
     Tally,
     Trust,
     __version__,
@@ -53,12 +53,13 @@ _DOCUMENTS = 25
 
 
 def _allowed(text: str) -> str:
+    """The source of a style or script, as a content security policy names it."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 _PAGE = Path(__file__).parent / "page"
-_SCRIPT = "".join((_PAGE / f"{name}.js").read_text("utf-8") for name in ("detail", "table"))
+_SCRIPT = (_PAGE / "detail.js").read_text("utf-8") + (_PAGE / "table.js").read_text("utf-8")
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(_PAGE),
     autoescape=True,
@@ -66,13 +67,16 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+# The page may fetch nothing, and only its own style and script are allowed.
+_POLICY = (
+    f"default-src 'none'; style-src {_allowed(plots.STYLE)}; script-src {_allowed(_SCRIPT)}; "
+    "img-src data:; base-uri 'none'; form-action 'none'"
+)
 _ALWAYS: dict[str, Any] = {
     "version": __version__,
     "style": Markup(plots.STYLE),
     "script": Markup(_SCRIPT),
-    # The page may fetch nothing, and only its own style and script are allowed.
-    "policy": f"default-src 'none'; style-src {_allowed(plots.STYLE)}; "
-    f"script-src {_allowed(_SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'",
+    "policy": _POLICY,
     "columns": COLUMNS,
     "extent": extent,
     "interval_text": interval_text,
@@ -81,7 +85,7 @@ _ALWAYS: dict[str, Any] = {
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
 _DATA = "<data-here>"
-"""The place of the samples. Users' texts are escaped, so that none contains it."""
+"""Stands for the samples. Users' texts are escaped, so that none contains it."""
 
 
 def write_report(
@@ -103,11 +107,11 @@ def write_report(
     The same results give the same bytes (with the same matplotlib).
 
     Args:
-        results: results, or the path of a file that `noisesense.read_results` reads. Read once;
-            memory grows with the texts.
+        results: results, or the path of a file that `noisesense.read_results` reads. They are
+            read once; memory grows with the texts.
         path: the file to write, completely or not at all.
-        saved_as: the file of the results, for the next command that the page names; of a path its
-            name.
+        saved_as: the name of the results' file in the command that the page shows; of a path
+            its name.
         title: the heading; by default ``Noise sensitivity`` with the name of the file.
         confidence: the confidence level of the intervals.
         baseline: the comparison of an earlier run with this one; see `noisesense.compare`.
@@ -132,29 +136,27 @@ def write_report(
     tally = Tally()
     samples = Samples()
     judges: dict[str, str] = {}
-    ranked = offenders(_collect(results, tally, samples, judges))
+    ranking = offenders(_collect(results, tally, samples, judges))
     summary = tally.summary(confidence=confidence)
     warnings = list(summary.warnings)
     if not trust:
         warnings += judge_warnings(judges)
-    caused = _caused(ablation)
+    trust_lines: list[str] = []
+    for judge_trust in trust:
+        trust_lines += trust_sentences(judge_trust)
+    causes = _causes(ablation)
     page = _TEMPLATE.render(
+        **_of_summary(summary),
+        **_of_ablation(ablation),
         title=title or "Noise sensitivity",
         saved_as=quote(saved_as),
         baseline=baseline,
         since=_since(baseline),
-        trust=list(chain.from_iterable(map(trust_sentences, trust))),
-        **_of_ablation(ablation),
-        summary=summary,
-        modes=[figures for mode in MODES if (figures := summary.mode(mode))],
-        definition=summary.definition and DEFINITIONS[summary.definition],
-        headline=headline(summary),
-        partition=map(plots.image, plots.partition_plots(summary.partition)),
-        spread=[plots.image(each) for each in plots.spread_plots(summary)],
-        offenders=ranked.documents[:_DOCUMENTS],
-        first=ranked.first,
-        worst=_worst(ranked, caused),
-        suspicion=offender_sentences(ranked, caused),
+        trust=trust_lines,
+        offenders=ranking.documents[:_DOCUMENTS],
+        first=ranking.first,
+        worst=_worst(ranking, causes),
+        suspicion=offender_sentences(ranking, causes),
         judges=judges,
         warnings=warnings,
         data=Markup(_DATA),
@@ -164,28 +166,44 @@ def write_report(
     return Path(path)
 
 
-def _since(baseline: Comparison | None) -> list[str]:
-    if baseline is None:
-        return []
-    return [*comparison_sentences(baseline, "the earlier run", "This run")]
-
-
-def _of_ablation(found: Ablation | None) -> dict[str, Any]:
-    """What the page shows of an ablation; nothing without one."""
-    if found is None:
-        return {"ablation": None, "ablation_tables": (), "caused": (), "growth": (), "cause": None}
+def _of_summary(summary: Summary) -> dict[str, Any]:
+    """The figures of the run, for the template."""
     return {
-        "ablation": found,
-        "ablation_tables": ablation_tables(found),
-        "caused": ablation_sentences(found),
-        "growth": map(plots.image, plots.growth_plots(found)),
-        "cause": cause_sentence(found),
+        "summary": summary,
+        "headline": headline(summary),
+        "definition": summary.definition and DEFINITIONS[summary.definition],
+        "modes": list(filter(None, map(summary.mode, MODES))),
+        "partition": map(plots.image, plots.partition_plots(summary.partition)),
+        "spread": list(map(plots.image, plots.spread_plots(summary))),
     }
 
 
-def _caused(found: Ablation | None) -> list[Caused]:
-    causes = () if found is None else found.causes
-    return [Caused(each.document, each.again, each.gone, each.shared) for each in causes]
+def _since(baseline: Comparison | None) -> Iterator[str]:
+    """What differs from the earlier run."""
+    if baseline is not None:
+        yield from comparison_sentences(baseline, "the earlier run", "This run")
+
+
+def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
+    """The effect of the chunks, for the template."""
+    if ablation is None:
+        return {"ablation": None, "cause": None}
+    return {
+        "ablation": ablation,
+        "cause": cause_sentence(ablation),
+        "caused": ablation_sentences(ablation),
+        "growth": map(plots.image, plots.growth_plots(ablation)),
+        "ablation_tables": ablation_tables(ablation),
+    }
+
+
+def _causes(ablation: Ablation | None) -> list[Caused]:
+    """What the ablation counted of each document."""
+    causes: list[Caused] = []
+    if ablation is not None:
+        for cause in ablation.causes:
+            causes.append(Caused(cause.document, cause.again, cause.gone, cause.shared))
+    return causes
 
 
 def _collect(
@@ -200,15 +218,15 @@ def _collect(
         yield result
 
 
-def _worst(found: Offenders, caused: Sequence[Caused]) -> Offender | None:
+def _worst(ranking: Offenders, causes: Sequence[Caused]) -> Offender | None:
     """The document that the first screen names, of those that mislead for certain.
 
-    The one that most claims go with by the ablation, else the first by rank.
+    The one with which most claims go by the ablation, else the first by rank.
     """
-    certain = [each for each in found.documents if each.claims]
-    guilty = guiltiest(caused)
+    certain = [document for document in ranking.documents if document.claims]
+    guilty = guiltiest(causes)
     if guilty is not None:
-        for each in certain:
-            if each.document == guilty.document:
-                return each
+        for document in certain:
+            if document.document == guilty.document:
+                return document
     return certain[0] if certain else None

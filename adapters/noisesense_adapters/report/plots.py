@@ -21,7 +21,7 @@ from matplotlib import cbook, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from noisesense import ModeSummary, Partition, Result, Summary, read_results, summarize
+from noisesense import Estimate, ModeSummary, Partition, Result, Summary, read_results, summarize
 from noisesense.ablation import Ablation
 from noisesense.errors import InputError
 from noisesense.jsonl import as_path
@@ -61,13 +61,16 @@ _SETTINGS: dict[str, Any] = {
 _TITLE = 48
 """Characters in a line of the title, as many as fit in the width."""
 _BESIDE = 1.1
-"""The position of the bar of undetermined samples, off the scale."""
+"""The position of the bar of undetermined samples, beside the scale."""
 
 
 class Plot(NamedTuple):
-    """A plot. ``draw`` draws it and returns its content in words.
+    """A plot.
 
-    The height is in inches, at a phone's width of 4.2.
+    Attributes:
+        caption: the title; empty if the content in words is the title.
+        draw: draws the plot, and returns its content in words.
+        height: in inches, at a phone's width of 4.2.
     """
 
     caption: str
@@ -86,7 +89,7 @@ class Image(NamedTuple):
 def spread_plots(summary: Summary) -> list[Plot]:
     """A histogram for each mode, and a box plot; none if there is nothing to draw."""
     plots: list[Plot] = []
-    boxed: list[ModeSummary] = []
+    determined: list[ModeSummary] = []
     for mode in MODES:
         figures = summary.mode(mode)
         if figures is None or figures.mean is None:
@@ -94,13 +97,21 @@ def spread_plots(summary: Summary) -> list[Plot]:
         caption = f"{mode.capitalize()} mode: samples by value"
         plots.append(Plot(caption, partial(_histogram, mode=figures)))
         if figures.determined:
-            boxed.append(figures)
-    if boxed:
-        caption = "Quartiles and samples beyond 1.5 × IQR (○)"
-        if counts := [f"{mode.undetermined:,} {mode.mode}" for mode in boxed if mode.undetermined]:
-            caption += f"; left out, undetermined: {', '.join(counts)}"
-        plots.append(Plot(caption, partial(_boxes, modes=boxed), 0.5 + 0.45 * len(boxed)))
+            determined.append(figures)
+    if determined:
+        plots.append(_box_plot(determined))
     return plots
+
+
+def _box_plot(modes: list[ModeSummary]) -> Plot:
+    caption = "Quartiles and samples beyond 1.5 × IQR (○)"
+    left_out: list[str] = []
+    for figures in modes:
+        if figures.undetermined:
+            left_out.append(f"{figures.undetermined:,} {figures.mode}")
+    if left_out:
+        caption += f"; left out, undetermined: {', '.join(left_out)}"
+    return Plot(caption, partial(_boxes, modes=modes), 0.5 + 0.45 * len(modes))
 
 
 def partition_plots(partition: Partition) -> list[Plot]:
@@ -110,11 +121,12 @@ def partition_plots(partition: Partition) -> list[Plot]:
     return [Plot("", partial(_bar, partition=partition), 0.3)]
 
 
-def growth_plots(found: Ablation) -> list[Plot]:
+def growth_plots(ablation: Ablation) -> list[Plot]:
     """Unsupported claims by the number of distractors; none if no ``plus-K`` was answered."""
+    if not any(name.startswith("plus-") for name in ablation.changes):
+        return []
     caption = "Unsupported claims by number of distractors"
-    grows = any(name.startswith("plus-") for name in found.changes)
-    return [Plot(caption, partial(_growth, found=found))] if grows else []
+    return [Plot(caption, partial(_growth, ablation=ablation))]
 
 
 def write_png(
@@ -164,7 +176,7 @@ def write_png(
 
 
 def image(plot: Plot) -> Image:
-    """The plot for the page."""
+    """Draw a plot for the page."""
     file = io.StringIO()
     with style.context(["default", _SETTINGS]):
         figure = Figure(figsize=(4.2, plot.height), layout="constrained")
@@ -179,17 +191,19 @@ def image(plot: Plot) -> Image:
     return Image(plot.caption, words, f"data:image/svg+xml;base64,{encoded}")
 
 
-# These functions draw a plot, and return its content in words.
+# Each of these functions draws a plot, and returns its content in words.
 
 
 def _histogram(ax: Axes, mode: ModeSummary) -> str:
-    """Samples by value in ten bins from 0 to 1; undetermined ones in a bar beside the scale."""
+    """Samples by value in ten bins from 0 to 1, with undetermined ones in a bar beside them."""
     counts = Counter[float]()
     for value, times in mode.distribution:
         counts[min(int(10 * value), 9) / 10] += times
     _label_bars(ax, counts, mode.mode)
-    ticks = {tick: f"{tick:g}" for tick in (0, 0.2, 0.4, 0.6, 0.8, 1)}
-    words = [f"{low:.1f} to {low + 0.1:.1f}: {n:,}" for low, n in sorted(counts.items())]
+    ticks: dict[float, str] = {0: "0", 0.2: "0.2", 0.4: "0.4", 0.6: "0.6", 0.8: "0.8", 1: "1"}
+    words: list[str] = []
+    for low, samples in sorted(counts.items()):
+        words.append(f"{low:.1f} to {low + 0.1:.1f}: {samples:,}")
     end = 1.02
     if mode.undetermined:
         _label_bars(ax, {_BESIDE: mode.undetermined}, "undetermined")
@@ -212,7 +226,9 @@ def _boxes(ax: Axes, modes: list[ModeSummary]) -> str:
     """Quartiles, whiskers of at most 1.5 × IQR, and the samples beyond them."""
     words: list[str] = []
     for position, mode in enumerate(reversed(modes)):
-        values = [value for value, times in mode.distribution for _ in range(times)]
+        values: list[float] = []
+        for value, times in mode.distribution:
+            values += [value] * times
         (stats,) = cbook.boxplot_stats(values)
         stats["fliers"] = sorted(set(stats["fliers"]))  # thousands of points may be equal
         color = _COLORS[mode.mode]
@@ -229,7 +245,7 @@ def _boxes(ax: Axes, modes: list[ModeSummary]) -> str:
             medianprops={"color": color, "linewidth": 3},
             flierprops={"markersize": 3.5, "markeredgecolor": color},
         )
-        quartiles = ", ".join(f"{stats[name]:.2f}" for name in ("q1", "med", "q3"))
+        quartiles = f"{stats['q1']:.2f}, {stats['med']:.2f}, {stats['q3']:.2f}"
         words.insert(0, f"{mode.mode} {values[0]:.2f} to {values[-1]:.2f}, quartiles {quartiles}")
     ax.set_yticks(range(len(modes)), [mode.mode for mode in reversed(modes)])
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(modes) - 0.4), xlabel="noise sensitivity")
@@ -238,6 +254,7 @@ def _boxes(ax: Axes, modes: list[ModeSummary]) -> str:
 
 
 def _bar(ax: Axes, partition: Partition) -> str:
+    """The counts of all kinds of claims, side by side in one bar."""
     left = 0
     words: list[str] = []
     for kind, count in partition._asdict().items():
@@ -250,25 +267,30 @@ def _bar(ax: Axes, partition: Partition) -> str:
     return f"Stacked bar of {partition.total:,} claims by kind: {', '.join(words)}."
 
 
-def _growth(ax: Axes, found: Ablation) -> str:
-    curve = {} if found.again is None else {0: found.again}
-    for name, change in found.changes.items():
+def _growth(ax: Axes, ablation: Ablation) -> str:
+    """The share of unsupported claims by the number of distractors, with its interval."""
+    means: dict[int, Estimate] = {}
+    if ablation.again is not None:
+        means[0] = ablation.again
+    for name, change in ablation.changes.items():
         if name.startswith("plus-"):
-            curve[int(name.removeprefix("plus-"))] = change.after
-    counts = list(curve)
-    means = list(curve.values())
+            means[int(name.removeprefix("plus-"))] = change.after
+    counts = list(means)
     color = _COLORS["irrelevant"]
-    for ends in (means, [each.interval or each for each in means]):
-        lows = [each[0] for each in ends]
-        highs = [each[1] for each in ends]
-        ax.fill_between(counts, lows, highs, color=color, alpha=0.18, linewidth=0)
-    ax.plot(counts, [(each.low + each.high) / 2 for each in means], "o-", color=color)
+    _fill_between(ax, counts, [(mean.low, mean.high) for mean in means.values()])
+    _fill_between(ax, counts, [(mean.interval or mean)[:2] for mean in means.values()])
+    ax.plot(counts, [(mean.low + mean.high) / 2 for mean in means.values()], "o-", color=color)
     ax.set(ylim=(0, None), xlabel="distractors added", ylabel="share of claims")
     ax.set_xticks(counts)
     ax.grid(axis="y")
-    values = [f"with {count} {extent(each[:2], '.2f')}" for count, each in curve.items()]
-    listed = ", ".join(values)
-    return f"Mean share of unsupported claims by the number of distractors: {listed}."
+    words = [f"with {count} {extent(mean[:2], '.2f')}" for count, mean in means.items()]
+    return f"Mean share of unsupported claims by the number of distractors: {', '.join(words)}."
+
+
+def _fill_between(ax: Axes, counts: list[int], ranges: list[tuple[float, float]]) -> None:
+    lows = [low for low, _ in ranges]
+    highs = [high for _, high in ranges]
+    ax.fill_between(counts, lows, highs, color=_COLORS["irrelevant"], alpha=0.18, linewidth=0)
 
 
 def kind_name(kind: str) -> str:

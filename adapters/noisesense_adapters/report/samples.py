@@ -1,7 +1,7 @@
 """The samples for the page's script: the rows of the table, and the details of each sample.
 
-Each line is the base64 of some compressed JSON lines of rows, details or chunks. Rows are unpacked
-when the page opens, the others when one of their samples is opened. A chunk that several samples
+Each line is the base64 of some compressed JSON lines of rows, details or chunks. The page unpacks
+rows when it opens, and details and chunks when a sample is opened. A chunk that several samples
 share is stored once.
 """
 
@@ -52,7 +52,7 @@ class _Packed:
 
 
 class Samples:
-    """Collects results. Row *i* and detail *i* are of sample *i*; details number chunks."""
+    """Collects results. Row *i* and detail *i* are of sample *i*; details refer to chunks."""
 
     def __init__(self) -> None:
         self._rows = _Packed()
@@ -65,7 +65,7 @@ class Samples:
         self._details.add(self._detail(result))
 
     def elements(self) -> Iterator[str]:
-        """The lines of the page with the data."""
+        """The lines of the page that hold the data."""
         blocks = {"rows": self._rows, "details": self._details, "chunks": self._chunks}
         for name, block in blocks.items():
             yield f'<script type="text/plain" id="{name}">'
@@ -82,7 +82,8 @@ class Samples:
             "error": result.error,
             "unanswered": result.unanswered,
         }
-        if sample := result.sample:
+        sample = result.sample
+        if sample is not None:
             detail["response"] = sample.response
             detail["reference"] = sample.reference
             detail["chunks"] = [self._chunk(chunk, None) for chunk in sample.retrieved_contexts]
@@ -94,13 +95,15 @@ class Samples:
         verdicts = score.verdicts
         relevance = score.chunk_relevance
         chunks = verdicts.chunks or (Chunk(text=""),) * len(relevance)
+        references: list[dict[str, Any]] = []
+        for claim in verdicts.reference_claims:
+            references.append(
+                {"text": claim.text, "by": claim.entailed_by, "open": claim.undetermined}
+            )
         return {
             "reasons": [score.reason(mode) for mode in modes_of(score.definition)],
             "claims": [_claim(claim, score) for claim in score.claims],
-            "references": [
-                {"text": claim.text, "by": claim.entailed_by, "open": claim.undetermined}
-                for claim in verdicts.reference_claims
-            ],
+            "references": references,
             "chunks": list(map(self._chunk, chunks, relevance)),
         }
 
@@ -115,10 +118,11 @@ class Samples:
 
 
 Cell = float | str | tuple[int, int] | None
-"""A figure, a text, or how many of how many; None shows nothing."""
+"""A figure, a text, or a count and its total; None shows nothing."""
 
 
 def _not_supported(result: Result) -> Cell:
+    """How many claims the reference does not support."""
     if result.score is None:
         return None
     kinds = result.score.partition
@@ -127,21 +131,26 @@ def _not_supported(result: Result) -> Cell:
 
 
 COLUMNS: dict[str, Callable[[Result], Cell]] = {"Not supported": _not_supported}
-"""The table's columns behind the two modes, by heading. The page sorts and saves them, too."""
+"""The table's columns after the two modes, by heading. The page also sorts and saves them."""
 
 
 def _row(result: Result) -> dict[str, Any]:
-    """For each mode the ends of its range, or null; a failed sample has no kinds."""
-    score = result.score
+    """The row of a result. A mode has the ends of its range, or null."""
     row: dict[str, Any] = {
         "id": result.id,
-        "question": result.sample.user_input if result.sample else None,
-        "kinds": score.partition if score else None,
+        "question": None if result.sample is None else result.sample.user_input,
+        "kinds": None,
         "cells": [cell_of(result) for cell_of in COLUMNS.values()],
     }
+    row |= dict.fromkeys(MODES)
+    score = result.score
+    if score is None:
+        return row
+    row["kinds"] = score.partition
     for mode in MODES:
-        bounds = score.bounds(mode) if score else None
-        row[mode] = [round(end, _DIGITS) for end in bounds] if bounds else None
+        bounds = score.bounds(mode)
+        if bounds is not None:
+            row[mode] = [round(end, _DIGITS) for end in bounds]
     return row
 
 

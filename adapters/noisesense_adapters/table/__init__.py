@@ -96,6 +96,7 @@ _PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
 
 
 def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]:
+    """The results of the rows of an Arrow table."""
     columns = _columns(table.column_names, lines)
     check_names([name for name in table.column_names if name in columns], "data")
     number = 0
@@ -115,7 +116,8 @@ def _columns(names: list[str], lines: str | None) -> list[str]:
     """The columns to read: of a results file, or the one of lines. Raises `InputError`."""
     if lines is None and "verdicts" in names:
         return [name for name in _PARTS if name in names]
-    for name in _LINES if lines is None else (lines,):
+    candidates = _LINES if lines is None else (lines,)
+    for name in candidates:
         if name in names:
             return [name]
     got = f"only {', '.join(map(describe, names)) or 'none'}"
@@ -131,13 +133,17 @@ def _scored(result: Result) -> dict[str, Any]:
         return row  # the schema makes the other columns null
     row["unanswered"] = result.unanswered
     row["definition"] = score.definition
-    row["needed_cells"], row["open_cells"] = cells_of(score)
+    needed, open_cells = cells_of(score)
+    row["needed_cells"] = needed
+    row["open_cells"] = open_cells
     row["claims"] = score.partition.total
     row |= zip(_KINDS, score.partition, strict=True)
     for mode in MODES:
         row[mode] = score.value(mode)
         row[f"{mode}_status"] = score.status(mode)
-        row[f"{mode}_low"], row[f"{mode}_high"] = score.bounds(mode) or (None, None)
+        low, high = score.bounds(mode) or (None, None)
+        row[f"{mode}_low"] = low
+        row[f"{mode}_high"] = high
         counts = score.counts(mode) or Counts(0, 0, 0)
         row[f"{mode}_noisy"] = counts.noisy
         row[f"{mode}_determined"] = counts.determined
