@@ -99,44 +99,59 @@ def test_the_documents_that_cause_wrong_claims(repeated: Ablation) -> None:
     assert {each.document for each in repeated.causes} == {f"bad-{i}" for i in range(10)}
 
 
-def test_the_others_of_a_document_are_those_of_the_claims_that_were_asked_about() -> None:
+def wrong_from(number: int, chunks: list[str]) -> Result:
+    """One wrong claim, which comes from the chunks that begin with "wrong"."""
+    sample = Sample(
+        user_input=f"question {number}",
+        response="wrong",
+        reference="right",
+        retrieved_contexts=[Chunk(text=text, id=text) for text in chunks],
+    )
+    judged = Verdicts.from_matrices(
+        [False],
+        [[text.startswith("wrong") for text in chunks]],
+        [[False] * len(chunks)],
+        response_claims=["wrong"],
+        reference_claims=["right"],
+    )
+    return Result(f"s{number}", score(judged.with_sample(sample)), sample=sample)
+
+
+@pytest.fixture(scope="module")
+def partly_compared() -> Ablation:
     """Of the first of six samples another chunk can be taken, too; of the rest, whose wrong claim
     comes from two of three chunks, no two others. This system answers nothing without a chunk."""
-    results: list[Result] = []
-    for i in range(6):
-        chunks = ["wrong", *["wrong, too"] * (i > 0), f"other {i}"]
-        sample = Sample(
-            user_input=f"question {i}",
-            response="wrong",
-            reference=f"right {i}",
-            retrieved_contexts=[Chunk(text=text, id=text) for text in chunks],
-        )
-        entailed = [text.startswith("wrong") for text in chunks]
-        judged = Verdicts.from_matrices(
-            [False],
-            [entailed],
-            [[False for _ in chunks]],
-            response_claims=["wrong"],
-            reference_claims=[f"right {i}"],
-        )
-        results.append(Result(f"s{i}", score(judged.with_sample(sample)), sample=sample))
+    results = [wrong_from(0, ["wrong", "other 0"])]
+    for i in range(1, 6):
+        results.append(wrong_from(i, ["wrong", "wrong, too", f"other {i}"]))
 
     def answer(question: str, contexts: list[str]) -> str:
-        whole = 2 if question.endswith(" 0") else 3
+        whole = 2 if question == "question 0" else 3
         return "wrong" if len(contexts) == whole else "nothing"
 
-    found = measured(results, answer, variants=PAIR)
-    first = found.causes[0]
-    assert (first.document, first.claims) == ("wrong", 6)
-    assert (first.again, first.gone) == ((6.0, 6.0), (6.0, 6.0))
-    assert (first.again_of_others, first.gone_with_others) == ((1.0, 1.0), (1.0, 1.0))
-    of_documents = ablation_tables(found)[1]
-    # Of five samples both went at once.
+    return measured(results, answer, variants=PAIR)
+
+
+def test_the_others_of_a_document_are_those_of_the_claims_that_were_asked_about(
+    partly_compared: Ablation,
+) -> None:
+    first = partly_compared.causes[0]
+    assert first.document == "wrong"
+    assert first.claims == 6
+    assert first.again == first.gone == (6.0, 6.0)
+    assert first.again_of_others == first.gone_with_others == (1.0, 1.0)
+    # Of five samples both documents went at once.
     assert first.shared == (5.0, 5.0)
+
+
+def test_what_is_said_where_few_samples_have_as_many_other_chunks(
+    partly_compared: Ablation,
+) -> None:
+    of_documents = ablation_tables(partly_compared)[1]
     assert of_documents.caption.endswith("(shared: other documents were taken away, too)")
     assert of_documents.rows[0] == ("wrong", "6", "6", "6 (5 shared)", "1 of 1")
     assert of_documents.rows[1] == ("wrong, too", "5", "5", "5 (5 shared)", "")
-    assert said(found)[2] == (
+    assert said(partly_compared)[2] == (
         "Whether more go with these chunks than with others cannot be told: it takes 6 samples "
         "(or clusters) to compare, and there is 1; 5 more had too few other chunks to take away "
         "as many. So far the difference is +0 (too few samples) percentage points."
