@@ -81,7 +81,9 @@ def test_names_paths_and_functions(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     pq.write_table(pa.Table.from_pylist([LINE]), path)
     row = read(path, COLUMNS)
-    assert (row.id, row.cluster, row.sample.reference) == ("about handbook", "handbook", "Paris.")
+    assert row.id == "about handbook"
+    assert row.cluster == "handbook"
+    assert row.sample.reference == "Paris."
     # A column whose name has a dot wins over the path.
     assert texts({**LINE, "meta.gold.answer": "Rome."}, COLUMNS, tmp_path)[2] == "Rome."
 
@@ -216,10 +218,12 @@ def test_an_empty_cell_is_nothing_retrieved(tmp_path: Path) -> None:
     data = table(tmp_path, "", " ", "[]", '[""]')
     for result in results_of(data):
         assert result.score is not None, result.error
-        assert (result.score.relevant, result.score.irrelevant) == (None, None)
+        assert result.score.relevant is None
+        assert result.score.irrelevant is None
         assert result.score.status("relevant") == "undefined"
     summary = score_dataset(data)
-    assert (summary.samples, summary.failed) == (4, 0)
+    assert summary.samples == 4
+    assert summary.failed == 0
 
 
 LONG = """id,question,answer,reference,passage
@@ -238,7 +242,8 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
     first, second = read_rows(path, columns)
     assert isinstance(first, Row)
     assert isinstance(second, Row)
-    assert (first.id, second.id) == ("1", "2")
+    assert first.id == "1"
+    assert second.id == "2"
     found = [[chunk.text for chunk in row.sample.retrieved_contexts] for row in (first, second)]
     assert found == [["Ada built it.", "It burned."], ["Ada built it."]]
     path.write_text(LONG + "1,Who?,Ada.,Ada.,A third.\n")  # its group ended before
@@ -296,7 +301,9 @@ def test_a_group_has_what_any_of_its_rows_says(tmp_path: Path) -> None:
     (row,) = read_rows(path, columns)
     assert isinstance(row, Row)
     assert row.sample is not None
-    assert (row.sample.user_input, row.sample.response, row.cluster) == ("Who?", "Ada.", "t")
+    assert row.sample.user_input == "Who?"
+    assert row.sample.response == "Ada."
+    assert row.cluster == "t"
     assert len(row.sample.retrieved_contexts) == 3
 
 

@@ -200,7 +200,9 @@ def test_failed_rows_are_counted_and_shared_ones_paid_once() -> None:
     result = evaluated(rows, both(Failing(PAIRS, SAMPLES[3].key)))
     # Whichever of the two metrics has paid, one column alone costs the same.
     for found in (summarize(result), *(summarize(result, name=each) for each in COLUMNS.values())):
-        assert (found.samples, found.scored, found.failed) == (41, 39, 2)
+        assert found.samples == 41
+        assert found.scored == 39
+        assert found.failed == 2
         assert found.usage == Usage(calls=2 * 39, input_tokens=10 * 39)
 
 
@@ -230,9 +232,11 @@ def test_a_run_becomes_results_with_texts_and_documents(tmp_path: Path) -> None:
     first, second, failed = read_results(tmp_path / "results.jsonl")
     assert first.bounds("relevant") == (1 / 4, 3 / 4)
     assert second.bounds("relevant") == (1 / 4, 1 / 4)
-    assert (first.judge, second.judge) == ("the judge", "the judge")
+    assert first.judge == "the judge"
+    assert second.judge == "the judge"
     assert [each.sample.retrieved_contexts[0].id for each in (first, second)] == ["a.md", "7"]
-    assert (first.id, first.sample.response) == (samples[0].key, "a")
+    assert first.id == samples[0].key
+    assert first.sample.response == "a"
     assert failed.error == "the row failed; ragas has logged why"
     assert str(summarize_scores([first, second, failed])) == str(summarize(run))
     # Each entails one claim for certain, a.md perhaps two more.
