@@ -148,16 +148,6 @@ def test_without_deepeval_the_error_names_the_extra() -> None:
     assert error_without("deepeval") == expected
 
 
-def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
-    judge = CountingJudge([])
-    metric = NoiseSensitivityMetric(judge=judge)
-    metric.measure(LLMTestCase(**{**CASE, "retrieval_context": []}))
-    assert metric.score is None
-    assert metric.success is None
-    assert judge.asked == []
-    assert "nothing was retrieved" in metric.reason
-
-
 @pytest.mark.parametrize("kind", [NoiseSensitivityMetric, NoiseRobustnessMetric])
 def test_what_is_undefined_fails_if_that_is_asked(kind: Any) -> None:
     lost = LLMTestCase(**{**CASE, "retrieval_context": [" "]})

@@ -54,15 +54,6 @@ def test_ragas_own_metric_gives_our_figure(
     assert len(figures_seen) > (30 if len(tables) == 1000 else 6)
 
 
-@BOTH
-def test_our_metric_by_both_apis_gives_the_cores_figure(tables: Pairs, mode: Mode) -> None:
-    metric = NoiseSensitivity(mode=mode, judge=CountingJudge(tables))
-    result = evaluated([sample for sample, _ in tables], [metric])
-    assert _differing(tables, column(result, mode), mode) == []
-    results = asyncio.run(metric.abatch_score([ragas_row(sample) for sample, _ in tables]))
-    assert _differing(tables, [each.value for each in results], mode) == []
-
-
 # A third of the references make no claims, and few responses do not.
 BARE = Shape(response_claims=(0, 5), reference_claims=(0, 2), chunks=(1, 5))
 
