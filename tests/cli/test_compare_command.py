@@ -189,15 +189,27 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     begins = ("check failed: ", "cannot be decided: ", "warning: ", "not measured: ")
     checks = [line for line in done.err.splitlines() if line.startswith(begins)]
     assert bool(checks) is bool(said)
-    found = column(done)
-    most = max(gaps_a, gaps_b)
-    if most and wrong is BEFORE:
+
+
+@pytest.mark.parametrize(
+    ("gaps_a", "gaps_b", "standing"),
+    [
         # Two open verdicts of B cannot make it worse beyond chance, 30 can.
-        standing = "left open by the judge" if gaps_b == 30 else "not clearly different"
-        assert found["undetermined"] == str(most)
-        assert found["B against A"] == standing
-        far = f"{most / 4 / SAMPLES:.4f}"
-        assert found["difference"] == (f"-{far} to +0.0000" if gaps_a else f"+0.0000 to +{far}")
+        (0, 2, "not clearly different"),
+        (0, 30, "left open by the judge"),
+        (30, 0, "not clearly different"),
+    ],
+)
+def test_open_verdicts_in_the_table(
+    gaps_a: int, gaps_b: int, standing: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    a, b = write(tmp_path, [*run_of(BEFORE, gaps_a)], [*run_of(BEFORE, gaps_b)])
+    found = column(run_here(capsys, "compare", a, b))
+    most = max(gaps_a, gaps_b)
+    far = f"{most / 4 / SAMPLES:.4f}"
+    assert found["undetermined"] == str(most)
+    assert found["B against A"] == standing
+    assert found["difference"] == (f"-{far} to +0.0000" if gaps_a else f"+0.0000 to +{far}")
 
 
 def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys: Capsys) -> None:

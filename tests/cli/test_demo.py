@@ -74,9 +74,7 @@ def test_without_frameworks_the_core_is_compared_and_the_rest_said(
     assert done.stdout.splitlines()[-1] == "all 25 comparisons agree"
 
 
-def test_a_required_framework_that_is_not_there_is_a_failure(
-    nowhere: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_required_framework_that_is_not_there_is_a_failure(nowhere: dict[str, str]) -> None:
     arguments = ("--json", "--require", "pydantic-evals,deepeval,promptfoo")
     hidden = [name for name in NOTHING_ELSE if name != "pydantic_evals"]
     done = run("demo", *arguments, hidden=hidden, env=nowhere)
@@ -91,6 +89,9 @@ def test_a_required_framework_that_is_not_there_is_a_failure(
     assert row["mode"] == "relevant"
     assert row["expected"] == 1 / 3
     assert row["figures"] == dict.fromkeys(("documented", "core", "pydantic-evals"), 1 / 3)
+
+
+def test_a_framework_that_is_none_cannot_be_required(capsys: pytest.CaptureFixture[str]) -> None:
     unknown = run_here(capsys, "demo", "--require", "trulens")
     assert unknown.status == 2
     assert unknown.err.startswith("error: --require: expected 'ragas', 'deepeval', ")
@@ -215,6 +216,9 @@ def test_the_catch_counts_names_and_confirms_a_stale_document(caught: Caught) ->
     assert "100% (" in cause.partition("with other")[0]
     assert done.out.count(": fail\n") == 2
     assert done.out.count(": pass\n") == 2
+
+
+def test_the_report_of_the_catch(caught: Caught) -> None:
     page = (caught.folder / "report.html").read_text(encoding="utf-8")
     assert "Worst document" in page
     assert 'href="#ablation">Ablation</a>: 100%' in page

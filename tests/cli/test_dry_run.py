@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noisesense import Sample, Verdicts
-from support.command_here import run_here
+from support.command_here import Done, run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
@@ -267,10 +267,13 @@ def test_what_fails_is_told_before_as_in_the_run(
     assert before.out.startswith(f"data.jsonl: {head}\n")
     assert ("There is nothing to judge" in before.out) == (status == 5)
     told = [line for line in before.err.splitlines() if not line.startswith("note: ")]
-    lines = done.err.splitlines()
-    failures = [each for each in lines if each.startswith("failed: ") or "more failed" in each]
-    assert told == failures
+    assert told == failures_in(done)
     assert ("--split-contexts SEP" in before.err) == (UNSPLIT in rows)
+
+
+def failures_in(done: Done) -> list[str]:
+    lines = done.err.splitlines()
+    return [line for line in lines if line.startswith("failed: ") or "more failed" in line]
 
 
 def test_the_least_is_not_above_the_most(tmp_path: Path, capsys: Capsys) -> None:

@@ -78,17 +78,23 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     assert len(found["sentences"]) == 1
 
 
-def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
-    """The document with which claims go stands first, though another one is surer to mislead."""
+ONE = {"value": 1.0, "low": 1.0, "high": 1.0}
+CAUSE = {"document": "faq.md", "claims": 1, "again": ONE, "gone": ONE}
+
+
+def of_two_documents(folder: Path) -> tuple[Path, Path]:
+    """Results, and where an ablation is to be written."""
     results = [answer(i, "guide.md", i > 5, True) for i in range(8)]
     results += [answer(i, "faq.md", i > 10, True) for i in range(10, 18)]
-    path = written(tmp_path, *results)
-    counts = tmp_path / "ablation.json"
+    return written(folder, *results), folder / "ablation.json"
+
+
+def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
+    """The document with which claims go stands first, though another one is surer to mislead."""
+    path, counts = of_two_documents(tmp_path)
     plain = run_here(capsys, "offenders", path, "--examples", "0").out.splitlines()
     assert [row.split()[-1] for row in plain[-6:-4]] == ["guide.md", "faq.md"]
-    ends = {"value": 1.0, "low": 1.0, "high": 1.0}
-    cause = {"document": "faq.md", "claims": 1, "again": ends, "gone": ends}
-    counts.write_text(json.dumps({"causes": [cause]}))
+    counts.write_text(json.dumps({"causes": [CAUSE]}))
     done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
     lines = done.out.splitlines()
     assert lines[1] == (
@@ -102,12 +108,22 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     assert legend.endswith(
         "; gone: of the claims said again with the same chunks, not said without theirs."
     )
-    counts.write_text(json.dumps({"causes": [cause | {"shared": ends}]}))
+
+
+def test_offenders_whose_claims_went_with_other_documents_too(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    path, counts = of_two_documents(tmp_path)
+    counts.write_text(json.dumps({"causes": [CAUSE | {"shared": ONE}]}))
     done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
     lines = done.out.splitlines()
     assert lines[1].endswith(", 1 of them where other documents were taken away, too.")
     assert "1 of 1 (1 shared)  faq.md" in lines[-3]
     assert lines[-1].endswith("; shared: of those, where other documents were taken away, too.")
+
+
+def test_a_file_that_is_no_ablation(tmp_path: Path, capsys: Capsys) -> None:
+    path, counts = of_two_documents(tmp_path)
     counts.write_text("{}")
     wrong = run_here(capsys, "offenders", path, "--ablation", counts)
     assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)

@@ -74,14 +74,20 @@ def test_prune(store: Path, run: Run) -> None:
         assert done.status == 1
         assert f"Remove 4 calls from {store}?" in done.out
         assert models(store) == {"gpt-a": 4, "gpt-b": 1}
+    assert run("prune", store, "--model", "gpt-a", stdin="y\n").status == 0
+    assert models(store) == {"gpt-b": 1}
+
+
+def test_prune_by_age(store: Path, run: Run) -> None:
     both = run("prune", store, "--older-than", "30", "--model", "gpt-a", "--yes")
     assert both.out == f"removed 0 calls from {store}\n"
     done = run("prune", store, "--older-than", "30", "--yes")
     assert done.status == 0
     assert done.out == f"removed 1 call from {store}\n"
     assert models(store) == {"gpt-a": 4}
-    assert run("prune", store, "--model", "gpt-a", stdin="y\n").status == 0
-    assert models(store) == {}
+
+
+def test_prune_needs_to_know_what(store: Path, run: Run) -> None:
     done = run("prune", store, "--yes")
     said = "error: prune: expected --older-than or --model, got neither of them\n"
     assert done.status == 2

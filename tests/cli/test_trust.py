@@ -386,22 +386,32 @@ def test_a_sheet_whose_only_label_is_contradicted_has_none(tmp_path: Path) -> No
         read_labels(sheet, judged, lambda _: None)
 
 
+FORTY = [result(f"s{i}") for i in range(40)]
+
+
+def drawn(path: Path, seed: int, samples: int = 8) -> list[str]:
+    """The samples of a sheet, in its order. Each has eight questions."""
+    written = write_labels(FORTY, path, samples=samples, seed=seed)
+    assert written.rows == 8 * min(samples, 40)
+    return list(dict.fromkeys(row["sample"] for row in rows_of(path)))
+
+
+def test_where_none_are_left_out_the_first_ones_are_a_random_choice(tmp_path: Path) -> None:
+    sheet = tmp_path / "labels.csv"
+    in_order = [each.id for each in FORTY]
+    all_of_them = drawn(sheet, 3, samples=40)
+    assert sorted(all_of_them) == sorted(in_order)
+    assert all_of_them != in_order
+    assert all_of_them != drawn(sheet, 4, samples=40)
+    assert all_of_them[:8] == drawn(sheet, 3)
+
+
 def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> None:
-    judged = [result(f"s{i}") for i in range(40)]
-
-    def drawn(seed: int, samples: int = 8) -> list[str]:
-        path = tmp_path / f"{seed}.csv"
-        assert write_labels(judged, path, samples=samples, seed=seed).rows == 8 * min(samples, 40)
-        return list(dict.fromkeys(row["sample"] for row in rows_of(path)))
-
-    assert drawn(3) == drawn(3) != drawn(4)
-    assert len(drawn(3)) == 8
-    assert len(drawn(3, samples=99)) == 40
-    # Also where none are left out the first ones are a random choice: not those of the results.
-    assert sorted(drawn(3, samples=40)) == sorted(each.id for each in judged)
-    assert drawn(3, samples=40) not in ([each.id for each in judged], drawn(4, samples=40))
-    assert drawn(3, samples=40)[:8] == drawn(3)
-    row, *_ = rows_of(tmp_path / "3.csv")
+    sheet = tmp_path / "labels.csv"
+    assert drawn(sheet, 3) == drawn(sheet, 3) != drawn(sheet, 4)
+    assert len(drawn(sheet, 3, samples=99)) == 40
+    assert len(drawn(sheet, 3)) == 8
+    row, *_ = rows_of(sheet)
     assert row["seed"] == "3"
     assert row["weight"] == "5"
 

@@ -85,14 +85,19 @@ def test_no_claims_pass_where_that_is_the_convention(config: Any) -> None:
     assert "0 by convention" in result["reason"]
 
 
+def partly_open() -> dict[str, Any]:
+    """Of four claims one certainly counts, another perhaps, and two certainly do not."""
+    verdicts = claims(2, 2)
+    verdicts["response_claims"][3].update(entailed_by=[], undetermined=[1])
+    return verdicts
+
+
 @pytest.mark.parametrize(
     ("limit", "gate"),
     [(0, "fail"), (0.24, "fail"), (0.25, "undecided"), (0.49, "undecided"), (0.5, "pass")],
 )
 def test_what_passes_goes_by_the_bounds_whatever_is_chosen(limit: float, gate: str) -> None:
-    """Of four claims one certainly counts, another perhaps, and two certainly do not."""
-    verdicts = claims(2, 2)
-    verdicts["response_claims"][3].update(entailed_by=[], undetermined=[1])
+    verdicts = partly_open()
     for choice, named in {"none": None, "low": 0.25, "high": 0.5}.items():
         config = {"mode": "irrelevant", "maxNoise": limit, "undetermined": choice}
         result = assess(config, verdicts=verdicts)
@@ -102,6 +107,13 @@ def test_what_passes_goes_by_the_bounds_whatever_is_chosen(limit: float, gate: s
         assert result["pass"] is (gate == "pass")
         assert result["score"] == (0.5 if choice != "none" or gate == "pass" else 0.0)
         assert result["namedScores"].get("noise_sensitivity_irrelevant") == named
+
+
+def test_what_is_told_of_open_verdicts_whatever_is_chosen() -> None:
+    verdicts = partly_open()
+    for choice, named in {"none": None, "low": 0.25, "high": 0.5}.items():
+        result = assess({"mode": "irrelevant", "undetermined": choice}, verdicts=verdicts)
+        metadata = result["metadata"]
         # Chunk 1, which alone is open, is irrelevant: of the relevant mode all is known.
         assert metadata["noiseSensitivity"] == {"relevant": 0.0, "irrelevant": named}
         assert metadata["bounds"]["irrelevant"] == [0.25, 0.5]

@@ -60,6 +60,9 @@ def test_claims_carry_the_chunks_that_explain_them() -> None:
     assert [claim.irrelevant_chunks for claim in outcomes] == [(), (1,), (1,), (), ()]
     kinds = ["correct", "relevant", "irrelevant", "hallucination", "undetermined"]
     assert [claim.category for claim in outcomes] == kinds
+
+
+def test_a_claim_carries_the_chunks_of_which_something_is_open() -> None:
     unlabeled = Verdicts.from_matrices([False], [[True, None]], None, [None, None])
     (claim,) = score(unlabeled).claims
     assert claim.unlabeled_chunks == (0,)

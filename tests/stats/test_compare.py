@@ -327,17 +327,21 @@ def test_answers_that_became_refusals_lost_their_correct_claims() -> None:
     assert found.correct.decision == "worse"
     assert found.lost is True
     assert found.worse == ("correct",)
+    back = compare(REFUSALS, ANSWERS)
+    assert back.correct.decision == "better"
+    assert back.lost is False
+    # A quarter more of A's two correct claims: 0.5 an answer.
+    assert compare(ANSWERS, REFUSALS, margin=0.25).correct.margin == 0.5
+
+
+def test_answers_that_became_refusals_are_undefined_in_b_alone() -> None:
+    found = compare(ANSWERS, REFUSALS)
     assert found.any.pairs == 0
     assert found.any.undefined == 8
     assert len(found.undefined_in_b) == 8
     assert found.undefined_in_a == ()
     assert found.undefined_share == 1.0
     assert compare(ANSWERS, ANSWERS).undefined_share == 0.0
-    back = compare(REFUSALS, ANSWERS)
-    assert back.correct.decision == "better"
-    assert back.lost is False
-    # A quarter more of A's two correct claims: 0.5 an answer.
-    assert compare(ANSWERS, REFUSALS, margin=0.25).correct.margin == 0.5
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from noisesense import InputError, Result, Verdicts, offenders, score
-from noisesense.stats.offenders import Offence
+from noisesense.stats.offenders import Offence, Offenders
 
 CHUNKS = [
     {"text": "right", "id": "good", "relevant": True},
@@ -27,8 +27,8 @@ def result(name: str, *rows: tuple[str, bool | None, list[int]], chunks: object 
     return Result(name, score(Verdicts.model_validate(verdicts)))
 
 
-def test_ranked_by_the_incorrect_claims_they_entail() -> None:
-    found = offenders(
+def of_four_samples() -> Offenders:
+    return offenders(
         [
             result("q1", ("x", False, [1]), ("y", False, [1, 2]), ("z", True, [0, 1, 2])),
             result("q2", ("x", False, [1]), ("nowhere", False, []), ("open", None, [0])),
@@ -36,8 +36,19 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
             result("q4", ("fine", True, [0])),
         ]
     )
-    bad, noise, good = found.documents
-    assert bad.document == "bad"
+
+
+def test_ranked_by_the_incorrect_claims_they_entail() -> None:
+    found = of_four_samples()
+    assert [each.document for each in found.documents] == ["bad", "noise", "good"]
+    # The reference supports two claims and relevant chunks three that it does not.
+    assert found.true_looking == 5
+    assert found.unmentioned == 3
+    assert found.terse is True
+
+
+def test_a_document_that_misleads() -> None:
+    bad = of_four_samples().documents[0]
     assert bad.text == "wrong"
     assert bad.claims == 3
     assert bad.alone == 2
@@ -52,11 +63,13 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
     assert data["claims"] == 3
     assert data["offences"][2]["claim"] == "x"
     assert data["rate"]["value"] == bad.rate.value
-    assert noise.document == "noise"
+
+
+def test_documents_that_are_not_alone_or_perhaps_not_wrong() -> None:
+    _, noise, good = of_four_samples().documents
     assert noise.claims == 1
     assert noise.alone == 0
     # Nobody said whether the claim that it entails is correct.
-    assert good.document == "good"
     assert good.claims == 0
     assert good.undetermined == 1
     assert good.samples == 0
@@ -64,10 +77,6 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
     assert good.offences == []
     assert good.retrieved == 3
     assert good.rate.low < good.rate.high < good.interval.high
-    # The reference supports two claims and relevant chunks three that it does not.
-    assert found.true_looking == 5
-    assert found.unmentioned == 3
-    assert found.terse is True
 
 
 def test_whether_a_document_is_the_only_source_may_be_open() -> None:

@@ -42,11 +42,13 @@ def test_equal_rows_without_ids_are_one_cluster() -> None:
     assert found.relevant == named.relevant
     assert found.relevant.mean == (0.4, 0.4)
     assert found.warnings[0].startswith("3 of 5 samples have no id and the same texts")
-    # With ids the samples stand alone.
-    alone = summarize(clusters)
+
+
+def test_equal_rows_with_ids_stand_alone() -> None:
+    alone = summarize(replace(each, id=str(i)) for i, each in enumerate(ROWS))
     assert alone.clusters is None
     assert alone.repeated == 0
-    assert alone.relevant.interval.low > found.relevant.interval.low
+    assert alone.relevant.interval.low > summarize(ROWS).relevant.interval.low
 
 
 @pytest.mark.parametrize("at", range(len(ROWS) + 1))
@@ -80,10 +82,12 @@ def test_a_file_with_equal_rows(tmp_path: Path, written: bool) -> None:
     assert found.repeated == 2
 
 
+ECHOES = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]
+OTHER = row("9", noisy=False, named="9")
+
+
 def test_a_response_that_is_its_reference_is_named() -> None:
-    echoes = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]
-    other = row("9", noisy=False, named="9")
-    nine_of_ten = summarize([*echoes, other])
+    nine_of_ten = summarize([*ECHOES, OTHER])
     said = "the response is the reference, word for word, in 9 of 10 samples"
     assert nine_of_ten.echoes == 9
     assert nine_of_ten.is_echo is True
@@ -92,11 +96,14 @@ def test_a_response_that_is_its_reference_is_named() -> None:
     assert found.outcome == "warn"
     assert found.passed is True
     assert said in found.reason
-    both = compare([*echoes, other], [*echoes, other])
+    both = compare([*ECHOES, OTHER], [*ECHOES, OTHER])
     assert [each[:3] for each in both.warnings if said in each] == ["A: ", "B: "]
-    # One of several that says just that is a good answer; so is a run of one sample.
-    assert not summarize([*echoes[:8], other, replace(other, id="10")]).is_echo
-    assert not summarize(echoes[:1]).is_echo
+
+
+def test_one_of_several_that_says_just_the_reference_is_a_good_answer() -> None:
+    """So is a run of one sample."""
+    assert not summarize([*ECHOES[:8], OTHER, replace(OTHER, id="10")]).is_echo
+    assert not summarize(ECHOES[:1]).is_echo
 
 
 def test_without_texts_the_claims_say_whether_the_response_is_the_reference() -> None:

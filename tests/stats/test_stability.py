@@ -36,11 +36,17 @@ def test_variance_by_hand() -> None:
     assert mode.mean_error == pytest.approx((1 / 64 / 4) ** 0.5)
     assert judge.interval.low <= judge.value <= judge.interval.high
     assert mode.changed == (SampleStability("q3", (0.25, 0.75, 0.5), True),)
-    irrelevant = found.irrelevant
+
+
+def test_a_mode_in_which_nothing_changes() -> None:
+    irrelevant = stability(map(run, RUNS), limit=0.5).irrelevant
     assert irrelevant.mean_error == 0
     assert irrelevant.changed == ()
     assert irrelevant.shares == {"judge": (None, None)}
-    data = json.loads(json.dumps(found.to_dict()))
+
+
+def test_stability_as_plain_data() -> None:
+    data = json.loads(json.dumps(stability(map(run, RUNS), limit=0.5).to_dict()))
     assert data["relevant"]["changed"] == [
         {"id": "q3", "values": [0.25, 0.75, 0.5], "crosses": True}
     ]

@@ -110,7 +110,6 @@ def test_columns_and_lines_are_scored_as_one_by_one(
 def test_any_dataframe_comes_back_as_its_own_kind(tmp_path: Path) -> None:
     made = results(40)
     table = parquet(tmp_path, made)
-    expected = score_table(table).to_pylist()
     frame = pd.DataFrame({"line": [each.to_json() for each in made]})
     scored = score_table(frame)
     assert isinstance(scored, pd.DataFrame)
@@ -121,6 +120,11 @@ def test_any_dataframe_comes_back_as_its_own_kind(tmp_path: Path) -> None:
     assert score_table(floats)["unanswered"].equals(scored["unanswered"])
     kept = nw.from_native(frame, eager_only=True)
     assert nw.from_native(score_table(kept.to_native()), eager_only=True)["id"][3] == "sample 3"
+
+
+def test_a_batch_of_records_comes_back_as_one(tmp_path: Path) -> None:
+    table = parquet(tmp_path, results(40))
+    expected = score_table(table).to_pylist()
     [batch] = table.combine_chunks().to_batches()
     scored_batch = score_table(batch)
     assert isinstance(scored_batch, pa.RecordBatch)
