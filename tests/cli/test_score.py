@@ -93,7 +93,13 @@ def test_a_picture_replaces_no_file_of_somebody_elses(
     done = run_here(capsys, "score", examples, option, path)
     assert done.status == 2
     assert "nothing was overwritten" in done.err
-    path.unlink()
+
+
+@pytest.mark.parametrize(("option", "name"), [("--report", "r.html"), ("--png", "r.png")])
+def test_a_picture_replaces_its_own_of_before(
+    option: str, name: str, examples: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    path = tmp_path / name
     for _ in range(2):
         done = run_here(capsys, "score", examples, option, path)
         assert done.status == 0

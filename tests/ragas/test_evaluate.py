@@ -218,7 +218,7 @@ def test_which_metric_is_meant_and_what_is_no_result() -> None:
             summarize(nothing)
 
 
-def test_a_run_becomes_results_with_texts_and_documents(tmp_path: Path) -> None:
+def run_with_documents() -> tuple[Any, list[Sample]]:
     """OPEN, SURE and a row that failed; of the first two the documents have names."""
     samples, judge = judged(a=OPEN, b=SURE)
     documents: list[Any] = [["a.md"], [7]]
@@ -227,18 +227,28 @@ def test_a_run_becomes_results_with_texts_and_documents(tmp_path: Path) -> None:
         for sample, ids in zip(samples, documents, strict=True)
     ]
     judge.name = "the judge"
-    run = evaluated([*rows, {**ragas_row(samples[0]), "response": " "}], both(judge))
+    failing: Any = {**ragas_row(samples[0]), "response": " "}
+    return evaluated([*rows, failing], both(judge)), samples
+
+
+def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
+    run, samples = run_with_documents()
     write_results(tmp_path / "results.jsonl", results_of(run))
     first, second, failed = read_results(tmp_path / "results.jsonl")
     assert first.bounds("relevant") == (1 / 4, 3 / 4)
     assert second.bounds("relevant") == (1 / 4, 1 / 4)
     assert first.judge == second.judge == "the judge"
-    assert first.sample.retrieved_contexts[0].id == "a.md"
-    assert second.sample.retrieved_contexts[0].id == "7"
     assert first.id == samples[0].key
     assert first.sample.response == "a"
     assert failed.error == "the row failed; ragas has logged why"
     assert str(summarize_scores([first, second, failed])) == str(summarize(run))
+
+
+def test_a_run_becomes_results_with_documents(tmp_path: Path) -> None:
+    write_results(tmp_path / "results.jsonl", results_of(run_with_documents()[0]))
+    first, second, _ = read_results(tmp_path / "results.jsonl")
+    assert first.sample.retrieved_contexts[0].id == "a.md"
+    assert second.sample.retrieved_contexts[0].id == "7"
     # Each entails one claim for certain, a.md perhaps two more.
     noise = {each.document: each for each in offenders([first, second]).documents}
     assert noise.keys() == {"a.md", "7"}
