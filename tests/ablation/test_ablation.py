@@ -99,44 +99,59 @@ def test_the_documents_that_cause_wrong_claims(repeated: Ablation) -> None:
     assert {each.document for each in repeated.causes} == {f"bad-{i}" for i in range(10)}
 
 
-def test_the_others_of_a_document_are_those_of_the_claims_that_were_asked_about() -> None:
+def wrong_from(number: int, chunks: list[str]) -> Result:
+    """One wrong claim, which comes from the chunks that begin with "wrong"."""
+    sample = Sample(
+        user_input=f"question {number}",
+        response="wrong",
+        reference="right",
+        retrieved_contexts=[Chunk(text=text, id=text) for text in chunks],
+    )
+    judged = Verdicts.from_matrices(
+        [False],
+        [[text.startswith("wrong") for text in chunks]],
+        [[False] * len(chunks)],
+        response_claims=["wrong"],
+        reference_claims=["right"],
+    )
+    return Result(f"s{number}", score(judged.with_sample(sample)), sample=sample)
+
+
+@pytest.fixture(scope="module")
+def partly_compared() -> Ablation:
     """Of the first of six samples another chunk can be taken, too; of the rest, whose wrong claim
     comes from two of three chunks, no two others. This system answers nothing without a chunk."""
-    results: list[Result] = []
-    for i in range(6):
-        chunks = ["wrong", *["wrong, too"] * (i > 0), f"other {i}"]
-        sample = Sample(
-            user_input=f"question {i}",
-            response="wrong",
-            reference=f"right {i}",
-            retrieved_contexts=[Chunk(text=text, id=text) for text in chunks],
-        )
-        entailed = [text.startswith("wrong") for text in chunks]
-        judged = Verdicts.from_matrices(
-            [False],
-            [entailed],
-            [[False for _ in chunks]],
-            response_claims=["wrong"],
-            reference_claims=[f"right {i}"],
-        )
-        results.append(Result(f"s{i}", score(judged.with_sample(sample)), sample=sample))
+    results = [wrong_from(0, ["wrong", "other 0"])]
+    for i in range(1, 6):
+        results.append(wrong_from(i, ["wrong", "wrong, too", f"other {i}"]))
 
     def answer(question: str, contexts: list[str]) -> str:
-        whole = 2 if question.endswith(" 0") else 3
+        whole = 2 if question == "question 0" else 3
         return "wrong" if len(contexts) == whole else "nothing"
 
-    found = measured(results, answer, variants=PAIR)
-    first = found.causes[0]
-    assert (first.document, first.claims) == ("wrong", 6)
-    assert (first.again, first.gone) == ((6.0, 6.0), (6.0, 6.0))
-    assert (first.again_of_others, first.gone_with_others) == ((1.0, 1.0), (1.0, 1.0))
-    of_documents = ablation_tables(found)[1]
-    # Of five samples both went at once.
+    return measured(results, answer, variants=PAIR)
+
+
+def test_the_others_of_a_document_are_those_of_the_claims_that_were_asked_about(
+    partly_compared: Ablation,
+) -> None:
+    first = partly_compared.causes[0]
+    assert first.document == "wrong"
+    assert first.claims == 6
+    assert first.again == first.gone == (6.0, 6.0)
+    assert first.again_of_others == first.gone_with_others == (1.0, 1.0)
+    # Of five samples both documents went at once.
     assert first.shared == (5.0, 5.0)
+
+
+def test_what_is_said_where_few_samples_have_as_many_other_chunks(
+    partly_compared: Ablation,
+) -> None:
+    of_documents = ablation_tables(partly_compared)[1]
     assert of_documents.caption.endswith("(shared: other documents were taken away, too)")
     assert of_documents.rows[0] == ("wrong", "6", "6", "6 (5 shared)", "1 of 1")
     assert of_documents.rows[1] == ("wrong, too", "5", "5", "5 (5 shared)", "")
-    assert said(found)[2] == (
+    assert said(partly_compared)[2] == (
         "Whether more go with these chunks than with others cannot be told: it takes 6 samples "
         "(or clusters) to compare, and there is 1; 5 more had too few other chunks to take away "
         "as many. So far the difference is +0 (too few samples) percentage points."
@@ -199,7 +214,9 @@ def test_samples_whose_every_chunk_is_guilty_are_counted_apart() -> None:
     variants = [row["variant"] for row in plan(results, PAIR) if row["id"] == "apart"]
     assert variants == ["again", "no-context"]
     found = measured(results, repeating, variants=PAIR)
-    assert (found.without.claims, found.no_context.claims, found.without_other.claims) == (6, 1, 6)
+    assert found.without.claims == 6
+    assert found.no_context.claims == 1
+    assert found.without_other.claims == 6
     assert said(found)[3] == (
         "Counted apart, where those are all the chunks there are: 1 of 1 claims were said again "
         "with the same chunks; of those 1, none without any."
@@ -247,7 +264,9 @@ def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -
         ("without", ["right"]),
     ]
     found = measured(results, repeating, variants=PAIR)
-    assert (found.without.claims, found.without_other.claims, found.effect.size) == (7, 6, 6)
+    assert found.without.claims == 7
+    assert found.without_other.claims == 6
+    assert found.effect.size == 6
     assert found.left_out == {"samples with too few other chunks to take away as many": 1}
 
 
@@ -305,7 +324,8 @@ def test_open_verdicts_widen() -> None:
     assert found.without.gone[:2] == (0.9, 1.0)
     assert found.effect[:2] == (pytest.approx(0.8), 1.0)
     low, high = found.without.gone.interval[:2]
-    assert (low, high) == (pytest.approx(0.555, abs=0.001), 1.0)  # of 9 of 10
+    assert low == pytest.approx(0.555, abs=0.001)
+    assert high == 1.0  # of 9 of 10
     assert "9 to 10 of 10 claims" in said(found)[0]
     assert ": between 90% and 100% (" in said(found)[0]
 

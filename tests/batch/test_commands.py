@@ -59,7 +59,9 @@ def judged(folder: Path, command: Command) -> str:
     for _ in range(3):
         count = answer(folder)
         taken = command("batch", "import", "answers.jsonl", *STORE)
-        assert (taken.status, taken.err, taken.out) == (0, "", f"{count} answers taken\n")
+        assert taken.status == 0
+        assert taken.err == ""
+        assert taken.out == f"{count} answers taken\n"
         last = command(*export)
     counts, then = last.out.splitlines()
     assert counts == "data.jsonl: 4 samples, 4 judged, 0 to go, 0 failed"
@@ -68,7 +70,8 @@ def judged(folder: Path, command: Command) -> str:
 
 def test_an_export_says_what_it_asks(folder: Path, command: Command) -> None:
     first = command("batch", "export", "data.jsonl", *STORE, *MODEL)
-    assert (first.status, first.err) == (0, "")
+    assert first.status == 0
+    assert first.err == ""
     assert first.out == (
         "data.jsonl: 4 samples, 0 judged, 4 to go, 0 failed\nwrote 8 requests to round.jsonl\n"
     )
@@ -91,7 +94,8 @@ def test_from_texts_to_scores(folder: Path, judged: str) -> None:
     for result, (sample, verdicts) in zip(read_results(folder / "out.jsonl"), PAIRS, strict=True):
         true = score(verdicts)
         assert result.sample.key == sample.key
-        assert (result.score.relevant, result.score.irrelevant) == (true.relevant, true.irrelevant)
+        assert result.score.relevant == true.relevant
+        assert result.score.irrelevant == true.irrelevant
         assert result.judge.startswith("gpt-4.1-mini, plan=lazy check=list, prompts ")
 
 
@@ -99,14 +103,18 @@ def test_json_and_statuses(folder: Path, command: Command) -> None:
     with (folder / "data.jsonl").open("a") as file:
         file.write('{"response": 1}\n')
     first = command("batch", "export", "data.jsonl", *STORE, *MODEL, "--json")
-    assert (first.status, "data.jsonl, line 5" in first.err) == (3, True)
+    assert first.status == 3
+    assert "data.jsonl, line 5" in first.err
     made = json.loads(first.out)
-    assert (made["requests"], made["failed"], made["files"]) == (8, 1, ["round.jsonl"])
+    assert made["requests"] == 8
+    assert made["failed"] == 1
+    assert made["files"] == ["round.jsonl"]
     answer(folder)
     with (folder / "answers.jsonl").open("a") as file:
         file.write('{"custom_id": "theirs", "response": null}\n{"custom\n')
     taken = command("batch", "import", "answers.jsonl", *STORE, "--json")
-    assert (taken.status, "answers.jsonl, line 10" in taken.err) == (3, True)
+    assert taken.status == 3
+    assert "answers.jsonl, line 10" in taken.err
     assert "1 answer to requests that this store did not make" in taken.err
     assert json.loads(taken.out) == {"taken": 8, "known": 0, "open": {}, "foreign": 1, "left": 0}
 
@@ -122,5 +130,6 @@ def test_json_and_statuses(folder: Path, command: Command) -> None:
 def test_errors(arguments: tuple[str, ...], problem: str, command: Command) -> None:
     command("batch", "export", "data.jsonl", *STORE, *MODEL)
     refused = command("batch", *arguments, *STORE)
-    assert (refused.status, refused.out) == (2, ""), refused
+    assert refused.status == 2, refused
+    assert refused.out == "", refused
     assert problem in refused.err

@@ -229,7 +229,10 @@ def test_wrong_and_foreign_files_change_nothing(folder: Path) -> None:
     own.write_text("{\n[]\n" + '{"custom_id": "x", "error": {"code": "y"}}\n' + text + text[:50])
     errors: list[InputError] = []
     made = import_answers(own, store=folder / "judged.db", on_error=errors.append)
-    assert (made.taken, made.foreign, len(errors), made.left) == (6, 1, 3, 0)
+    assert made.taken == 6
+    assert made.foreign == 1
+    assert len(errors) == 3
+    assert made.left == 0
     assert str(errors[1]).startswith("answers.jsonl, line 2: expected an answer")
 
 
@@ -245,13 +248,16 @@ def test_other_samples_or_prompts_while_requests_are_open(folder: Path) -> None:
             export(folder, **options)
     assert (folder / "round.jsonl").read_bytes() == before
     forced = export(folder, "next.jsonl", force=True)
-    assert (forced.requests, forced.asked_before) == (4, 0)
+    assert forced.requests == 4
+    assert forced.asked_before == 0
     # And the answers to the first file are taken all the same.
     made = import_answers(answers, store=folder / "judged.db")
-    assert (made.taken, made.left) == (4, 4)
+    assert made.taken == 4
+    assert made.left == 4
     # The same samples again are no other samples.
     again = export(folder, "next.jsonl")
-    assert (again.requests, again.asked_before) == (4, 4)
+    assert again.requests == 4
+    assert again.asked_before == 4
 
 
 def test_open_requests_of_several_judges_are_told_as_theirs(folder: Path) -> None:
@@ -278,7 +284,8 @@ def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:
     write_jsonl(answers, lines)
     made = import_answers(answers, store=folder / "judged.db")
     assert made.open == {"HTTP 429 rate_limit_exceeded": 1, "batch_expired": 1, "no response": 1}
-    assert (made.taken, made.left) == (3, 3)
+    assert made.taken == 3
+    assert made.left == 3
     # Three as they were, and two in other words; the next step of what is complete besides.
     asked = json_lines(folder / "round.jsonl")
     again = export(folder)
@@ -289,7 +296,8 @@ def test_failures_stay_open_and_are_named_by_their_reason(folder: Path) -> None:
         reworded += "(attempt 2)" in line["body"]["messages"][0]["content"]
         if line in asked:
             repeated.append(line)
-    assert (repeated, reworded) == (asked[:3], 2)
+    assert repeated == asked[:3]
+    assert reworded == 2
 
 
 def json_lines(path: Path) -> list[Any]:
@@ -319,7 +327,10 @@ def test_two_answers_to_one_request_are_an_error(folder: Path) -> None:
     for files in (halves, halves[::-1]):
         (folder / "judged.db").write_bytes(stored)
         made = import_answers(*files, store=folder / "judged.db")
-        assert (made.taken, made.known, made.open, made.left) == (6, 0, {}, 0)
+        assert made.taken == 6
+        assert made.known == 0
+        assert made.open == {}
+        assert made.left == 0
 
 
 def test_a_model_that_never_answers_ends(folder: Path) -> None:
@@ -333,7 +344,8 @@ def test_a_model_that_never_answers_ends(folder: Path) -> None:
             put_replies(store, [(key, "I cannot say.") for key in open_requests(store)])
     errors: list[Exception] = []
     made = export(folder, on_error=errors.append)
-    assert (made.requests, made.failed) == (0, 1)
+    assert made.requests == 0
+    assert made.failed == 1
     assert "was asked 3 times for the claims of the response" in str(errors[0])
 
 

@@ -168,13 +168,7 @@ def pickled(value: object) -> str:
 
 def places(make: Callable[[str], Any], event: Misbehavior, folder: Path) -> dict[str, str]:
     """All that a run leaves, by where it is."""
-    data = folder / "data.jsonl"
-    samples = [sample for sample, _ in pairs()]
-    data.write_text("".join(sample.model_dump_json() + "\n" for sample in samples), "utf-8")
     out = folder / "out.jsonl"
-    report = folder / "report.html"
-    found: dict[str, str] = {}
-
     with ScriptedServer(mind()) as other:
         if event.status == 307:
             event = bad.Misbehavior("moved", 307, {"location": f"{other.base_url}/{KEY}"})
@@ -184,20 +178,7 @@ def places(make: Callable[[str], Any], event: Misbehavior, folder: Path) -> dict
 
         with ScriptedServer(mind(), script=script) as server:
             llm = make(server.base_url)
-            with VerdictStore(folder / "store.db") as store:
-                judge = LLMJudge(llm, store=store, model="m", max_wait=0.0)
-                try:
-                    score_dataset(data, judge=judge, out=out)
-                except NoiseSenseError as error:
-                    found["error of a run"] = everything_of(error)
-                try:
-                    judgement = asyncio.run(judge.judge_detailed(samples[1]))
-                    found["judgement"] = repr(judgement) + pickled(judgement)
-                except NoiseSenseError as error:
-                    found["error"] = everything_of(error)
-                    found["error, pickled"] = pickled(error)
-                found["judge"] = repr(judge) + repr(judge.usage) + repr(store)
-                found["judge's name"] = judge.name
+            found = places_of_a_run(llm, folder, out)
         found["another host"] = "".join(other.log.prompts)
         assert not other.log.prompts
     found["model"] = repr(llm)
@@ -205,15 +186,45 @@ def places(make: Callable[[str], Any], event: Misbehavior, folder: Path) -> dict
     found["identity"] = str(llm.identity)
     found["store"] = "".join(p.read_bytes().decode("latin-1") for p in folder.glob("store*"))
     if out.exists():
-        write_report(out, report)
-        results = list(read_results(out))
-        found["results"] = out.read_text("utf-8")
-        found["results, read"] = repr(results)
-        found["results, pickled"] = pickled([result.to_dict() for result in results])
-        found["summary"] = repr(summarize(results))
-        found["report"] = report.read_text("utf-8")
+        found |= places_of_results(out, folder / "report.html")
     found["environment"] = repr({k: v for k, v in os.environ.items() if k != "OPENAI_API_KEY"})
     return found
+
+
+def places_of_a_run(llm: Any, folder: Path, out: Path) -> dict[str, str]:
+    """Score two samples, and judge the one that the event strikes: what is raised and returned."""
+    found: dict[str, str] = {}
+    samples = [sample for sample, _ in pairs()]
+    data = folder / "data.jsonl"
+    data.write_text("".join(sample.model_dump_json() + "\n" for sample in samples), "utf-8")
+    with VerdictStore(folder / "store.db") as store:
+        judge = LLMJudge(llm, store=store, model="m", max_wait=0.0)
+        try:
+            score_dataset(data, judge=judge, out=out)
+        except NoiseSenseError as error:
+            found["error of a run"] = everything_of(error)
+        try:
+            judgement = asyncio.run(judge.judge_detailed(samples[1]))
+            found["judgement"] = repr(judgement) + pickled(judgement)
+        except NoiseSenseError as error:
+            found["error"] = everything_of(error)
+            found["error, pickled"] = pickled(error)
+        found["judge"] = repr(judge) + repr(judge.usage) + repr(store)
+        found["judge's name"] = judge.name
+    return found
+
+
+def places_of_results(out: Path, report: Path) -> dict[str, str]:
+    """The results file, what is read from it, and the report on it."""
+    write_report(out, report)
+    results = list(read_results(out))
+    return {
+        "results": out.read_text("utf-8"),
+        "results, read": repr(results),
+        "results, pickled": pickled([result.to_dict() for result in results]),
+        "summary": repr(summarize(results)),
+        "report": report.read_text("utf-8"),
+    }
 
 
 def checked(way: str, event: str) -> dict[str, bool]:

@@ -25,7 +25,8 @@ def test_a_rule_holds_for_its_own_fact_alone(answer: Answer) -> None:
 def test_the_list_by_hand_is_without_fault(answer: Answer) -> None:
     reading = read(answer, [fact.claim for fact in answer.facts])
     assert reading.is_clean
-    assert (reading.compound, reading.error) == ([], 0)
+    assert reading.compound == []
+    assert reading.error == 0
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=[answer.question for answer in ANSWERS])

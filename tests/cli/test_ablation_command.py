@@ -67,13 +67,15 @@ def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
     todo = results.with_name("todo.jsonl")
     planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
     done = run_here(capsys, *planned)
-    assert (done.status, done.out.startswith("wrote 16 rows to ")) == (0, True)
+    assert done.status == 0
+    assert done.out.startswith("wrote 16 rows to ")
     then = f"noisesense ablation report {results} {todo} --judge PROVIDER:MODEL\n"
     assert done.out.endswith(f" Fill in `response`, then:\n  {then}")
     rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
     assert rows == plan(read_results(results), ("again", "without"))
     again = run_here(capsys, *planned)
-    assert (again.status, "--force" in again.err) == (2, True)
+    assert again.status == 2
+    assert "--force" in again.err
 
 
 @pytest.fixture
@@ -109,7 +111,8 @@ def test_an_ablation_as_a_page(report: list[Any], tmp_path: Path, capsys: Capsys
     page = tmp_path / "report.html"
     for _ in range(2):  # the second time, over the first
         done = run_here(capsys, *report, "--json", "--report", page)
-        assert (done.status, done.err) == (0, f"wrote {page}\n")
+        assert done.status == 0
+        assert done.err == f"wrote {page}\n"
         assert "of those 8, none without the chunks" in page.read_text("utf-8")
     assert json.loads(done.out)["without"]["gone"]["low"] == 1.0
 
@@ -125,9 +128,11 @@ def test_a_run_that_was_killed_goes_on(
     killed = run(*arguments, cwd=folder, env={**env, "KILL_AT": "7"})
     assert killed.returncode < 0
     done = run(*arguments, cwd=folder, env=env)
-    assert (done.returncode, "16 of 16 answers" in done.stderr) == (0, True), done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "16 of 16 answers" in done.stderr, done.stderr
     found = json.loads(done.stdout)
-    assert (found["without"]["gone"]["low"], found["without"]["claims"]) == (1.0, 8)
+    assert found["without"]["gone"]["low"] == 1.0
+    assert found["without"]["claims"] == 8
     # What was being answered when it was killed, four at once, is all that is asked again.
     assert 16 < (folder / "asked.txt").stat().st_size <= 16 + 4
     calls = server.log.calls
@@ -135,7 +140,8 @@ def test_a_run_that_was_killed_goes_on(
     kept_answers = (folder / "answers.jsonl").read_text("ascii")
     assert "\n\n" not in kept_answers
     again = run(*arguments, cwd=folder, env=env)
-    assert (json.loads(again.stdout), server.log.calls) == (found, calls)
+    assert json.loads(again.stdout) == found
+    assert server.log.calls == calls
 
 
 def test_relevance_that_nobody_knows_needs_a_judge_in_the_plan(
@@ -152,12 +158,11 @@ def test_relevance_that_nobody_knows_needs_a_judge_in_the_plan(
     write_results(tmp_path / "lazy.jsonl", [result])
     planned = ("ablation", "plan", tmp_path / "lazy.jsonl", "--out", tmp_path / "todo.jsonl")
     done = run_here(capsys, *planned, "--variants", "relevant-only")
-    assert (done.status, "relevant-only: expected chunks of known relevance" in done.err) == (
-        2,
-        True,
-    )
+    assert done.status == 2
+    assert "relevant-only: expected chunks of known relevance" in done.err
     done = run_here(capsys, *planned, "--variants", "relevant-only", *judge)
-    assert (done.status, server.log.calls) == (0, 1), done.err
+    assert done.status == 0, done.err
+    assert server.log.calls == 1, done.err
     assert done.out.startswith("wrote 2 rows")
 
 
@@ -166,17 +171,21 @@ def test_what_is_wrong_with_answers_and_systems_is_named(
 ) -> None:
     todo = write_jsonl(results.with_name("todo.jsonl"), plan(read_results(results)))
     done = run_here(capsys, "ablation", "report", results, todo, *judge)
-    assert (done.status, done.out) == (2, "")
+    assert done.status == 2
+    assert done.out == ""
     assert "expected an answer, got none in 32 rows. Hint: fill in `response`" in done.err
     answered = write_jsonl(results.with_name("answered.jsonl"), [{"id": "s0"}])
     done = run_here(capsys, "ablation", "report", results, answered, *judge)
-    assert (done.status, "answer 1" in done.err) == (2, True)
+    assert done.status == 2
+    assert "answer 1" in done.err
     for name in ("nowhere:answer", "json:nothing", "json"):
         done = run_here(capsys, "ablation", "run", results, "--answer", name, *judge)
-        assert (done.status, "--answer: expected MODULE:FUNCTION" in done.err) == (2, True)
+        assert done.status == 2
+        assert "--answer: expected MODULE:FUNCTION" in done.err
     # What the user's own function raises is shown as Python shows it, with the status of an error.
     done = run_here(capsys, "ablation", "run", results, "--answer", "json:loads", *judge)
-    assert (done.status, "TypeError: loads() takes 1 positional" in done.err) == (2, True)
+    assert done.status == 2
+    assert "TypeError: loads() takes 1 positional" in done.err
 
 
 def test_half_a_surrogate_pair_in_an_id(tmp_path: Path, capsys: Capsys) -> None:

@@ -23,10 +23,12 @@ COMMANDS = {
 
 def test_version_and_help_in_a_pipe() -> None:
     done = run("--version")
-    assert (done.returncode, done.stdout) == (0, f"noisesense {noisesense.__version__}\n")
+    assert done.returncode == 0
+    assert done.stdout == f"noisesense {noisesense.__version__}\n"
     for arguments in ((), ("--help",), ("-h",)):
         done = run(*arguments)
-        assert (done.returncode, done.stdout.isascii()) == (0, True)
+        assert done.returncode == 0
+        assert done.stdout.isascii() is True
         assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
         # Every line of help is short enough to be shown whole.
         assert "..." not in done.stdout.partition("Commands:")[2]
@@ -35,12 +37,14 @@ def test_version_and_help_in_a_pipe() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = run_here(capsys, command, "--help")
-    assert (shown.status, f"Usage: noisesense {command}" in shown.out) == (0, True)
+    assert shown.status == 0
+    assert f"Usage: noisesense {command}" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
     for part in COMMANDS[command]:
         assert f"\n  {part} " in shown.out
         done = run_here(capsys, command, part, "--help")
-        assert (done.status, done.out.startswith(f"Usage: noisesense {command}")) == (0, True)
+        assert done.status == 0
+        assert done.out.startswith(f"Usage: noisesense {command}")
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
@@ -49,7 +53,9 @@ def test_without_the_cli_extra_one_line_says_what_to_install(missing: str) -> No
     said = (
         f"error: the package '{missing}' is not installed. Hint: pip install 'noisesense[cli]'\n"
     )
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == said
 
 
 def test_starting_loads_no_framework() -> None:
@@ -86,7 +92,8 @@ def test_a_shell_completes_commands_and_options() -> None:
     for words, wanted in (("noisesense of", "offenders"), ("noisesense score --dry", "--dry-run")):
         env = {"_NOISESENSE_COMPLETE": "bash_complete", "COMP_WORDS": words}
         done = run(env={**env, "COMP_CWORD": str(len(words.split()) - 1)})
-        assert (done.returncode, done.stdout) == (0, f"plain,{wanted}\n")
+        assert done.returncode == 0
+        assert done.stdout == f"plain,{wanted}\n"
 
 
 def test_the_help_names_the_statuses_and_fits_a_terminal() -> None:

@@ -61,15 +61,10 @@ def column(done: Done, mode: str = "relevant") -> dict[str, str]:
 
 def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE, response="Another answer.")])
-    page = tmp_path / "r.html"
-    assert run_here(capsys, "compare", a, b, "--report", page).status == 0
-    assert "Since the earlier run: relevant 0.000 → 0.125" in page.read_text("utf-8")
     done = run_here(capsys, "compare", a, b, "--top", "1")
-    found = compare(run_of(BEFORE), run_of(WORSE, response="Another answer."))
-    assert found.relevant is not None
-    assert found.relevant.interval is not None
-    low, high = found.relevant.interval[:2]
-    assert (done.status, done.err, low > 0) == (0, "", True)
+    assert done.status == 0
+    assert done.err == ""
+    low, high = interval_of_worse()
     # 20 of 40 answers lost one correct claim of four: it is noise now, of which they had none.
     noisier, lost, head, *_ = done.out.splitlines()
     assert noisier == (
@@ -96,10 +91,27 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
     assert column(done, "any") == column(done)
     data = json.loads(run_here(capsys, "compare", a, b, "--json").out)
     assert data.pop("sentences") == [noisier, lost]
+    found = compare(run_of(BEFORE), run_of(WORSE, response="Another answer."))
     assert data == json.loads(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}))
-    assert "This run is noisier: in all claims from chunks its mean is 0.12, that of the " in (
-        page.read_text("utf-8")
-    )
+
+
+def interval_of_worse() -> tuple[float, float]:
+    """Of the difference of the relevant means, by the library itself."""
+    figure = compare(run_of(BEFORE), run_of(WORSE)).relevant
+    assert figure is not None
+    assert figure.interval is not None
+    low, high = figure.interval[:2]
+    assert low > 0
+    return low, high
+
+
+def test_a_report_of_the_comparison_says_what_changed(tmp_path: Path, capsys: Capsys) -> None:
+    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
+    page = tmp_path / "r.html"
+    assert run_here(capsys, "compare", a, b, "--report", page).status == 0
+    text = page.read_text("utf-8")
+    assert "Since the earlier run: relevant 0.000 → 0.125" in text
+    assert "This run is noisier: in all claims from chunks its mean is 0.12, that of the " in text
 
 
 # By name: how many claims of B are wrong, gaps in A and in B (each may move a mean by 0.25 / 40),
@@ -172,18 +184,32 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     wrong, gaps_a, gaps_b, options, status, said = CHECKS[name]
     a, b = write(tmp_path, [*run_of(BEFORE, gaps_a)], [*run_of(wrong, gaps_b)])
     done = run_here(capsys, "compare", a, b, *options.split())
-    assert (done.status, said in done.err) == (status, True), done.err
+    assert done.status == status, done.err
+    assert said in done.err, done.err
     begins = ("check failed: ", "cannot be decided: ", "warning: ", "not measured: ")
     checks = [line for line in done.err.splitlines() if line.startswith(begins)]
     assert bool(checks) is bool(said)
-    found = column(done)
-    most = max(gaps_a, gaps_b)
-    if most and wrong is BEFORE:
+
+
+@pytest.mark.parametrize(
+    ("gaps_a", "gaps_b", "standing"),
+    [
         # Two open verdicts of B cannot make it worse beyond chance, 30 can.
-        standing = "left open by the judge" if gaps_b == 30 else "not clearly different"
-        assert (found["undetermined"], found["B against A"]) == (str(most), standing)
-        far = f"{most / 4 / SAMPLES:.4f}"
-        assert found["difference"] == (f"-{far} to +0.0000" if gaps_a else f"+0.0000 to +{far}")
+        (0, 2, "not clearly different"),
+        (0, 30, "left open by the judge"),
+        (30, 0, "not clearly different"),
+    ],
+)
+def test_open_verdicts_in_the_table(
+    gaps_a: int, gaps_b: int, standing: str, tmp_path: Path, capsys: Capsys
+) -> None:
+    a, b = write(tmp_path, [*run_of(BEFORE, gaps_a)], [*run_of(BEFORE, gaps_b)])
+    found = column(run_here(capsys, "compare", a, b))
+    most = max(gaps_a, gaps_b)
+    far = f"{most / 4 / SAMPLES:.4f}"
+    assert found["undetermined"] == str(most)
+    assert found["B against A"] == standing
+    assert found["difference"] == (f"-{far} to +0.0000" if gaps_a else f"+0.0000 to +{far}")
 
 
 def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys: Capsys) -> None:
@@ -198,20 +224,24 @@ def test_what_is_too_little_to_compare_passes_no_check(tmp_path: Path, capsys: C
     """Five pairs; and samples that all failed."""
     few = write(tmp_path, [*run_of([0] * 5)], [*run_of([4] * 5)])
     done = run_here(capsys, "compare", *few, "--fail-if-worse")
-    assert (done.status, "fewer than 6" in done.err) == (4, True)
+    assert done.status == 4
+    assert "fewer than 6" in done.err
     seven = write(tmp_path, [*run_of([0] * 7)], [*run_of([4] * 7)])
     done = run_here(capsys, "compare", *seven, "--fail-if-worse", "--confidence", "0.99")
-    assert (done.status, "fewer than 8 never tell" in done.err) == (4, True)
+    assert done.status == 4
+    assert "fewer than 8 never tell" in done.err
     failed = [Result(f"q{i}", error="no reply") for i in range(8)]
     done = run_here(capsys, "compare", *write(tmp_path, failed, failed), "--fail-if-worse")
-    assert (done.status, "nothing to compare" in done.err) == (4, True)
+    assert done.status == 4
+    assert "nothing to compare" in done.err
 
 
 def test_what_failed_or_cannot_be_read_is_named(tmp_path: Path, capsys: Capsys) -> None:
     b = [Result("q0", error="no reply"), *[*run_of(WORSE)][1:]]
     paths = write(tmp_path, [*run_of(BEFORE)], b)
     done = run_here(capsys, "compare", *paths)
-    assert (done.status, "failed in one or both:\n  q0\n" in done.out) == (3, True)
+    assert done.status == 3
+    assert "failed in one or both:\n  q0\n" in done.out
     assert run_here(capsys, "compare", *paths, "--fail-if-worse").status == 1
     paths[1].write_text(paths[1].read_text(encoding="utf-8")[:-30], encoding="utf-8")
     done = run_here(capsys, "compare", *paths)
@@ -224,7 +254,8 @@ def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
     """80 of 100 samples are in both."""
     a, b = write(tmp_path, [*run_of([0] * 100)], [*run_of([0] * 120)][20:])
     done = run_here(capsys, "compare", a, b)
-    assert (done.status, done.out) == (6, "")
+    assert done.status == 6
+    assert done.out == ""
     assert done.err.startswith("error: paired by id: expected at least 90% of A in B, got 80 of 1")
     fewer = run_here(capsys, "compare", a, b, "--min-paired", "0.8", "--fail-if-worse")
     assert fewer.status == 0
@@ -251,7 +282,8 @@ def test_figures_of_the_check(
 ) -> None:
     a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
     done = run_here(capsys, "compare", a, b, "--fail-if-worse", figures)
-    assert (done.status, said in done.err) == (status, True)
+    assert done.status == status
+    assert said in done.err
     wrong = run_here(capsys, "compare", "--fail-if-worse", a, b)
     assert wrong.status == 2
 
@@ -262,13 +294,16 @@ def test_a_check_that_looks_at_nothing_does_not_pass(tmp_path: Path, capsys: Cap
     for figures in ("relevant", "relevant,any", "relevant,irrelevant"):
         given = (f"--fail-if-worse={figures}", "--mode", "irrelevant")
         done = run_here(capsys, "compare", a, b, *given)
-        assert (done.status, "got --mode irrelevant beside it" in done.err) == (2, True)
+        assert done.status == 2
+        assert "got --mode irrelevant beside it" in done.err
     validmind = ("--definition", "validmind")
     for named in (("--fail-if-worse=irrelevant",), ("--fail-if-worse", "--mode", "irrelevant")):
         done = run_here(capsys, "compare", a, b, *validmind, *named)
-        assert (done.status, "validmind has no such figure" in done.err) == (5, True)
+        assert done.status == 5
+        assert "validmind has no such figure" in done.err
     both = run_here(capsys, "compare", a, a, *validmind, "--fail-if-worse")
-    assert (both.status, "not measured" in both.err) == (0, False)
+    assert both.status == 0
+    assert "not measured" not in both.err
 
 
 def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
@@ -279,7 +314,8 @@ def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
         b[i] = Result(f"q{i}", claims_nothing, sample=sample(i))
     paths = write(tmp_path, [*run_of(BEFORE)], b)
     done = run_here(capsys, "compare", *paths, "--fail-if-worse")
-    assert (done.status, "0 in A, 5 in B, of 40; " in done.err) == (5, True)
+    assert done.status == 5
+    assert "0 in A, 5 in B, of 40; " in done.err
     assert "nothing to measure in B only:\n  q0, q1, q2, q3, q4\n" in done.out
     allowed = ("--fail-if-worse", "any", "--max-undefined", "0.125")
     assert run_here(capsys, "compare", *paths, *allowed).status == 0
@@ -294,11 +330,13 @@ def test_power_and_what_would_have_been_seen(tmp_path: Path, capsys: Capsys) -> 
     found = f"with as many pairs, 80 of 100 comparisons find a difference of {seen:.2g}"
     assert f"  the relevant mode, all claims from chunks: {found}\n" in done.out
     done = run_here(capsys, "power", a, "--change", "0.1")
-    assert (done.status, "samples needed" in done.out) == (0, True)
+    assert done.status == 0
+    assert "samples needed" in done.out
     often = run_here(capsys, "power", a, "--often", "0.995").out
     assert "in 99.5% of the comparisons" in often, "it said 100%"
     data = json.loads(run_here(capsys, "power", a, b, "--json").out)
-    assert (data["paired"], data["figures"][0]["samples"]) == (True, 40)
+    assert data["paired"] is True
+    assert data["figures"][0]["samples"] == 40
 
 
 @pytest.mark.parametrize("command", ["offenders", "sensitivity", "stability"])
@@ -313,7 +351,8 @@ def test_lines_of_several_definitions_are_refused(
     files = [path, path] if command == "stability" else [path]
     done = run_here(capsys, command, *files)
     said = "results of one definition" if command == "offenders" else "results scored alike"
-    assert (done.status, f"expected {said}" in done.err) == (2, True)
+    assert done.status == 2
+    assert f"expected {said}" in done.err
 
 
 def test_an_id_twice_is_an_error_of_score(tmp_path: Path, capsys: Capsys) -> None:
@@ -321,7 +360,8 @@ def test_an_id_twice_is_an_error_of_score(tmp_path: Path, capsys: Capsys) -> Non
     twice = tmp_path / "twice.jsonl"
     twice.write_text((tmp_path / "r.jsonl").read_text("utf-8") * 2, encoding="utf-8")
     done = run_here(capsys, "score", twice)
-    assert (done.status, "line 4: expected each id once, got 'q0' again" in done.err) == (2, True)
+    assert done.status == 2
+    assert "line 4: expected each id once, got 'q0' again" in done.err
 
 
 def test_undecided_may_fail_only_where_something_may_be_undecided(
@@ -330,6 +370,8 @@ def test_undecided_may_fail_only_where_something_may_be_undecided(
     a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(BEFORE)])
     for line in ("--fail-if-worse", "--margin 0.1", "--fail-above 0.1", ""):
         done = run_here(capsys, "compare", a, b, "--fail-if-undecided", *line.split())
-        assert (done.status, "expected --fail-if-worse and --margin (or" in done.err) == (2, True)
+        assert done.status == 2
+        assert "expected --fail-if-worse and --margin (or" in done.err
     done = run_here(capsys, "score", a, "--fail-if-undecided", "--confidence", "0.9")
-    assert (done.status, "expected --fail-above and --confidence" in done.err) == (2, True)
+    assert done.status == 2
+    assert "expected --fail-above and --confidence" in done.err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from noisesense import Sample, Verdicts
-from support.command_here import run_here
+from support.command_here import Done, run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
@@ -64,7 +64,8 @@ def test_the_calls_made_are_within_what_it_says(
     with ScriptedServer(Mind(pairs)) as server:
         command = ["score", data, "--judge", "openai:m", "--base-url", server.base_url, *options]
         done = run_here(capsys, *command, "--dry-run", "--json")
-        assert (done.status, server.log.calls) == (0, 0)
+        assert done.status == 0
+        assert server.log.calls == 0
         assert run_here(capsys, *command).status == 0
         made = server.log.calls
         if "--store" in options:
@@ -165,7 +166,8 @@ def test_it_says_so_in_words_and_needs_a_model(tmp_path: Path, capsys: Capsys) -
     assert minutes == "1.5 to 3.5 minutes at 2 calls a minute (--rate). Nothing was asked."
     for judge in ([], ["--judge", "local:m"]):
         refused = run_here(capsys, "score", data, *judge, "--dry-run")
-        assert (refused.status, "--dry-run: expected --judge" in refused.err) == (2, True)
+        assert refused.status == 2
+        assert "--dry-run: expected --judge" in refused.err
 
 
 def test_auto_is_between_one_list_and_one_call_a_sentence(tmp_path: Path, capsys: Capsys) -> None:
@@ -260,14 +262,18 @@ def test_what_fails_is_told_before_as_in_the_run(
         before = run_here(capsys, *command, "--dry-run")
         assert server.log.calls == 0
         done = run_here(capsys, *command)
-    assert (before.status, done.status) == (status, status), done.err
+    assert before.status == status, done.err
+    assert done.status == status, done.err
     assert before.out.startswith(f"data.jsonl: {head}\n")
     assert ("There is nothing to judge" in before.out) == (status == 5)
     told = [line for line in before.err.splitlines() if not line.startswith("note: ")]
-    lines = done.err.splitlines()
-    failures = [each for each in lines if each.startswith("failed: ") or "more failed" in each]
-    assert told == failures
+    assert told == failures_in(done)
     assert ("--split-contexts SEP" in before.err) == (UNSPLIT in rows)
+
+
+def failures_in(done: Done) -> list[str]:
+    lines = done.err.splitlines()
+    return [line for line in lines if line.startswith("failed: ") or "more failed" in line]
 
 
 def test_the_least_is_not_above_the_most(tmp_path: Path, capsys: Capsys) -> None:
@@ -298,4 +304,5 @@ def test_a_limit_of_no_characters_is_the_runs_error(tmp_path: Path, capsys: Caps
     data = write_jsonl(tmp_path / "data.jsonl", [RIGHT[0][0].model_dump(mode="json")])
     command = ("score", data, "--judge", "openai:m", "--dry-run", "--text-chars", "0")
     done = run_here(capsys, *command)
-    assert (done.status, "whole number of 1 or more, got 0" in done.err) == (2, True)
+    assert done.status == 2
+    assert "whole number of 1 or more, got 0" in done.err

@@ -39,7 +39,8 @@ def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
     out = tmp_path / "out.jsonl"
     how = ("--judge", model, "--store", tmp_path / "s.db", "--max-unanswered", "0")
     done = run_here(capsys, "score", data, *how, "--threshold", "0.9", "--out", out)
-    assert (done.status, done.err.count("failed")) == (0, 0)
+    assert done.status == 0
+    assert done.err.count("failed") == 0
     (result,) = read_results(out)
     assert result.score is not None
     assert (result.judge or "").startswith("tiny, plan=lazy threshold=0.9 claims=sentences")
@@ -67,7 +68,8 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
     assert max(likely[1:]) < best <= likely[0]
     text = run_here(capsys, "trust", "--judge", model, "--on", path, "--threshold", str(best))
     rates = "0.0% false yes, 0.0% false no, kappa 1.000"
-    assert (text.status, f"--threshold {best}, {rates}" in text.out) == (0, True)
+    assert text.status == 0
+    assert f"--threshold {best}, {rates}" in text.out
     assert "in a chunk? Where people say no, the judge says yes in 0 of " in text.out
 
 
@@ -85,4 +87,5 @@ def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> N
 def test_errors(tmp_path: Path, capsys: Capsys, model: str, arguments: str, message: str) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", [ROW])
     done = run_here(capsys, "score", data, *arguments.replace("MODEL", model).split())
-    assert (done.status, message in done.err) == (2, True), done.err
+    assert done.status == 2, done.err
+    assert message in done.err, done.err

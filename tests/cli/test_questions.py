@@ -73,20 +73,28 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results).documents
     assert found["documents"] == [json.loads(json.dumps(expected.to_dict()))]
-    assert (found["true_looking"], found["unmentioned"], len(found["sentences"])) == (4, 3, 1)
+    assert found["true_looking"] == 4
+    assert found["unmentioned"] == 3
+    assert len(found["sentences"]) == 1
+
+
+ONE = {"value": 1.0, "low": 1.0, "high": 1.0}
+CAUSE = {"document": "faq.md", "claims": 1, "again": ONE, "gone": ONE}
+
+
+def of_two_documents(folder: Path) -> tuple[Path, Path]:
+    """Results, and where an ablation is to be written."""
+    results = [answer(i, "guide.md", i > 5, True) for i in range(8)]
+    results += [answer(i, "faq.md", i > 10, True) for i in range(10, 18)]
+    return written(folder, *results), folder / "ablation.json"
 
 
 def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     """The document with which claims go stands first, though another one is surer to mislead."""
-    results = [answer(i, "guide.md", i > 5, True) for i in range(8)]
-    results += [answer(i, "faq.md", i > 10, True) for i in range(10, 18)]
-    path = written(tmp_path, *results)
-    counts = tmp_path / "ablation.json"
+    path, counts = of_two_documents(tmp_path)
     plain = run_here(capsys, "offenders", path, "--examples", "0").out.splitlines()
     assert [row.split()[-1] for row in plain[-6:-4]] == ["guide.md", "faq.md"]
-    ends = {"value": 1.0, "low": 1.0, "high": 1.0}
-    cause = {"document": "faq.md", "claims": 1, "again": ends, "gone": ends}
-    counts.write_text(json.dumps({"causes": [cause]}))
+    counts.write_text(json.dumps({"causes": [CAUSE]}))
     done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
     lines = done.out.splitlines()
     assert lines[1] == (
@@ -94,17 +102,28 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
         "chunks were not said without it."
     )
     *_, first, second, legend = lines
-    assert (first.split()[-1], second.split()[-1]) == ("faq.md", "guide.md")
+    assert first.split()[-1] == "faq.md"
+    assert second.split()[-1] == "guide.md"
     assert "1 of 1  faq.md" in first
     assert legend.endswith(
         "; gone: of the claims said again with the same chunks, not said without theirs."
     )
-    counts.write_text(json.dumps({"causes": [cause | {"shared": ends}]}))
+
+
+def test_offenders_whose_claims_went_with_other_documents_too(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    path, counts = of_two_documents(tmp_path)
+    counts.write_text(json.dumps({"causes": [CAUSE | {"shared": ONE}]}))
     done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
     lines = done.out.splitlines()
     assert lines[1].endswith(", 1 of them where other documents were taken away, too.")
     assert "1 of 1 (1 shared)  faq.md" in lines[-3]
     assert lines[-1].endswith("; shared: of those, where other documents were taken away, too.")
+
+
+def test_a_file_that_is_no_ablation(tmp_path: Path, capsys: Capsys) -> None:
+    path, counts = of_two_documents(tmp_path)
     counts.write_text("{}")
     wrong = run_here(capsys, "offenders", path, "--ablation", counts)
     assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)
@@ -117,7 +136,8 @@ def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:
     band = sensitivity_band(results, false_yes=0.1, false_no=0.05)
     assert band.relevant is not None
     head, assumed, _, _, row, *_ = done.out.splitlines()
-    assert (done.status, head) == (0, "20 samples; definition ragas")
+    assert done.status == 0
+    assert head == "20 samples; definition ragas"
     assert "10.0% of no said as yes, 5.0% of yes said as no" in assumed
     assert row.split()[:2] == ["mean", "0.2500"]
     scored = tmp_path / "paper.jsonl"
@@ -134,7 +154,8 @@ def test_stability(tmp_path: Path, capsys: Capsys) -> None:
     runs = [[answer(i, "guide.md", i != 0 or first) for i in range(4)] for first in (True, False)]
     paths = [written(tmp_path, *run, name=f"{i}.jsonl") for i, run in enumerate(runs)]
     done = run_here(capsys, "stability", *paths)
-    assert (done.status, done.out.splitlines()[0]) == (0, "4 samples, judged 2 times")
+    assert done.status == 0
+    assert done.out.splitlines()[0] == "4 samples, judged 2 times"
     assert "\nrelevant: 1 sample whose value changes\n  q0: 0.0000, 1.0000\n" in done.out
     # Of 0, 0, 0, 1 and 0, 0, 0, 0: how far the judge scatters the mean is √(1/2 / 4 / 4).
     assert re.search(r"^scatter of the mean +0\.1768 ", done.out, re.MULTILINE)

@@ -80,7 +80,8 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     out = tmp_path / "out.jsonl"
     arguments = [texts(tmp_path), *options(server), "--out", out]
     done = judged(*arguments, "--temperature", "0", "--max-tokens", "800", "--timeout", "60")
-    assert (done.status, figures(out)) == (0, EXPECTED)
+    assert done.status == 0
+    assert figures(out) == EXPECTED
     calls = server.log.calls
     assert f"judged with {calls} calls" in done.out
     kept = f"wrote {out}; every reply of the judge is kept in {out}.db. Next, which documents "
@@ -93,7 +94,9 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert f"judged earlier with {calls} calls" in judged(out).out
     out.unlink()
     again = judged(*arguments, "--temperature", "0", "--max-tokens", "800")
-    assert (again.status, figures(out), server.log.calls) == (0, EXPECTED, calls)
+    assert again.status == 0
+    assert figures(out) == EXPECTED
+    assert server.log.calls == calls
     assert f"judged with {calls} replies used again" in again.out
 
 
@@ -110,7 +113,8 @@ def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged:
     assert full > 2 * calls
     (result, *_) = read_results(out)
     assert "plan=full check=list" in (result.judge or "")
-    assert (judged(*arguments).status, server.log.calls) == (0, full)
+    assert judged(*arguments).status == 0
+    assert server.log.calls == full
 
 
 def test_texts_are_split_as_told(tmp_path: Path, judged: Judged) -> None:
@@ -123,7 +127,8 @@ def test_texts_are_split_as_told(tmp_path: Path, judged: Judged) -> None:
         done = judged(*arguments, "3000")
         lengths = [len(data_of(prompt).get("premise", "")) for prompt in server.log.prompts]
         assert judged(*arguments, "0").status == 2
-    assert (done.status, figures(out)) == (0, [(pytest.approx(2 / 3), 0.0)])
+    assert done.status == 0
+    assert figures(out) == [(pytest.approx(2 / 3), 0.0)]
     assert 1_500 < max(lengths) <= 3_000
 
 
@@ -163,7 +168,8 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     # Of the statements it is tested on it says nothing that could be read: what was there stays.
     monkeypatch.setattr(Mind, "answer", lambda *_: "It depends.")
     done = judged(*arguments, "--check", "auto")
-    assert (done.status, done.out) == (2, "")
+    assert done.status == 2
+    assert done.out == ""
     first, line = done.err.splitlines()
     assert first == "testing the judge on texts of known answer, then judging"
     said = r"error: scripted at \S+ cannot judge: it took texts of 7 known claims apart with 7"
@@ -202,7 +208,9 @@ def test_what_fails_every_sample_is_one_error(
     arguments = given.replace("URL", server.base_url).split()
     done = judged(data, *arguments, "--out", out, key=key)
     *_, last = done.err.splitlines()
-    assert (done.status, done.out, out.exists()) == (2, "", False)
+    assert done.status == 2
+    assert done.out == ""
+    assert not out.exists()
     assert last.startswith("error: ")
     assert named in last
     assert "failed:" not in done.err
@@ -220,7 +228,8 @@ def test_what_the_store_has_is_kept_where_nobody_can_be_asked(
     command = [*options(server), "--store", store]
     assert judged(known, *command).status == 0
     done = judged(everything, *command, "--out", out, key="sk-canary-2")
-    assert (done.status, figures(out)) == (3, EXPECTED[2:])
+    assert done.status == 3
+    assert figures(out) == EXPECTED[2:]
     assert done.err.count("failed: all.jsonl, line ") == 1  # of a kind
     assert "1 more failed" in done.err
     assert sum("HTTP 401" in (result.error or "") for result in read_results(out)) == 2
@@ -249,7 +258,8 @@ def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
 def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged: Judged) -> None:
     with ScriptedServer(Mind(PAIRS), script=when(bool, says('{"claims": []}'))) as server:
         done = judged(texts(tmp_path), *options(server))
-    assert (done.status, "nothing was measured" in done.err) == (5, True), done.err
+    assert done.status == 5, done.err
+    assert "nothing was measured" in done.err, done.err
 
 
 # By name: options, exit status, and what stderr names.
@@ -265,7 +275,8 @@ ERRORS: dict[str, tuple[str, int, str]] = {
 def test_errors(name: str, tmp_path: Path, judged: Judged) -> None:
     given, status, named = ERRORS[name]
     done = judged(texts(tmp_path), *given.split())
-    assert (done.status, named in done.err) == (status, True), done.err
+    assert done.status == status, done.err
+    assert named in done.err, done.err
 
 
 def start(
@@ -299,7 +310,8 @@ def test_an_interrupt_without_a_file_for_the_results(
         await_calls(server, calls + 1)
         process.send_signal(number)
         out, err = process.communicate(timeout=300)
-        assert (process.returncode, out) == (130, "")
+        assert process.returncode == 130
+        assert out == ""
         # On a busy machine a line of progress may stand before.
         assert err.endswith("interrupted: nothing is kept without --out or --store\n")
         assert "Traceback" not in err
@@ -337,7 +349,9 @@ def interrupted(process: subprocess.Popen[str], server: ScriptedServer, out: Pat
     await_calls(server, 60)
     process.send_signal(signal.SIGINT)
     printed, err = process.communicate(timeout=300)
-    assert (process.returncode, printed, out.exists()) == (130, "", False)
+    assert process.returncode == 130
+    assert printed == ""
+    assert not out.exists()
     kept = r"interrupted: \d+ samples are done, and every reply is kept in \S+out\.jsonl\.db; "
     assert re.match(f"{kept}the same command continues from there", err)
     assert "sk-canary" not in err
@@ -346,6 +360,7 @@ def interrupted(process: subprocess.Popen[str], server: ScriptedServer, out: Pat
 def finished(server: ScriptedServer, data: Path, out: Path, key: str) -> list[object]:
     process = start(server, data, *AT_ONCE, out, key=key)
     _, notes = process.communicate(timeout=300)
-    assert (len(notes.splitlines()), process.returncode) == (1, 0)
+    assert len(notes.splitlines()) == 1
+    assert process.returncode == 0
     assert notes.startswith("note: 26 of 60 answers claim nothing")
     return [result.score for result in read_results(out)]

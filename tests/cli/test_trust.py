@@ -86,9 +86,11 @@ def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
         done = run_here(capsys, "trust", *judges, *asked)
     assert done.status == 0
     first, second = json.loads(done.out)["judges"]
-    assert (first["judge"], second["judge"]) == ("openai:scripted", "openai:other")
+    assert first["judge"] == "openai:scripted"
+    assert second["judge"] == "openai:other"
     assert second["cells"] == first["cells"]
-    assert (first["means"], first["usage"]["calls"] > 0) == ({}, True)
+    assert first["means"] == {}
+    assert first["usage"]["calls"] > 0
 
 
 def test_a_wrong_confidence_is_told_before_a_judge_is_asked(
@@ -119,9 +121,11 @@ def test_who_was_not_asked_is_no_judge(tmp_path: Path, capsys: Capsys) -> None:
     fill(sheet, lambda row: "yes")
     arguments = ("trust", "--on", sheet, "--for", tmp_path / "judged.jsonl", "--report", page)
     done = run_here(capsys, *arguments)
-    assert (done.status, done.out.splitlines()[0]) == (0, "m, plan=lazy: 1 labeled sample")
+    assert done.status == 0
+    assert done.out.splitlines()[0] == "m, plan=lazy: 1 labeled sample"
     text = page.read_text("utf-8")
-    assert ("verdicts by m<" in text, "verdicts by none" in text) == (True, False)
+    assert "verdicts by m<" in text
+    assert "verdicts by none" not in text
 
 
 def test_a_judge_that_nobody_reaches_is_one_error(tmp_path: Path, capsys: Capsys) -> None:
@@ -154,7 +158,9 @@ def test_errors(
     write_labels([result("a")], "sheet.csv")
     line, said = ERRORS[name]
     done = run_here(capsys, *line.split())
-    assert (done.status, said in done.err, done.err.count("\n")) == (2, True, 1), done.err
+    assert done.status == 2, done.err
+    assert said in done.err, done.err
+    assert done.err.count("\n") == 1, done.err
 
 
 def result(name: str, *, wrong: bool = True, text: str = "claim") -> Result:
@@ -212,7 +218,8 @@ def exported(folder: Path, capsys: Capsys, *results: Result) -> tuple[Path, Path
 def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     failed = Result("b", error="no reply")
     _, sheet, done = exported(tmp_path, capsys, result("a"), failed)
-    assert (done.status, done.err) == (0, "")
+    assert done.status == 0
+    assert done.err == ""
     assert done.out.startswith(f"wrote 8 questions on 1 sample to {sheet}\n")
     *_, last = done.out.splitlines()
     fill(sheet, lambda row: "yes")
@@ -291,7 +298,8 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
         alone = run_here(capsys, *asked)
     counts = [each["cells"]["correct"]["counts"] for each in json.loads(done.out)["judges"]]
     assert [list(each.values())[:2] for each in counts] == [[1, 1], [2, 0]]
-    assert (alone.status, "--for RESULTS beside a sheet" in alone.err) == (2, True)
+    assert alone.status == 2
+    assert "--for RESULTS beside a sheet" in alone.err
 
 
 def test_what_a_lazy_plan_never_asked(tmp_path: Path, capsys: Capsys) -> None:
@@ -378,22 +386,34 @@ def test_a_sheet_whose_only_label_is_contradicted_has_none(tmp_path: Path) -> No
         read_labels(sheet, judged, lambda _: None)
 
 
+FORTY = [result(f"s{i}") for i in range(40)]
+
+
+def drawn(path: Path, seed: int, samples: int = 8) -> list[str]:
+    """The samples of a sheet, in its order. Each has eight questions."""
+    written = write_labels(FORTY, path, samples=samples, seed=seed)
+    assert written.rows == 8 * min(samples, 40)
+    return list(dict.fromkeys(row["sample"] for row in rows_of(path)))
+
+
+def test_where_none_are_left_out_the_first_ones_are_a_random_choice(tmp_path: Path) -> None:
+    sheet = tmp_path / "labels.csv"
+    in_order = [each.id for each in FORTY]
+    all_of_them = drawn(sheet, 3, samples=40)
+    assert sorted(all_of_them) == sorted(in_order)
+    assert all_of_them != in_order
+    assert all_of_them != drawn(sheet, 4, samples=40)
+    assert all_of_them[:8] == drawn(sheet, 3)
+
+
 def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> None:
-    judged = [result(f"s{i}") for i in range(40)]
-
-    def drawn(seed: int, samples: int = 8) -> list[str]:
-        path = tmp_path / f"{seed}.csv"
-        assert write_labels(judged, path, samples=samples, seed=seed).rows == 8 * min(samples, 40)
-        return list(dict.fromkeys(row["sample"] for row in rows_of(path)))
-
-    assert drawn(3) == drawn(3) != drawn(4)
-    assert (len(drawn(3)), len(drawn(3, samples=99))) == (8, 40)
-    # Also where none are left out the first ones are a random choice: not those of the results.
-    assert sorted(drawn(3, samples=40)) == sorted(each.id for each in judged)
-    assert drawn(3, samples=40) not in ([each.id for each in judged], drawn(4, samples=40))
-    assert drawn(3, samples=40)[:8] == drawn(3)
-    row, *_ = rows_of(tmp_path / "3.csv")
-    assert (row["seed"], row["weight"]) == ("3", "5")
+    sheet = tmp_path / "labels.csv"
+    assert drawn(sheet, 3) == drawn(sheet, 3) != drawn(sheet, 4)
+    assert len(drawn(sheet, 3, samples=99)) == 40
+    assert len(drawn(sheet, 3)) == 8
+    row, *_ = rows_of(sheet)
+    assert row["seed"] == "3"
+    assert row["weight"] == "5"
 
 
 def weights_of(path: Path) -> dict[str, str]:
@@ -467,4 +487,5 @@ def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
     raw = write_jsonl(tmp_path / "dev.jsonl", [row])
     out = tmp_path / "wice.jsonl"
     done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--sentences", "1")
-    assert (done.status, ": 1 yes, 1 no, 0 undecided" in done.out) == (0, True)
+    assert done.status == 0
+    assert ": 1 yes, 1 no, 0 undecided" in done.out

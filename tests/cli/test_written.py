@@ -44,7 +44,9 @@ def names(folder: Path) -> set[str]:
 def test_the_example_says_how_it_is_run(tmp_path: Path, capsys: Capsys) -> None:
     folder = tmp_path / "my example"
     done = run_here(capsys, "promptfoo-init", folder)
-    assert (done.status, done.err, names(folder)) == (0, "", FILES)
+    assert done.status == 0
+    assert done.err == ""
+    assert names(folder) == FILES
     said = (f"cd '{folder}'", f"export PROMPTFOO_PYTHON={sys.executable}", "npx promptfoo eval")
     assert [part for part in said if part not in done.out] == []
 
@@ -53,10 +55,13 @@ def test_overwrites_only_when_told(tmp_path: Path, capsys: Capsys) -> None:
     name = "verdicts.jsonl"
     (tmp_path / name).write_text("mine")
     refused = run_here(capsys, "promptfoo-init", tmp_path)
-    assert (refused.status, refused.out, names(tmp_path)) == (2, "", {name})
+    assert refused.status == 2
+    assert refused.out == ""
+    assert names(tmp_path) == {name}
     assert refused.err.startswith(f"error: {tmp_path}: expected a folder without {name}")
     assert (tmp_path / name).read_text() == "mine"
     assert run_here(capsys, "promptfoo-init", tmp_path, "--force").status == 0
     assert (tmp_path / name).read_text() != "mine"
     nowhere = run_here(capsys, "promptfoo-init", tmp_path / name / "folder")
-    assert (nowhere.status, nowhere.err.count("\n")) == (2, 1)
+    assert nowhere.status == 2
+    assert nowhere.err.count("\n") == 1

@@ -81,7 +81,9 @@ def test_names_paths_and_functions(tmp_path: Path) -> None:
     path = tmp_path / "d.parquet"
     pq.write_table(pa.Table.from_pylist([LINE]), path)
     row = read(path, COLUMNS)
-    assert (row.id, row.cluster, row.sample.reference) == ("about handbook", "handbook", "Paris.")
+    assert row.id == "about handbook"
+    assert row.cluster == "handbook"
+    assert row.sample.reference == "Paris."
     # A column whose name has a dot wins over the path.
     assert texts({**LINE, "meta.gold.answer": "Rome."}, COLUMNS, tmp_path)[2] == "Rome."
 
@@ -216,10 +218,12 @@ def test_an_empty_cell_is_nothing_retrieved(tmp_path: Path) -> None:
     data = table(tmp_path, "", " ", "[]", '[""]')
     for result in results_of(data):
         assert result.score is not None, result.error
-        assert (result.score.relevant, result.score.irrelevant) == (None, None)
+        assert result.score.relevant is None
+        assert result.score.irrelevant is None
         assert result.score.status("relevant") == "undefined"
     summary = score_dataset(data)
-    assert (summary.samples, summary.failed) == (4, 0)
+    assert summary.samples == 4
+    assert summary.failed == 0
 
 
 LONG = """id,question,answer,reference,passage
@@ -238,7 +242,8 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
     first, second = read_rows(path, columns)
     assert isinstance(first, Row)
     assert isinstance(second, Row)
-    assert (first.id, second.id) == ("1", "2")
+    assert first.id == "1"
+    assert second.id == "2"
     found = [[chunk.text for chunk in row.sample.retrieved_contexts] for row in (first, second)]
     assert found == [["Ada built it.", "It burned."], ["Ada built it."]]
     path.write_text(LONG + "1,Who?,Ada.,Ada.,A third.\n")  # its group ended before
@@ -296,7 +301,9 @@ def test_a_group_has_what_any_of_its_rows_says(tmp_path: Path) -> None:
     (row,) = read_rows(path, columns)
     assert isinstance(row, Row)
     assert row.sample is not None
-    assert (row.sample.user_input, row.sample.response, row.cluster) == ("Who?", "Ada.", "t")
+    assert row.sample.user_input == "Who?"
+    assert row.sample.response == "Ada."
+    assert row.cluster == "t"
     assert len(row.sample.retrieved_contexts) == 3
 
 
@@ -406,34 +413,57 @@ def csv_of(folder: Path, contexts: object, names: object, column: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("column", ["retrieved_context_ids", "Retrieved Context IDs", "Sources"])
-def test_a_second_column_names_the_documents(column: str, tmp_path: Path) -> None:
+NAMES = "retrieved_context_ids"
+
+
+@pytest.mark.parametrize(
+    ("column", "columns"),
+    [(NAMES, {}), ("Retrieved Context IDs", {}), ("Sources", {NAMES: "Sources"})],
+)
+def test_a_second_column_names_the_documents(
+    column: str, columns: dict[str, Column], tmp_path: Path
+) -> None:
     """`--map` refused it, and ragas' own column was left out without a word."""
-    columns = {"retrieved_context_ids": "Sources"} if column == "Sources" else {}
-    json_list = csv_of(tmp_path, THREE, NAMED, column)
-    assert ids(json_list, columns) == NAMED
-    assert ids(csv_of(tmp_path, THREE, repr(NAMED), column), columns) == NAMED  # Python's
-    assert ids(csv_of(tmp_path, THREE, [1, None, ""], column), columns) == ["1", None, None]
-    assert ids(csv_of(tmp_path, THREE, "", column), columns) == [None] * 3
-    assert ids(csv_of(tmp_path, THREE, "[]", column), columns) == [None] * 3
-    assert ids(csv_of(tmp_path, ["c1"], "a (1).md", column), columns) == ["a (1).md"]
-    # As the contexts are separated, or the names alone.
-    for contexts in ("c1 | c2 | c3", THREE):
-        joined = csv_of(tmp_path, contexts, " | ".join(NAMED), column)
-        assert ids(joined, columns, split_contexts="|") == NAMED
-    for joint in ("; ", ", ", "\n"):  # the names otherwise than the contexts
-        joined = csv_of(tmp_path, "c1 | c2 | c3", joint.join(NAMED), column)
-        assert ids(joined, columns, split_contexts="|") == NAMED
-    lines = write_jsonl(
-        tmp_path / "d.jsonl",
-        [{"response": "r", "reference": "f", "contexts": THREE, column: NAMED}],
-    )
-    assert ids(lines, columns) == NAMED
+    assert ids(csv_of(tmp_path, THREE, NAMED, column), columns) == NAMED
+    line = {"response": "r", "reference": "f", "contexts": THREE, column: NAMED}
+    assert ids(write_jsonl(tmp_path / "d.jsonl", [line]), columns) == NAMED
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        (repr(NAMED), NAMED),  # a list as Python prints it
+        ([1, None, ""], ["1", None, None]),
+        ("", [None, None, None]),
+        ("[]", [None, None, None]),
+    ],
+)
+def test_cells_with_the_documents_names(cell: object, names: object, tmp_path: Path) -> None:
+    assert ids(csv_of(tmp_path, THREE, cell, NAMES)) == names
+
+
+def test_a_cell_with_one_name(tmp_path: Path) -> None:
+    assert ids(csv_of(tmp_path, ["c1"], "a (1).md", NAMES)) == ["a (1).md"]
+
+
+@pytest.mark.parametrize(
+    ("contexts", "joint"),
+    [
+        ("c1 | c2 | c3", " | "),
+        (THREE, " | "),  # the names alone are joined
+        ("c1 | c2 | c3", "; "),  # and otherwise than the contexts
+        ("c1 | c2 | c3", ", "),
+        ("c1 | c2 | c3", "\n"),
+    ],
+)
+def test_joined_names_of_documents(contexts: object, joint: str, tmp_path: Path) -> None:
+    joined = csv_of(tmp_path, contexts, joint.join(NAMED), NAMES)
+    assert ids(joined, split_contexts="|") == NAMED
 
 
 def test_a_chunk_keeps_its_own_name(tmp_path: Path) -> None:
     chunks = [{"text": "c1", "source": "own.md"}, {"text": "c2"}, "c3"]
-    path = csv_of(tmp_path, chunks, NAMED, "retrieved_context_ids")
+    path = csv_of(tmp_path, chunks, NAMED, NAMES)
     assert ids(path) == ["own.md", "b.pdf", "c.html"]
 
 
@@ -449,11 +479,12 @@ def test_a_chunk_keeps_its_own_name(tmp_path: Path) -> None:
     ],
 )
 def test_names_that_do_not_fit_the_contexts(names: object, message: str, tmp_path: Path) -> None:
-    path = csv_of(tmp_path, THREE, names, "retrieved_context_ids")
-    assert message in ids(path)
-    # Names of nothing say that the contexts were lost.
-    nothing = ids(csv_of(tmp_path, [], ["a.md"], "retrieved_context_ids"))
-    assert "expected 0 ids, as many as contexts, got 1" in nothing
+    assert message in ids(csv_of(tmp_path, THREE, names, NAMES))
+
+
+def test_names_of_nothing_say_that_the_contexts_were_lost(tmp_path: Path) -> None:
+    error = ids(csv_of(tmp_path, [], ["a.md"], NAMES))
+    assert "expected 0 ids, as many as contexts, got 1" in error
 
 
 def test_the_names_of_rows_with_one_chunk_each(tmp_path: Path) -> None:

@@ -85,7 +85,8 @@ def test_ids_and_clusters_of_known_columns(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", [{**row, "id": 17, "cluster": "doc-4"}, row])
     named, unnamed = read_rows(path)
     assert isinstance(named, Row)
-    assert (named.id, named.cluster) == ("17", "doc-4")
+    assert named.id == "17"
+    assert named.cluster == "doc-4"
     assert unnamed.id == PAIRS[0][0].key
 
 
@@ -166,7 +167,8 @@ def test_a_spreadsheet_with_blank_lines_above_and_columns_without_a_name(tmp_pat
     path = tmp_path / "d.csv"
     path.write_text("\n\nquestion,answer,,\nq,a,,\nq\n", encoding="utf-8")
     good, short = csv_rows(path)
-    assert (good.place, good.data) == ("d.csv, line 4", {"question": "q", "answer": "a", "": ""})
+    assert good.place == "d.csv, line 4"
+    assert good.data == {"question": "q", "answer": "a", "": ""}
     assert short.place == "d.csv, line 5"
 
 

@@ -48,7 +48,8 @@ def test_wice(tmp_path: Path) -> None:
     scores = [result.score for result in found if result.score]
     tables = [each.verdicts.to_matrices()["chunks_to_response"] for each in scores]
     assert tables == [[cells] for _, cells in WICE]
-    assert (found[0].id, found[0].cluster) == ("whole", "whole")
+    assert found[0].id == "whole"
+    assert found[0].cluster == "whole"
     assert scores[0].verdicts.chunks[0].text == "Sentence 0 about whole. Sentence 1 about whole."
 
 

@@ -76,9 +76,11 @@ def test_a_judge_that_fails_on_every_sample_ends_the_run(tmp_path: Path) -> None
     judge = Scripted(fails=failing(*range(30)))
     with pytest.raises(JudgeError, match=r"first 20 samples.*line 20: the model gave no reply"):
         score_dataset(data, judge=judge, out=out, concurrency=1)
-    assert (len(judge.asked), out.exists()) == (20, False)
+    assert len(judge.asked) == 20
+    assert not out.exists()
     summary = score_dataset(data, judge=Scripted(fails=failing(*range(1, 30))), out=out)
-    assert (summary.scored, summary.failed) == (1, 29)
+    assert summary.scored == 1
+    assert summary.failed == 29
     errors = [result.error for result in read_results(out) if result.error]
     assert errors[0] == "data.jsonl, line 2: the model gave no reply in time"
 
@@ -98,11 +100,14 @@ def test_a_fault_of_the_setup_is_the_runs_until_a_sample_is_judged(tmp_path: Pat
         data = texts(tmp_path, few or PAIRS)
         with pytest.raises(JudgeSetupError, match=r"^the endpoint refuses the key$"):
             score_dataset(data, judge=judge, out=out, concurrency=1, on_done=tell)
-    assert (len(judge.asked), told, out.exists()) == (20 + 3, [], False)
+    assert len(judge.asked) == 20 + 3
+    assert told == []
+    assert not out.exists()
     judge = Scripted(fails=failing(0, 1, 3, error=fault))
     data = texts(tmp_path, PAIRS[:5])
     summary = score_dataset(data, judge=judge, out=out, concurrency=1, on_done=tell)
-    assert (summary.scored, summary.failed) == (2, 3)
+    assert summary.scored == 2
+    assert summary.failed == 3
     assert told == ["failed", "failed", "judged", "failed", "judged"]
     first, *_ = read_results(out)
     assert first.error == "data.jsonl, line 1: the endpoint refuses the key"
@@ -116,7 +121,8 @@ def test_a_reply_says_that_the_setup_is_right(tmp_path: Path) -> None:
     }
     judge = Scripted(fails=lambda sample: errors[sample.key])
     summary = score_dataset(texts(tmp_path, PAIRS[:2]), judge=judge)
-    assert (summary.scored, summary.failed) == (0, 2)
+    assert summary.scored == 0
+    assert summary.failed == 2
 
 
 KILLED = """
@@ -169,7 +175,8 @@ def test_a_file_of_the_users_own_is_not_touched(tmp_path: Path) -> None:
     own.write_bytes(b"my notes\n")
     with pytest.raises(InputError, match=r"out\.jsonl\.lock.* a file that holds something else"):
         score_dataset(texts(tmp_path), judge=judge, out=tmp_path / "out.jsonl")
-    assert (own.read_bytes(), judge.asked) == (b"my notes\n", [])
+    assert own.read_bytes() == b"my notes\n"
+    assert judge.asked == []
 
 
 LIMITED = """

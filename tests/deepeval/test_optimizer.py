@@ -120,14 +120,16 @@ def test_the_optimizer_looks_for_less_noise_by_both_modes(
     alone = ByPrompt()
     together = ByPrompt()
     best, scores, _ = optimize(NoiseRobustnessMetric(judge=alone), run_async=run_async)
-    assert (best, scores) == ("better", {1.0})
+    assert best == "better"
+    assert scores == {1.0}
     modes = [NoiseRobustnessMetric(mode=m, judge=together) for m in ("relevant", "irrelevant")]
     optimize(*modes, run_async=run_async)
     assert alone.asked == together.asked > 0  # two modes judge an answer once
     # No prompt is better than the first one: its scores are the report's, (1/2 + 1) / 2.
     monkeypatch.setitem(CLAIMS, "better", CLAIMS["worse"])
     best, scores, shown = optimize(*modes, run_async=run_async)
-    assert (best, scores) == ("first", {0.75})
+    assert best == "first"
+    assert scores == {0.75}
     assert "NoiseRobustnessMetric (relevant) (Score: 0.5)" in shown
     assert "NoiseRobustnessMetric (irrelevant) (Score: 1.0)" in shown
 
@@ -195,8 +197,10 @@ def test_robustness_is_a_metric_like_deepevals_own(
 ) -> None:
     metric = NoiseRobustnessMetric(threshold, judge=ByPrompt())
     result, data = run_one(case_with("first answer"), metric, run_async=run_async)
-    assert (data.name, data.score) == ("Noise Robustness (relevant)", 0.5)
-    assert (data.success, result.success) == (success, success)
+    assert data.name == "Noise Robustness (relevant)"
+    assert data.score == 0.5
+    assert data.success == success
+    assert result.success == success
     assert "is 0.5 (higher is better). " in data.reason
 
 
@@ -209,11 +213,14 @@ def test_what_the_judge_left_open_does_not_pass(
     options: Any = {"mode": "irrelevant", "judge": ByPrompt(silent=True)}
     metric = NoiseRobustnessMetric(threshold, **options)
     result, data = run_one(case_with("better answer"), metric, run_async=run_async)
-    assert (data.score, data.success, result.success) == (None, success, success)
+    assert data.score is None
+    assert data.success == success
+    assert result.success == success
     assert "lies between 0.5 and 1 (higher is better)" in data.reason
     high = NoiseRobustnessMetric(threshold, undetermined="high", **options)
     _, data = run_one(case_with("better answer"), high, run_async=run_async)
-    assert (data.score, data.success) == (0.5, success)
+    assert data.score == 0.5
+    assert data.success == success
 
 
 def test_the_robustness_is_counted() -> None:

@@ -77,7 +77,8 @@ def test_a_blank_text_is_taken_only_where_there_is_no_other() -> None:
     outputs = {"answer": " ", "contexts": ["c"], "messages": "said"}
     given = {"outputs": outputs, "expected": {"answer": "", "reference": {"note": 1}}}
     found = places.read({**given, "other": "r"}).sample
-    assert (found.response, found.reference) == ("said", "r")
+    assert found.response == "said"
+    assert found.reference == "r"
     with pytest.raises(InputError, match="reference: expected a non-empty text, got ''"):
         places.read(given)
     del outputs["messages"]
@@ -157,7 +158,8 @@ def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     given = {"response_claims": [claim], "chunks": []}
     rows = rows_with(Unasked())
     for figure in rows.figures(evaluate(rows, row(contexts=[""]))):
-        assert (figure.value, figure.metadata["status"]) == (None, "undefined")
+        assert figure.value is None
+        assert figure.metadata["status"] == "undefined"
         assert "nothing was retrieved" in figure.reason
     result = evaluate(rows, row(contexts=[], verdicts=given))
     assert result.judge == "given verdicts"
@@ -230,7 +232,8 @@ def test_a_summary_takes_each_result_once_and_the_latest_first() -> None:
     found = rows.summary([row("a"), row("a"), row("b")])
     assert found.relevant.mean.value == pytest.approx(7 / 12)
     again = rows.summary([row("b"), {"outputs": 7}])
-    assert (again.samples, again.failed) == (2, 2)
+    assert again.samples == 2
+    assert again.failed == 2
 
 
 @pytest.mark.parametrize(

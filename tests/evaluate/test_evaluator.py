@@ -54,7 +54,8 @@ def test_given_verdicts_need_neither_judge_nor_texts() -> None:
         asyncio.run(evaluator.evaluate(TextsUnread())),
         evaluator.evaluate_blocking(TextsUnread()),
     ):
-        assert (found.score.relevant, found.judge) == (1.0, "given verdicts")
+        assert found.score.relevant == 1.0
+        assert found.judge == "given verdicts"
         assert found.asked is None
         assert found.judgement == Judgement(NOISY)
 
@@ -62,20 +63,27 @@ def test_given_verdicts_need_neither_judge_nor_texts() -> None:
 def test_nothing_retrieved_needs_no_judge_unless_the_definition_counts_without_chunks() -> None:
     without = Given(SAMPLE.model_copy(update={"retrieved_contexts": ()}))
     found = Evaluator(Settings(), no_judge).evaluate_blocking(without)
-    assert (found.score.status("relevant"), found.judge) == ("undefined", "none")
+    assert found.score.status("relevant") == "undefined"
+    assert found.judge == "none"
     judge = Judge(Verdicts.from_matrices([False], [[]], [[]]))
     # All incorrect claims count, whatever they come from: 1 of 1.
     found = Evaluator(Settings("validmind"), lambda: judge).evaluate_blocking(without)
-    assert (found.score.relevant, judge.asked) == (1.0, 1)
+    assert found.score.relevant == 1.0
+    assert judge.asked == 1
 
 
 def test_a_judge_is_asked_and_its_cost_kept() -> None:
     judge = Judge(unanswered=1)
     found = Evaluator(Settings(), lambda: judge).evaluate_blocking(Given(SAMPLE))
-    assert (found.score.relevant, found.judge, judge.asked) == (1.0, "ours", 1)
+    assert found.score.relevant == 1.0
+    assert found.judge == "ours"
+    assert judge.asked == 1
     result = found.result("row 1", SAMPLE, cluster="c")
-    assert (result.id, result.cluster, result.judge) == ("row 1", "c", "ours")
-    assert (result.usage, result.unanswered) == (Usage(calls=3), 1)
+    assert result.id == "row 1"
+    assert result.cluster == "c"
+    assert result.judge == "ours"
+    assert result.usage == Usage(calls=3)
+    assert result.unanswered == 1
 
 
 def test_what_an_undefined_score_has_cost_is_in_its_error() -> None:

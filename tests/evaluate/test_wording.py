@@ -245,7 +245,8 @@ def test_errors_are_counted_beside_their_shares() -> None:
 
 
 def test_replies_that_are_used_again() -> None:
-    assert (reused(1), reused(2000)) == ("1 reply used again", "2,000 replies used again")
+    assert reused(1) == "1 reply used again"
+    assert reused(2000) == "2,000 replies used again"
 
 
 def test_names_of_documents() -> None:

@@ -88,7 +88,8 @@ def asked_in(llm: ScriptedLLM) -> int:
 def right(found: LLMJudge) -> None:
     judged = score(asyncio.run(found.judge(SAMPLE)))
     true = score(TRUTH)
-    assert (judged.relevant, judged.irrelevant) == (true.relevant, true.irrelevant)
+    assert judged.relevant == true.relevant
+    assert judged.irrelevant == true.irrelevant
 
 
 @pytest.mark.parametrize("words", [True, False])

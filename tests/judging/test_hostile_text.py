@@ -75,9 +75,11 @@ def test_a_hostile_chunk_changes_its_own_column_and_no_other(
 def test_a_hostile_chunk_can_make_itself_the_source() -> None:
     """Of every incorrect claim, as a relevant chunk or as an irrelevant one."""
     found = score(judged(captured(HOSTILE, lambda text: True)))
-    assert (found.relevant, found.irrelevant) == (0.5, 0.0)  # claim 2 was irrelevant noise
+    assert found.relevant == 0.5
+    assert found.irrelevant == 0.0  # claim 2 was irrelevant noise
     found = score(judged(captured(HOSTILE, lambda text: text in CLAIMS[1:3])))
-    assert (found.relevant, found.irrelevant) == (0.25, 0.25)  # it is irrelevant; nothing changes
+    assert found.relevant == 0.25
+    assert found.irrelevant == 0.25  # it is irrelevant; nothing changes
 
 
 def test_a_hostile_chunk_can_leave_open_but_not_hide() -> None:
@@ -96,7 +98,8 @@ def test_a_hostile_chunk_can_hide_what_comes_from_it() -> None:
     assert found.relevant == 0.0
     assert found.gate("relevant", 0.0) == "pass"
     # The claim is still one that the reference does not support.
-    assert (found.partition.correct, found.partition.hallucination) == (2, 1)
+    assert found.partition.correct == 2
+    assert found.partition.hallucination == 1
 
 
 def test_a_hostile_question_cannot_shrink_a_response() -> None:
@@ -110,7 +113,8 @@ def test_a_hostile_question_cannot_shrink_a_response() -> None:
         )
     )
     found = score(judged(obeys))
-    assert (found.relevant, found.irrelevant) == (0.25, 0.25)
+    assert found.relevant == 0.25
+    assert found.irrelevant == 0.25
 
 
 def test_a_hostile_response_can_pass_for_correct() -> None:
@@ -129,7 +133,8 @@ def test_a_response_that_talks_its_claims_away_is_undefined_and_no_zero() -> Non
         )
     )
     found = score(judged(nothing))
-    assert (found.relevant, found.irrelevant) == (None, None)
+    assert found.relevant is None
+    assert found.irrelevant is None
 
 
 def test_a_reply_out_of_form_is_no_answer() -> None:

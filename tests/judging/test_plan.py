@@ -66,7 +66,8 @@ def test_c_plus_3_calls_in_3_rounds() -> None:
 def test_3_calls_when_nothing_is_incorrect() -> None:
     llm, verdicts = judged(pair([True, True]))
     assert llm.rounds == [2, 1]
-    assert (score(verdicts).relevant, score(verdicts).irrelevant) == (0.0, 0.0)
+    assert score(verdicts).relevant == 0.0
+    assert score(verdicts).irrelevant == 0.0
 
 
 def test_labels_save_the_references_decomposition() -> None:

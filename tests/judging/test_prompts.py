@@ -105,7 +105,8 @@ def test_asking_again_says_so_and_never_in_the_same_words() -> None:
 def test_a_list_of_claims_may_be_as_long_as_its_text_needs(characters: int, tokens: int) -> None:
     """256 tokens, and three for each character: 511 = 256 + 3 * 85, 2,047 = 256 + 3 * 597."""
     form = claims_form("x" * characters)
-    assert (form.max_tokens, form.__name__) == (tokens, "Claims")
+    assert form.max_tokens == tokens
+    assert form.__name__ == "Claims"
     assert form.model_json_schema() == Claims.model_json_schema()
     reply = form(claims=["one"])
     assert pickle.loads(pickle.dumps(reply)) == reply

@@ -90,7 +90,8 @@ def test_many_tasks_ask_once() -> None:
     first, *others = asyncio.run(run())
     assert len(judge.asked) == 1
     cost = Usage(calls=3, cost=0.5)
-    assert (first.shared, first.usage) == (False, cost)
+    assert first.shared is False
+    assert first.usage == cost
     # Whoever shares has no usage of its own, so that usages add up.
     shared = {(other.shared, other.usage, other.paid) for other in others}
     assert shared == {(True, Usage(), cost)}
@@ -175,7 +176,8 @@ def test_unanswered_cells_are_for_those_who_wait_and_nobody_later() -> None:
     assert not asyncio.run(ask(judge, run=run)).shared  # still broken
     judge.open = 0
     repaired = asyncio.run(ask(judge, run=run))
-    assert (repaired.shared, repaired.unanswered) == (False, 0)
+    assert repaired.shared is False
+    assert repaired.unanswered == 0
     assert asyncio.run(ask(judge, run=run)).shared
     assert len(judge.asked) == 3
 

@@ -49,7 +49,8 @@ def run(judge: LLMJudge, *samples: Sample) -> None:
         (truth,) = (verdicts for each, verdicts in TRUTHS if each.key == sample.key)
         found = score_of(asyncio.run(judge.judge(sample)))
         true = score_of(truth)
-        assert (found.relevant, found.irrelevant) == (true.relevant, true.irrelevant)
+        assert found.relevant == true.relevant
+        assert found.irrelevant == true.irrelevant
 
 
 def filled(path: Path) -> int:

@@ -73,7 +73,8 @@ def test_a_sample_by_sentences() -> None:
     # Claims 2 and 3 are incorrect; chunk 1 is relevant ("It is old.") and entails claim 2; chunk 0
     # is not and entails claim 3. So 1/3 each.
     found = score(verdicts)
-    assert (found.relevant, found.irrelevant) == (1 / 3, 1 / 3)
+    assert found.relevant == 1 / 3
+    assert found.irrelevant == 1 / 3
     assert [claim.text for claim in verdicts.reference_claims] == [
         "The tower is red.",
         "It is old.",

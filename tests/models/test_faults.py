@@ -61,7 +61,8 @@ def test_fault(fault: Fault, make: Make) -> None:
         untouched, struck = judged(LLMJudge(make(server), max_wait=MAX_WAIT))
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests
     assert isinstance(untouched, Judgement)
-    assert (_values(untouched), untouched.unanswered) == ((TRUTH, TRUTH), 0)
+    assert _values(untouched) == (TRUTH, TRUTH)
+    assert untouched.unanswered == 0
     if isinstance(struck, JudgeError):
         outcome = "unusable" if isinstance(struck, ReplyError) else "failed"
         assert fault.outcome in (outcome, "safe")

@@ -54,6 +54,7 @@ def test_nothing_hangs_and_nothing_is_printed(loops: str) -> None:
     with ScriptedServer(Says("yes"), api_key="k") as server:
         command = [sys.executable, "-c", PROGRAM, server.base_url, loops]
         done = subprocess.run(command, env=environment(), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert done.stderr == ""
     assert done.stdout == "yes yes yes\n" * 4
     assert len(server.log.requests) == 3 * 4

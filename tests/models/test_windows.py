@@ -152,4 +152,5 @@ def test_thoughts_are_output_that_is_paid_for() -> None:
     counts |= {"thoughts_token_count": 3_975, "total_token_count": 4_300}
     for usage in (counts, SimpleNamespace(**counts)):
         found = usage_of(SimpleNamespace(usage_metadata=usage))
-        assert (found.input_tokens, found.output_tokens) == (300, 4_000)
+        assert found.input_tokens == 300
+        assert found.output_tokens == 4_000

@@ -80,7 +80,8 @@ def test_name_and_identity_are_those_of_the_package() -> None:
     for base_url in ("", "https://user:secret@host/v1/?q=secret"):
         of_package = OpenAILLM("m", base_url=base_url or None)
         ours = OpenAILLM("m", client=ChatClient(api_key="k", base_url=base_url))
-        assert (ours.name, ours.identity) == (of_package.name, of_package.identity)
+        assert ours.name == of_package.name
+        assert ours.identity == of_package.identity
         assert "secret" not in ours.name + ours.identity
 
 
@@ -197,4 +198,6 @@ except (TimeoutError, asyncio.TimeoutError):
     with ScriptedServer(Says(), script=bad.always(bad.HANG)) as server:
         command = [sys.executable, "-c", script, server.base_url]
         done = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "given up\n", "")
+    assert done.returncode == 0
+    assert done.stdout == "given up\n"
+    assert done.stderr == ""

@@ -56,7 +56,9 @@ def test_a_reply_with_its_usage() -> None:
         # 5 and 15 characters, four a token.
         assert _ask(llm) == [(Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4))]
     (request,) = server.log.requests
-    assert (request.model, request.form, request.prompt) == ("m", "json_schema", "Well?")
+    assert request.model == "m"
+    assert request.form == "json_schema"
+    assert request.prompt == "Well?"
     assert llm.name == f"m at 127.0.0.1:{server.port}/v1"
     assert OpenAILLM("m").name == "m"
     secret = OpenAILLM("m", base_url="https://user:secret@host/v1/?q=secret")
@@ -171,7 +173,8 @@ def test_a_word_and_the_share_of_the_first_among_the_words() -> None:
     with ScriptedServer(Says(" Yes."), script=script) as server:
         assert _choose(server) == Choice("yes", None)
         choice = _choose(server)
-    assert (choice.word, choice.probability) == ("yes", pytest.approx(0.75))
+    assert choice.word == "yes"
+    assert choice.probability == pytest.approx(0.75)
     assert [r.form for r in server.log.requests] == ["text", "text"]
 
 

@@ -166,22 +166,24 @@ def test_what_the_page_says_of_few_samples(
     versions = [pair for pair, count in FEW.items() for _ in range(count)]
     write_few("baseline.jsonl", [before for before, _ in versions])
     write_few("results.jsonl", [now for _, now in versions])
-    steps = yaml.safe_load(TITLED["noise.yml"])["jobs"]["noise"]["steps"]
-    (line,) = [step["run"] for step in steps if step.get("name") == STEPS[1]]
-    command = line.split()[1:]
-    margin = ["--margin", "0.05"]
-    assert command[-2:] == margin
+    command = compare_command()
+    assert command[-2:] == ["--margin", "0.05"]
     assert run_here(capsys, *command).status == 0
     assert run_here(capsys, *command, "--fail-if-undecided").status == 4
     assert run_here(capsys, *command[:-2]).status == 1
     asked = ["power", "baseline.jsonl", "results.jsonl", "--change", "0.13", "--json"]
-    (needed,) = [
-        each["pairs"]
-        for each in json.loads(run_here(capsys, *asked).out)["figures"]
-        if each["figure"] == "any"
-    ]
+    figures = json.loads(run_here(capsys, *asked).out)["figures"]
+    needed = {figure["figure"]: figure["pairs"] for figure in figures}["any"]
     page = " ".join(PAGE.read_text("utf-8").split())
     assert f"14 pairs whose mean goes from 0.32 to 0.50 pass it; {needed} would fail" in page
+
+
+def compare_command() -> list[str]:
+    """The arguments of the workflow's second step."""
+    steps = yaml.safe_load(TITLED["noise.yml"])["jobs"]["noise"]["steps"]
+    commands = {step.get("name"): step.get("run") for step in steps}
+    _, *arguments = commands[STEPS[1]].split()
+    return arguments
 
 
 def write_few(path: str, answers: list[tuple[int, int]]) -> None:

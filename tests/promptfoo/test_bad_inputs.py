@@ -55,7 +55,8 @@ def _no_judge_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_error_names_the_place(bad: BadInput, tmp_path: Path) -> None:
     result = _assess(bad, tmp_path)
 
-    assert (result["pass"], result["score"]) == (False, 0.0)
+    assert result["pass"] is False
+    assert result["score"] == 0.0
     assert result["metadata"] == {"status": "error"}
     assert "namedScores" not in result
     reason = result["reason"]

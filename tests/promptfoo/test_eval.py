@@ -37,7 +37,8 @@ def test_documented_figures_in_every_definition(run: Run, example: Any, definiti
 def test_metadata_has_the_unmerged_assertions_keys_and_ours(run: Run) -> None:
     """Paris is correct; Berlin is not, and the irrelevant chunk 1 says it: 1 of 2 either way."""
     result = run.evaluation.only("capital-of-france, promptfoo").result
-    assert (result["pass"], result["score"]) == (False, 0.5)
+    assert result["pass"] is False
+    assert result["score"] == 0.5
     assert result["reason"].endswith("Above 0.2. Chunks: vars.contextChunks.")
 
     paris = "The capital of France is Paris."
@@ -69,7 +70,8 @@ def test_shim_function_async_and_inline_give_the_same(run: Run) -> None:
     assert len(others) == 3
     assert shim.figures == (0, 0.2)
     for other in others:
-        assert (other.figures, other.reason) == (shim.figures, shim.reason)
+        assert other.figures == shim.figures
+        assert other.reason == shim.reason
         assert other.result["metadata"]["partition"] == shim.result["metadata"]["partition"]
 
 
@@ -86,8 +88,10 @@ def test_a_tests_named_scores_are_the_raw_values(run: Run) -> None:
 def test_a_native_threshold_of_0_8_is_at_most_0_2_noise(run: Run) -> None:
     exact, above = (run.evaluation.only(f"threshold {limit}") for limit in ("0.8", "0.81"))
 
-    assert (exact.result["pass"], exact.result["score"]) == (True, 0.8)
-    assert (above.result["pass"], above.result["score"]) == (False, 0.8)
+    assert exact.result["pass"] is True
+    assert exact.result["score"] == 0.8
+    assert above.result["pass"] is False
+    assert above.result["score"] == 0.8
     assert above.reason.startswith("Python score 0.8 is less than threshold 0.81: Noise sens")
 
 
@@ -103,7 +107,8 @@ def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
 def test_the_unmerged_assertions_configuration(run: Run) -> None:
     graded = run.evaluation.only("unmerged")
 
-    assert (graded.result["pass"], graded.result["score"]) == (True, 0.5)
+    assert graded.result["pass"] is True
+    assert graded.result["score"] == 0.5
     assert graded.figures == (0.5, 0.5)
     assert graded.result["metadata"]["mode"] == "irrelevant"
 
@@ -112,7 +117,8 @@ def test_the_unmerged_assertions_configuration(run: Run) -> None:
 def test_errors_say_what_is_wrong(run: Run, case: str) -> None:
     graded = run.evaluation.only(case)
 
-    assert (graded.result["pass"], graded.result["score"]) == (False, 0)
+    assert graded.result["pass"] is False
+    assert graded.result["score"] == 0
     assert [name for name in ERROR_CASES[case] if name not in graded.reason] == []
     assert "could not be computed" in graded.reason
     assert "Traceback" not in graded.reason

@@ -57,12 +57,14 @@ def test_both_modes_at_once_and_the_one_of_the_config_decides() -> None:
         ({"mode": "irrelevant", "threshold": 0.5}, True, 0.5),
     ):
         result = assess(config, **GOOD, verdicts=GOOD_VERDICTS)
-        assert (result["pass"], result["score"]) == (passes, robustness)
+        assert result["pass"] == passes
+        assert result["score"] == robustness
         assert result["namedScores"] == FIGURES
         assert "tokensUsed" not in result
     # Promptfoo averages equal names.
     result = assess({"definition": "promptfoo"}, **GOOD, verdicts=GOOD_VERDICTS)
-    assert (result["pass"], result["score"]) == (False, 0.5)
+    assert result["pass"] is False
+    assert result["score"] == 0.5
     assert result["namedScores"] == {f"{name}_promptfoo": 0.5 for name in FIGURES}
 
 
@@ -77,9 +79,17 @@ def test_robustness_is_counted_not_subtracted() -> None:
 @pytest.mark.parametrize("config", [{"empty": "zero"}, {"definition": "promptfoo"}])
 def test_no_claims_pass_where_that_is_the_convention(config: Any) -> None:
     result = assess(config, verdicts=claims(0, 0))
-    assert (result["pass"], result["score"]) == (True, 1.0)
+    assert result["pass"] is True
+    assert result["score"] == 1.0
     assert set(result["namedScores"].values()) == {0.0}
     assert "0 by convention" in result["reason"]
+
+
+def partly_open() -> dict[str, Any]:
+    """Of four claims one certainly counts, another perhaps, and two certainly do not."""
+    verdicts = claims(2, 2)
+    verdicts["response_claims"][3].update(entailed_by=[], undetermined=[1])
+    return verdicts
 
 
 @pytest.mark.parametrize(
@@ -87,17 +97,23 @@ def test_no_claims_pass_where_that_is_the_convention(config: Any) -> None:
     [(0, "fail"), (0.24, "fail"), (0.25, "undecided"), (0.49, "undecided"), (0.5, "pass")],
 )
 def test_what_passes_goes_by_the_bounds_whatever_is_chosen(limit: float, gate: str) -> None:
-    """Of four claims one certainly counts, another perhaps, and two certainly do not."""
-    verdicts = claims(2, 2)
-    verdicts["response_claims"][3].update(entailed_by=[], undetermined=[1])
+    verdicts = partly_open()
     for choice, named in {"none": None, "low": 0.25, "high": 0.5}.items():
         config = {"mode": "irrelevant", "maxNoise": limit, "undetermined": choice}
         result = assess(config, verdicts=verdicts)
         metadata = result["metadata"]
-        assert (metadata["gate"], metadata["status"]) == (gate, "undetermined")
+        assert metadata["gate"] == gate
+        assert metadata["status"] == "undetermined"
         assert result["pass"] is (gate == "pass")
         assert result["score"] == (0.5 if choice != "none" or gate == "pass" else 0.0)
         assert result["namedScores"].get("noise_sensitivity_irrelevant") == named
+
+
+def test_what_is_told_of_open_verdicts_whatever_is_chosen() -> None:
+    verdicts = partly_open()
+    for choice, named in {"none": None, "low": 0.25, "high": 0.5}.items():
+        result = assess({"mode": "irrelevant", "undetermined": choice}, verdicts=verdicts)
+        metadata = result["metadata"]
         # Chunk 1, which alone is open, is irrelevant: of the relevant mode all is known.
         assert metadata["noiseSensitivity"] == {"relevant": 0.0, "irrelevant": named}
         assert metadata["bounds"]["irrelevant"] == [0.25, 0.5]
@@ -139,7 +155,8 @@ def test_what_promptfoo_may_turn_around_or_average_does_not_pass(verdicts: Any, 
                 get_assert(RESPONSE, context)
             continue
         result = get_assert(RESPONSE, context)
-        assert (result["pass"], result["score"]) == (False, outcome)
+        assert result["pass"] is False
+        assert result["score"] == outcome
 
 
 def test_a_source_that_is_open_and_half_a_surrogate_pair() -> None:

@@ -183,5 +183,6 @@ def test_what_is_wrong_with_a_grader_is_named_where_it_stands(
 def test_garbage_is_undetermined_and_tells_its_cost(server: ScriptedServer) -> None:
     server.script = always(INVALID_JSON)
     result = assess(_judge(server))
-    assert (result["pass"], result["metadata"]) == (False, {"status": "undetermined"})
+    assert result["pass"] is False
+    assert result["metadata"] == {"status": "undetermined"}
     assert result["tokensUsed"]["numRequests"] > 0

@@ -72,7 +72,8 @@ def test_of_several_assertions_the_first_says_how(first: str, tmp_path: Path) ->
     path = tmp_path / "out.jsonl"
     path.write_text(json.dumps(row) + "\n", encoding="utf-8")
     (result,) = results_of(path)
-    assert (result.score.definition, result.score.relevant) == (first, float(first != "ragas"))
+    assert result.score.definition == first
+    assert result.score.relevant == float(first != "ragas")
 
 
 def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path) -> None:
@@ -99,7 +100,8 @@ def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path)
     }  # fmt: skip
     (again,) = results_of(write(tmp_path / "out.jsonl", result))
     assert again.error is None
-    assert (again.score.relevant, again.score.irrelevant) == (0.0, 0.5)
+    assert again.score.relevant == 0.0
+    assert again.score.irrelevant == 0.5
     assert again.sample.response == "an answer"
     # An older result, without the texts, names what it lacks.
     judged["metadata"].pop("sample")
@@ -167,7 +169,8 @@ def test_several_providers_or_prompts_have_no_mean_in_common(tmp_path: Path) -> 
         score_dataset(path, provider="B")
     for provider, mean in (("A", 0.5), ("B, prompt 1", 0.0), ("B, prompt 2", 1.0)):
         summary = score_dataset(path, provider=provider)
-        assert (summary.samples, summary.relevant.mean.value) == (2, mean)
+        assert summary.samples == 2
+        assert summary.relevant.mean.value == mean
         assert summary.clusters is None  # no test ran twice
     other = write(tmp_path / "lines.jsonl", {"sample": None, "verdicts": None})
     with pytest.raises(InputError, match="provider: expected Promptfoo's results, got others"):
@@ -184,6 +187,7 @@ def test_repetitions_of_a_test_are_one_cluster(tmp_path: Path) -> None:
     assert [each.cluster for each in results] == [first] * 3 + [second] * 3
     assert len({each.id for each in results}) == 6
     summary = summarize(results)
-    assert (summary.clusters, summary.relevant.interval.units) == (2, 2)
+    assert summary.clusters == 2
+    assert summary.relevant.interval.units == 2
     named = score_dataset(write(tmp_path / "o.json", *rows), columns={"cluster": "testIdx"})
     assert named.clusters == 6  # whoever names another cluster gets it

@@ -43,7 +43,8 @@ def chunks(*labels: Any) -> list[dict[str, Any]]:
 
 def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
     nothing = assess(verdicts=None, contextChunks=[])
-    assert (nothing["pass"], nothing["metadata"]["status"]) == (False, "undefined")
+    assert nothing["pass"] is False
+    assert nothing["metadata"]["status"] == "undefined"
     assert nothing["metadata"]["judge"]["calls"] == 0
     asked = assess({"definition": "promptfoo"}, verdicts=None, contextChunks=[])
     assert asked["metadata"]["status"] == "error"  # without a key
@@ -87,7 +88,8 @@ def test_what_cannot_be_filled_is_refused(given: dict[str, Any], place: str) -> 
     """Verdicts alone need no texts, so a model is to be asked here."""
     given = {"contextChunks": chunks(True), "verdicts": None, "chunk1": "c", **given}
     result = assess({"judge": {"model": "m", "baseUrl": "http://127.0.0.1:9"}}, **given)
-    assert (result["pass"], result["metadata"]["status"]) == (False, "error")
+    assert result["pass"] is False
+    assert result["metadata"]["status"] == "error"
     assert f"computed: {place}" in result["reason"]
 
 
@@ -107,7 +109,8 @@ def test_the_name_of_a_file_is_not_judged_as_its_text(
     """Promptfoo loads files in variables at the top only; the others passed with 0."""
     judge = {"judge": {"model": "m", "baseUrl": "http://127.0.0.1:9"}}
     result = assess({**judge, **config}, **{"verdicts": None, **given})
-    assert (result["pass"], result["metadata"]["status"]) == (False, "error")
+    assert result["pass"] is False
+    assert result["metadata"]["status"] == "error"
     assert f"{place}: expected a text, got 'file://" in result["reason"]
     assert "Promptfoo loads files in variables at the top only" in result["reason"]
 
@@ -124,7 +127,8 @@ def test_braces_that_are_text_stand_between_raw_and_endraw() -> None:
 def test_a_reference_and_a_question_may_be_pieces_of_json() -> None:
     given = {"reference": '{"city": "Paris"}', "query": '{"k": 1}', "contextChunks": chunks(1, 0)}
     sample = assess(**given)["metadata"]["sample"]
-    assert (sample["reference"], sample["user_input"]) == (given["reference"], given["query"])
+    assert sample["reference"] == given["reference"]
+    assert sample["user_input"] == given["query"]
 
 
 def test_the_reason_says_where_the_chunks_stood() -> None:
@@ -228,6 +232,7 @@ def test_only_a_regular_file_is_a_recording(tmp_path: Path) -> None:
 def test_an_empty_answer_passes_the_definition_promptfoo() -> None:
     given: dict[str, Any] = {"verdicts": None, "contextChunks": chunks(True)}
     result = assess({"definition": "promptfoo"}, "", **given)
-    assert (result["pass"], result["score"]) == (True, 1.0)
+    assert result["pass"] is True
+    assert result["score"] == 1.0
     assert result["namedScores"]["noise_sensitivity_relevant_promptfoo"] == 0
     assert assess({}, "", **given)["pass"] is False

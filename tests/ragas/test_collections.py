@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from typing import Any
 
 import pytest
@@ -34,19 +33,6 @@ class Always:
 
 
 METRIC = NoiseSensitivity("irrelevant", judge=Always())
-
-
-class Unasked:
-    async def judge(self, sample: Any) -> Verdicts:
-        raise AssertionError("it was asked")
-
-
-def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
-    result = NoiseSensitivity("relevant", judge=Unasked()).score(
-        **{**ROW, "retrieved_contexts": []}
-    )
-    assert math.isnan(result.value)
-    assert "nothing was retrieved" in result.reason
 
 
 def test_a_result_has_value_reason_and_traces() -> None:

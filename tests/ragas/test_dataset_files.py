@@ -33,7 +33,8 @@ def test_datasets(name: str, tmp_path: Path) -> None:
     write_recording(recording, ((example.sample, example.verdicts) for example in EXAMPLES))
     summary = score_dataset(tmp_path / name, verdicts=recording)
 
-    assert (summary.scored, summary.failed) == (len(EXAMPLES), 0)
+    assert summary.scored == len(EXAMPLES)
+    assert summary.failed == 0
     # 0.5, 0, 1/3, 1/3 and twice 0.
     assert summary.relevant.mean.value == pytest.approx(7 / 36, abs=1e-12)
 

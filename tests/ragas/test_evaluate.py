@@ -200,7 +200,9 @@ def test_failed_rows_are_counted_and_shared_ones_paid_once() -> None:
     result = evaluated(rows, both(Failing(PAIRS, SAMPLES[3].key)))
     # Whichever of the two metrics has paid, one column alone costs the same.
     for found in (summarize(result), *(summarize(result, name=each) for each in COLUMNS.values())):
-        assert (found.samples, found.scored, found.failed) == (41, 39, 2)
+        assert found.samples == 41
+        assert found.scored == 39
+        assert found.failed == 2
         assert found.usage == Usage(calls=2 * 39, input_tokens=10 * 39)
 
 
@@ -216,7 +218,7 @@ def test_which_metric_is_meant_and_what_is_no_result() -> None:
             summarize(nothing)
 
 
-def test_a_run_becomes_results_with_texts_and_documents(tmp_path: Path) -> None:
+def run_with_documents() -> tuple[Any, list[Sample]]:
     """OPEN, SURE and a row that failed; of the first two the documents have names."""
     samples, judge = judged(a=OPEN, b=SURE)
     documents: list[Any] = [["a.md"], [7]]
@@ -225,22 +227,34 @@ def test_a_run_becomes_results_with_texts_and_documents(tmp_path: Path) -> None:
         for sample, ids in zip(samples, documents, strict=True)
     ]
     judge.name = "the judge"
-    run = evaluated([*rows, {**ragas_row(samples[0]), "response": " "}], both(judge))
+    failing: Any = {**ragas_row(samples[0]), "response": " "}
+    return evaluated([*rows, failing], both(judge)), samples
+
+
+def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
+    run, samples = run_with_documents()
     write_results(tmp_path / "results.jsonl", results_of(run))
     first, second, failed = read_results(tmp_path / "results.jsonl")
     assert first.bounds("relevant") == (1 / 4, 3 / 4)
     assert second.bounds("relevant") == (1 / 4, 1 / 4)
-    assert (first.judge, second.judge) == ("the judge", "the judge")
-    assert [each.sample.retrieved_contexts[0].id for each in (first, second)] == ["a.md", "7"]
-    assert (first.id, first.sample.response) == (samples[0].key, "a")
+    assert first.judge == second.judge == "the judge"
+    assert first.id == samples[0].key
+    assert first.sample.response == "a"
     assert failed.error == "the row failed; ragas has logged why"
     assert str(summarize_scores([first, second, failed])) == str(summarize(run))
+
+
+def test_a_run_becomes_results_with_documents(tmp_path: Path) -> None:
+    write_results(tmp_path / "results.jsonl", results_of(run_with_documents()[0]))
+    first, second, _ = read_results(tmp_path / "results.jsonl")
+    assert first.sample.retrieved_contexts[0].id == "a.md"
+    assert second.sample.retrieved_contexts[0].id == "7"
     # Each entails one claim for certain, a.md perhaps two more.
-    found = offenders([first, second]).documents
-    assert {(each.document, each.claims, each.undetermined) for each in found} == {
-        ("a.md", 1, 2),
-        ("7", 1, 0),
-    }
+    noise = {each.document: each for each in offenders([first, second]).documents}
+    assert noise.keys() == {"a.md", "7"}
+    assert noise["a.md"].claims == noise["7"].claims == 1
+    assert noise["a.md"].undetermined == 2
+    assert noise["7"].undetermined == 0
 
 
 def test_results_need_the_dataset_and_an_id_for_each_context() -> None:

@@ -54,15 +54,6 @@ def test_ragas_own_metric_gives_our_figure(
     assert len(figures_seen) > (30 if len(tables) == 1000 else 6)
 
 
-@BOTH
-def test_our_metric_by_both_apis_gives_the_cores_figure(tables: Pairs, mode: Mode) -> None:
-    metric = NoiseSensitivity(mode=mode, judge=CountingJudge(tables))
-    result = evaluated([sample for sample, _ in tables], [metric])
-    assert _differing(tables, column(result, mode), mode) == []
-    results = asyncio.run(metric.abatch_score([ragas_row(sample) for sample, _ in tables]))
-    assert _differing(tables, [each.value for each in results], mode) == []
-
-
 # A third of the references make no claims, and few responses do not.
 BARE = Shape(response_claims=(0, 5), reference_claims=(0, 2), chunks=(1, 5))
 
@@ -115,7 +106,8 @@ def test_a_response_beside_such_a_reference_claims_something(partly_bare: Pairs)
     bare = [partly_bare[place] for place in without_references(partly_bare)]
     metric = NoiseSensitivity(judge=CountingJudge(bare))
     run = summarize(evaluated([sample for sample, _ in bare], [metric]))
-    assert (run.relevant.undefined, run.nothing_claimed) == (len(bare), 0)
+    assert run.relevant.undefined == len(bare)
+    assert run.nothing_claimed == 0
     count = f"{len(bare)} of {len(bare)}"
     assert run.unmeasured == f"for {count} samples there is nothing to measure"
 

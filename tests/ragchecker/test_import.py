@@ -64,7 +64,8 @@ def test_texts_claims_and_labels(tmp_path: Path) -> None:
     (result,) = _read({"results": [RESULT]}, tmp_path)
     sample = result.sample
     verdicts = result.verdicts
-    assert (result.query_id, sample.user_input) == ("7", "Where does the Nile end?")
+    assert result.query_id == "7"
+    assert sample.user_input == "Where does the Nile end?"
     assert sample.reference == "In the Mediterranean."
     assert [chunk.id for chunk in sample.retrieved_contexts] == ["a", "b"]
     assert verdicts.chunks == sample.retrieved_contexts
@@ -128,14 +129,16 @@ def test_forms_in_the_wild(wrap: Any, tmp_path: Path) -> None:
 )
 def test_a_missing_label_is_undetermined_not_neutral(rows: Any) -> None:
     result = score(read_result({**RESULT, "retrieved2response": rows}).verdicts)
-    assert (result.irrelevant, result.bounds("irrelevant")) == (None, (0.0, 1.0))
+    assert result.irrelevant is None
+    assert result.bounds("irrelevant") == (0.0, 1.0)
 
 
 def test_a_judge_that_failed_throughout_gets_no_score() -> None:
     fields = ("answer2response", "retrieved2response", "retrieved2answer")
     result = score(read_result({**RESULT, **dict.fromkeys(fields)}).verdicts)
     # RAGChecker pads with Neutral and calls the same generator perfect.
-    assert (result.relevant, result.irrelevant) == (None, None)
+    assert result.relevant is None
+    assert result.irrelevant is None
     assert result.partition.undetermined == 2
 
 
@@ -144,7 +147,8 @@ def test_a_short_row_leaves_only_its_end_open() -> None:
     # Claim 1: has all its labels. So the irrelevant mode counts one claim or both.
     rows = [["Entailment"], ["Entailment", "Neutral"]]
     result = score(read_result({**RESULT, "retrieved2response": rows}).verdicts)
-    assert (result.irrelevant, result.bounds("irrelevant")) == (None, (0.5, 1.0))
+    assert result.irrelevant is None
+    assert result.bounds("irrelevant") == (0.5, 1.0)
     assert result.bounds("relevant") == (0.0, 0.5)
 
 

@@ -168,7 +168,8 @@ def test_what_is_undetermined_is_in_every_figure(partly_open: str, figure: str) 
 def test_what_is_undetermined_is_in_plots_and_rows(partly_open: str) -> None:
     assert "0.0 to 0.1: 5; 0.5 to 0.6: 3; undetermined: 2." in partly_open
     row = packed_lines(partly_open, "rows")[-1]
-    assert (row["relevant"], row["irrelevant"]) == ([0, 0.5], [0, 0])
+    assert row["relevant"] == [0, 0.5]
+    assert row["irrelevant"] == [0, 0]
 
 
 def test_what_cannot_be_reported_is_named_and_nothing_is_written(tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ def test_a_chunk_is_relevant_as_soon_as_one_reference_claim_says_so() -> None:
 def test_a_label_wins_over_the_reference_claims() -> None:
     verdicts = Verdicts.from_matrices([False], [[T, F]], [[T, F]], [False, True])
     assert score(verdicts).chunk_relevance == (False, True)
-    assert (score(verdicts).relevant, score(verdicts).irrelevant) == (0.0, 1.0)
+    assert score(verdicts).relevant == 0.0
+    assert score(verdicts).irrelevant == 1.0
 
 
 @pytest.mark.parametrize(

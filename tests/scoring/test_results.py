@@ -80,7 +80,9 @@ def test_many_results_survive_a_file(tmp_path: Path) -> None:
 def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
     write_recording(tmp_path / "recording.jsonl", [(SAMPLE, VERDICTS)])
     (result,) = read_results(tmp_path / "recording.jsonl")
-    assert (result.id, result.sample, result.score) == (SAMPLE.key, SAMPLE, score(BESIDE))
+    assert result.id == SAMPLE.key
+    assert result.sample == SAMPLE
+    assert result.score == score(BESIDE)
 
 
 def test_a_name_that_a_file_would_not_give_back_is_refused() -> None:
@@ -94,7 +96,8 @@ def test_another_definition_needs_no_judge_and_corrected_verdicts_no_figures() -
     line = json.loads(Result("q1", score(BESIDE)).to_json())
     # ValidMind counts every incorrect claim and knows no irrelevant mode.
     other = Result.from_json(json.dumps(line), definition="validmind").score
-    assert (other.relevant, other.irrelevant) == (0.5, None)
+    assert other.relevant == 0.5
+    assert other.irrelevant is None
     line["verdicts"]["response_claims"][1]["correct"] = True
     # The line still says 0.5, and what makes it up.
     figures = ("relevant", "irrelevant", "status", "bounds", "partition")

@@ -18,7 +18,8 @@ def of_cases(yes: int, no: int) -> Counter[tuple[float, ...]]:
 def test_the_interval_is_scipys_exact_one(yes: int, no: int) -> None:
     found = binomial_interval(of_cases(yes, no))
     assert found is not None
-    assert (found.method, found.units) == ("binomial", yes + no)
+    assert found.method == "binomial"
+    assert found.units == yes + no
     exact = stats.binomtest(yes, yes + no).proportion_ci(0.95, method="exact")
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-9)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from noisesense import InputError, Result, Verdicts, offenders, score
-from noisesense.stats.offenders import Offence
+from noisesense.stats.offenders import Offence, Offenders
 
 CHUNKS = [
     {"text": "right", "id": "good", "relevant": True},
@@ -27,8 +27,8 @@ def result(name: str, *rows: tuple[str, bool | None, list[int]], chunks: object 
     return Result(name, score(Verdicts.model_validate(verdicts)))
 
 
-def test_ranked_by_the_incorrect_claims_they_entail() -> None:
-    found = offenders(
+def of_four_samples() -> Offenders:
+    return offenders(
         [
             result("q1", ("x", False, [1]), ("y", False, [1, 2]), ("z", True, [0, 1, 2])),
             result("q2", ("x", False, [1]), ("nowhere", False, []), ("open", None, [0])),
@@ -36,25 +36,47 @@ def test_ranked_by_the_incorrect_claims_they_entail() -> None:
             result("q4", ("fine", True, [0])),
         ]
     )
-    bad, noise, good = found.documents
-    assert (bad.document, bad.text) == ("bad", "wrong")
-    assert (bad.claims, bad.alone) == (3, 2)
-    assert (bad.samples, bad.retrieved) == (2, 3)
+
+
+def test_ranked_by_the_incorrect_claims_they_entail() -> None:
+    found = of_four_samples()
+    assert [each.document for each in found.documents] == ["bad", "noise", "good"]
+    # The reference supports two claims and relevant chunks three that it does not.
+    assert found.true_looking == 5
+    assert found.unmentioned == 3
+    assert found.terse is True
+
+
+def test_a_document_that_misleads() -> None:
+    bad = of_four_samples().documents[0]
+    assert bad.text == "wrong"
+    assert bad.claims == 3
+    assert bad.alone == 2
+    assert bad.samples == 2
+    assert bad.retrieved == 3
     assert bad.offences == [
         Offence("q1", "x", 0, True, True),
         Offence("q1", "y", 1, True, False),
         Offence("q2", "x", 0, True, True),
     ]
     data = json.loads(json.dumps(bad.to_dict()))
-    assert (data["claims"], data["offences"][2]["claim"]) == (3, "x")
+    assert data["claims"] == 3
+    assert data["offences"][2]["claim"] == "x"
     assert data["rate"]["value"] == bad.rate.value
-    assert (noise.document, noise.claims, noise.alone) == ("noise", 1, 0)
+
+
+def test_documents_that_are_not_alone_or_perhaps_not_wrong() -> None:
+    _, noise, good = of_four_samples().documents
+    assert noise.claims == 1
+    assert noise.alone == 0
     # Nobody said whether the claim that it entails is correct.
-    assert (good.document, good.claims, good.undetermined) == ("good", 0, 1)
-    assert (good.samples, good.open_samples, good.offences, good.retrieved) == (0, 1, [], 3)
+    assert good.claims == 0
+    assert good.undetermined == 1
+    assert good.samples == 0
+    assert good.open_samples == 1
+    assert good.offences == []
+    assert good.retrieved == 3
     assert good.rate.low < good.rate.high < good.interval.high
-    # The reference supports two claims and relevant chunks three that it does not.
-    assert (found.true_looking, found.unmentioned, found.terse) == (5, 3, True)
 
 
 def test_whether_a_document_is_the_only_source_may_be_open() -> None:
@@ -62,9 +84,13 @@ def test_whether_a_document_is_the_only_source_may_be_open() -> None:
     claim = {"text": "x", "correct": False, "entailed_by": [1], "undetermined": [2]}
     verdicts = Verdicts.model_validate({"response_claims": [claim], "chunks": CHUNKS})
     bad, noise = offenders([Result("q", score(verdicts))]).documents
-    assert (bad.document, bad.claims, bad.alone) == ("bad", 1, 0)
+    assert bad.document == "bad"
+    assert bad.claims == 1
+    assert bad.alone == 0
     assert bad.offences == [Offence("q", "x", 0, True, None)]
-    assert (noise.document, noise.claims, noise.undetermined) == ("noise", 0, 1)
+    assert noise.document == "noise"
+    assert noise.claims == 0
+    assert noise.undetermined == 1
 
 
 def test_runs_of_two_definitions_have_no_common_list() -> None:
@@ -83,11 +109,15 @@ def test_a_judge_that_fails_on_every_chunk_does_not_leave_an_empty_list() -> Non
 def test_verdicts_without_texts_cannot_tell_documents_apart() -> None:
     bare = Result("q", score(Verdicts.from_matrices([False], [[True, True]], [[True, False]])))
     (found,) = offenders([bare]).documents
-    assert (found.document, found.claims) == ("", 1)
+    assert found.document == ""
+    assert found.claims == 1
     # Nor are there any where the list of chunks is left out.
     left_out = {"response_claims": [{"text": "x", "correct": False, "entailed_by": [0, 2]}]}
     (found,) = offenders([Result("q", score(Verdicts.model_validate(left_out)))]).documents
-    assert (found.document, found.text, found.claims, found.alone) == ("", "", 1, 1)
+    assert found.document == ""
+    assert found.text == ""
+    assert found.claims == 1
+    assert found.alone == 1
 
 
 def many(document: str, misled: int, retrieved: int) -> list[Result]:
@@ -110,7 +140,8 @@ def test_the_surest_culprit_stands_first() -> None:
     assert 0.4 < culprit.rate.low < 7 / 14
     assert once.rate.low < 0.6
     assert rare.rate.value == pytest.approx(12 / 900, abs=0.001)
-    assert (once.interval.method, once.interval.units) == ("posterior", 1)
+    assert once.interval.method == "posterior"
+    assert once.interval.units == 1
 
 
 def test_one_that_may_be_chance_is_not_to_be_looked_at_first() -> None:
@@ -118,14 +149,17 @@ def test_one_that_may_be_chance_is_not_to_be_looked_at_first() -> None:
     for i in range(30):
         results += many(f"page{i}", int(i < 6), 4)
     found = offenders(results)
-    assert (len(found.documents), found.first) == (6, None)
+    assert len(found.documents) == 6
+    assert found.first is None
     assert found.documents[0].rate.low < 1 / 4
 
 
 def test_complete_references_are_not_called_terse() -> None:
     """Three of four claims are in the reference."""
     found = offenders(many("a", 10, 40))
-    assert (found.true_looking, found.unmentioned, found.terse) == (40, 10, False)
+    assert found.true_looking == 40
+    assert found.unmentioned == 10
+    assert found.terse is False
     # What irrelevant chunks say does not look true.
     noise = result("q", ("x", False, [2]), ("y", True, [0]))
     assert offenders([noise]).unmentioned == 0
@@ -134,7 +168,9 @@ def test_complete_references_are_not_called_terse() -> None:
 def test_nobody() -> None:
     for results in ([], [result("q", ("x", True, [0]))]):
         found = offenders(results)
-        assert (found.documents, found.first, found.terse) == ((), None, False)
+        assert found.documents == ()
+        assert found.first is None
+        assert found.terse is False
 
 
 def test_a_document_that_comes_twice_in_a_sample_counts_once() -> None:
@@ -142,8 +178,13 @@ def test_a_document_that_comes_twice_in_a_sample_counts_once() -> None:
     twice = [{"text": "one", "id": "A", "relevant": True}, {"text": "two", "id": "A"}]
     found = offenders([result("q", ("x", False, [0]), ("y", False, [0, 1]), chunks=twice)])
     (document,) = found.documents
-    assert (document.text, document.claims, document.alone) == ("one", 2, 2)
-    assert (document.samples, document.retrieved) == (1, 1)
+    assert document.text == "one"
+    assert document.claims == 2
+    assert document.alone == 2
+    assert document.samples == 1
+    assert document.retrieved == 1
     unnamed = [{"text": "same"}, {"text": "same"}]
     (document,) = offenders([result("q", ("x", False, [1]), chunks=unnamed)]).documents
-    assert (document.document, document.claims, document.retrieved) == ("same", 1, 1)
+    assert document.document == "same"
+    assert document.claims == 1
+    assert document.retrieved == 1

@@ -27,18 +27,23 @@ def test_derived_by_hand() -> None:
     # Of any two of (Y, f) = (0, 0), (1/2, 1/4), (1, 1/2) the slope is 2, so λ = 1 for all three:
     # the terms Y + mean(f') − f are 1/4, 1/2, 3/4, and (3/2 + 2 · 1/2) / 5 = 1/2.
     found = prediction_powered_mean([0.25, 0.25], [0.0, 0.25, 0.5], [0.0, 0.5, 1.0])
-    assert (found.weight, found.labeled, found.unlabeled) == (1.0, 3, 2)
+    assert found.weight == 1.0
+    assert found.labeled == 3
+    assert found.unlabeled == 2
     assert found.mean == found.human_mean == (0.5, 0.5)
     assert found.judge_mean == (0.25, 0.25)
     data = json.loads(json.dumps(found.to_dict()))
-    assert (data["mean"]["value"], data["interval"]["method"]) == (0.5, "dirichlet")
+    assert data["mean"]["value"] == 0.5
+    assert data["interval"]["method"] == "dirichlet"
 
 
 def test_a_judge_that_tells_nothing_has_no_weight() -> None:
     reversed_order = prediction_powered_mean([0.25, 0.25], [0.5, 0.25, 0.0], [0.0, 0.5, 1.0])
-    assert (reversed_order.weight, reversed_order.mean) == (0.0, (0.5, 0.5))
+    assert reversed_order.weight == 0.0
+    assert reversed_order.mean == (0.5, 0.5)
     constant = prediction_powered_mean([0.5] * 100, [0.5] * 3, [0.0, 0.5, 1.0])
-    assert (constant.weight, constant.mean) == (0.0, constant.human_mean)
+    assert constant.weight == 0.0
+    assert constant.mean == constant.human_mean
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -97,7 +102,9 @@ def test_the_mean_is_one_that_the_labels_leave_possible() -> None:
 def test_a_judge_whose_labeled_scores_are_all_alike_has_no_weight() -> None:
     """The mean is that of the labels, as it stays right on average; and that is said."""
     found = prediction_powered_mean([0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-    assert (found.mean.value, found.judge_mean.value, found.weight) == (0.0, 1 / 6, 0.0)
+    assert found.mean.value == 0.0
+    assert found.judge_mean.value == 1 / 6
+    assert found.weight == 0.0
     assert any("the same score (0.00)" in warning for warning in found.warnings)
     alike = prediction_powered_mean([0.0, 0.0], [0.0, 0.0], [0.0, 0.5])
     assert not any("the same score" in warning for warning in alike.warnings)
@@ -106,7 +113,8 @@ def test_a_judge_whose_labeled_scores_are_all_alike_has_no_weight() -> None:
 def test_with_labels_on_all_samples_it_is_their_mean() -> None:
     found = prediction_powered_mean([], JUDGED, PEOPLE)
     assert found.mean.value == found.interval.low == found.interval.high == sum(PEOPLE) / 6
-    assert (found.unlabeled, found.warnings) == (0, ())
+    assert found.unlabeled == 0
+    assert found.warnings == ()
     # With all but one, no more than that one is open.
     nearly = prediction_powered_mean(JUDGED[5:], JUDGED[:5], PEOPLE[:5])
     assert 1.75 / 6 <= nearly.interval.low < nearly.interval.high <= 2.75 / 6
@@ -115,7 +123,8 @@ def test_with_labels_on_all_samples_it_is_their_mean() -> None:
 def test_a_label_counts_as_many_samples_as_it_stands_for() -> None:
     """One label stands for itself, the other for itself and the eight without one."""
     found = prediction_powered_mean([0.5] * 8, [0.5, 0.5], [1.0, 0.0], weights=[1, 9])
-    assert (found.mean.value, found.human_mean.value) == (0.1, 0.1)
+    assert found.mean.value == 0.1
+    assert found.human_mean.value == 0.1
     # Only proportions count.
     scaled = prediction_powered_mean([0.5] * 8, [0.5, 0.5], [1.0, 0.0], weights=[10, 90])
     assert scaled.mean.value == pytest.approx(0.1)
@@ -158,7 +167,8 @@ def test_labels_that_are_all_the_same_leave_open_what_they_can_have_missed() -> 
     the scores of the judge that are not 0 are 1/2 on average."""
     judged = [i / 10 for i in range(10)]
     found = prediction_powered_mean([0.5] * 1000, judged, [0.0] * 10)
-    assert (found.mean.value, found.weight) == (0.0, 0.0)
+    assert found.mean.value == 0.0
+    assert found.weight == 0.0
     expected = 3 / 4 * stats.beta.ppf(0.975, 0.5, 10) * (1000 / 1010) ** 0.5
     assert found.interval.low == 0.0
     assert found.interval.high == pytest.approx(expected, abs=0.02)
@@ -171,7 +181,8 @@ def test_from_results() -> None:
     values = [(i % 3) / 2 for i in range(40)]
     rest = [value for i, value in enumerate(values) if i % 4 != 1]
     expected = prediction_powered_mean(rest, values[1::4], [0.5] * 10)
-    assert (found, found.warnings) == (expected, ())
+    assert found == expected
+    assert found.warnings == ()
     assert prediction_powered(judge, judge[::4], mode="relevant").warnings == (
         "No label changes a score of the judge: the interval cannot see errors that are rarer "
         "than the labels show.",
@@ -185,7 +196,8 @@ def test_samples_without_a_value_are_left_out() -> None:
     human = [result_of(i, (1, 2)) for i in range(3)]
     human += [result_of("f", (1, 2)), Result("7", empty)]
     found = prediction_powered(judge, human, mode="relevant")
-    assert (found.labeled, found.unlabeled) == (3, 4)
+    assert found.labeled == 3
+    assert found.unlabeled == 4
     left_out = "3 samples are not in the mean: failed, or with nothing to measure."
     assert left_out in found.warnings
 
@@ -205,7 +217,9 @@ def test_what_the_judge_left_open_is_corrected_and_not_left_out() -> None:
     human = [open_result(i, True, truth[i]) for i in range(0, 400, 4)]
     found = prediction_powered(judge, human, mode="relevant")
     mean = sum(truth) / 400
-    assert (found.labeled, found.unlabeled, found.warnings) == (100, 300, ())
+    assert found.labeled == 100
+    assert found.unlabeled == 300
+    assert found.warnings == ()
     assert found.judge_mean == (0.0, pytest.approx(mean))
     assert found.mean.value == pytest.approx(mean, abs=0.02)
     assert found.interval.low < mean < found.interval.high
@@ -216,7 +230,8 @@ def test_open_labels_make_a_range() -> None:
     judge = [open_result(i, True, i % 2 == 0) for i in range(100)]
     human = [open_result(i, i % 5 != 0, i % 2 == 0) for i in range(40)]
     found = prediction_powered(judge, human, mode="relevant")
-    assert (found.mean.value, found.human_mean) == (None, (16 / 40, 24 / 40))
+    assert found.mean.value is None
+    assert found.human_mean == (16 / 40, 24 / 40)
     assert found.interval.low < found.mean.low < found.mean.high < found.interval.high
 
 

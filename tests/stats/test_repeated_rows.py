@@ -35,14 +35,20 @@ def test_equal_rows_without_ids_are_one_cluster() -> None:
     # As if a, b and c had been named as clusters: three units, of three samples, one and one.
     clusters = [replace(each, id=str(i)) for i, each in enumerate(ROWS)]
     named = summarize(replace(each, cluster=each.sample.user_input) for each in clusters)
-    assert (found.clusters, found.repeated, named.clusters, named.repeated) == (3, 3, 3, 0)
+    assert found.clusters == 3
+    assert found.repeated == 3
+    assert named.clusters == 3
+    assert named.repeated == 0
     assert found.relevant == named.relevant
     assert found.relevant.mean == (0.4, 0.4)
     assert found.warnings[0].startswith("3 of 5 samples have no id and the same texts")
-    # With ids the samples stand alone.
-    alone = summarize(clusters)
-    assert (alone.clusters, alone.repeated) == (None, 0)
-    assert alone.relevant.interval.low > found.relevant.interval.low
+
+
+def test_equal_rows_with_ids_stand_alone() -> None:
+    alone = summarize(replace(each, id=str(i)) for i, each in enumerate(ROWS))
+    assert alone.clusters is None
+    assert alone.repeated == 0
+    assert alone.relevant.interval.low > summarize(ROWS).relevant.interval.low
 
 
 @pytest.mark.parametrize("at", range(len(ROWS) + 1))
@@ -71,23 +77,33 @@ def line(number: int) -> dict[str, object]:
 def test_a_file_with_equal_rows(tmp_path: Path, written: bool) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", [line(0), line(1), line(0), line(2)])
     found = score_dataset(path, out=tmp_path / "out.jsonl" if written else None)
-    assert (found.samples, found.clusters, found.repeated) == (4, 3, 2)
+    assert found.samples == 4
+    assert found.clusters == 3
+    assert found.repeated == 2
+
+
+ECHOES = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]
+OTHER = row("9", noisy=False, named="9")
 
 
 def test_a_response_that_is_its_reference_is_named() -> None:
-    echoes = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]
-    other = row("9", noisy=False, named="9")
-    nine_of_ten = summarize([*echoes, other])
+    nine_of_ten = summarize([*ECHOES, OTHER])
     said = "the response is the reference, word for word, in 9 of 10 samples"
-    assert (nine_of_ten.echoes, nine_of_ten.is_echo) == (9, True)
+    assert nine_of_ten.echoes == 9
+    assert nine_of_ten.is_echo is True
     assert any(said in each[0].lower() + each[1:] for each in nine_of_ten.warnings)
     found = gate_run(nine_of_ten, 0.3)
-    assert (found.outcome, found.passed, said in found.reason) == ("warn", True, True)
-    both = compare([*echoes, other], [*echoes, other])
+    assert found.outcome == "warn"
+    assert found.passed is True
+    assert said in found.reason
+    both = compare([*ECHOES, OTHER], [*ECHOES, OTHER])
     assert [each[:3] for each in both.warnings if said in each] == ["A: ", "B: "]
-    # One of several that says just that is a good answer; so is a run of one sample.
-    assert not summarize([*echoes[:8], other, replace(other, id="10")]).is_echo
-    assert not summarize(echoes[:1]).is_echo
+
+
+def test_one_of_several_that_says_just_the_reference_is_a_good_answer() -> None:
+    """So is a run of one sample."""
+    assert not summarize([*ECHOES[:8], OTHER, replace(OTHER, id="10")]).is_echo
+    assert not summarize(ECHOES[:1]).is_echo
 
 
 def test_without_texts_the_claims_say_whether_the_response_is_the_reference() -> None:
@@ -103,7 +119,8 @@ def test_without_texts_the_claims_say_whether_the_response_is_the_reference() ->
 
     same = score(claims(["a", "b"], ["b", "a"]))
     other = score(claims(["a", "b"], ["b"]))
-    assert (same.echoes, other.echoes) == (True, False)
+    assert same.echoes is True
+    assert other.echoes is False
     assert same.reason("relevant").endswith("The reference makes the same claims, word for word.")
     assert summarize([same, same]).is_echo
     # Tables of verdicts have no texts.
@@ -114,5 +131,6 @@ def test_ids_as_long_as_a_key_that_end_in_spaces_are_ids() -> None:
     """As a database fills up a column of 64 characters."""
     padded = [row(f"{i}", noisy=i % 2 == 0, named=f"{f'q{i}':<64}") for i in range(4)]
     found = summarize(padded)
-    assert (found.repeated, found.clusters) == (0, None)
+    assert found.repeated == 0
+    assert found.clusters is None
     assert found.relevant.interval.units == 4

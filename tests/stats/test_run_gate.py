@@ -94,7 +94,8 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
 def test_outcomes(name: str) -> None:
     results, options, outcome, said = CASES[name]
     found = gate_run(summarize(results), 0.5, **options)
-    assert (found.outcome, found.passed) == (outcome, outcome in ("pass", "warn")), found
+    assert found.outcome == outcome, found
+    assert found.passed == (outcome in ("pass", "warn")), found
     assert said in found.reason
     assert bool(said) == bool(found.reason)
 
@@ -114,7 +115,8 @@ def test_a_definition_without_the_mode() -> None:
     run = summarize([score(HALF.verdicts, definition="validmind")])
     assert gate_run(run, 0.5).outcome == "pass"
     asked = gate_run(run, 0.5, mode="irrelevant")
-    assert (asked.outcome, asked.reason) == ("not measured", "the irrelevant mean is undefined")
+    assert asked.outcome == "not measured"
+    assert asked.reason == "the irrelevant mean is undefined"
 
 
 def test_nothing_retrieved_is_measured_where_the_definition_counts_claims_from_nowhere() -> None:
@@ -123,7 +125,8 @@ def test_nothing_retrieved_is_measured_where_the_definition_counts_claims_from_n
     run = summarize([score(made_up, definition="validmind")] * 10)
     found = gate_run(run, 0.5)
     said = "for 10 of 10 questions nothing was retrieved"
-    assert (found.outcome, found.reason) == ("pass", said)
+    assert found.outcome == "pass"
+    assert found.reason == said
 
 
 @pytest.mark.parametrize("wrong", [{"limit": 20}, {"limit": 0.5, "max_undefined": -1}])

@@ -59,7 +59,8 @@ class BatchProvider:
         return found
 
     def _one(self, line: dict[str, Any]) -> dict[str, Any]:
-        assert (line["method"], line["url"]) == ("POST", "/v1/chat/completions")
+        assert line["method"] == "POST"
+        assert line["url"] == "/v1/chat/completions"
         key = line["custom_id"]
         body = line["body"]
         assert body["response_format"]["json_schema"]["strict"] is True

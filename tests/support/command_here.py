@@ -21,7 +21,9 @@ class Done(NamedTuple):
 
 def assert_error(done: Done, named: Iterable[str], status: int = 2) -> None:
     """It ended with one line on stderr, in which all of these stand, and printed nothing else."""
-    assert (done.status, done.out, done.err.count("\n")) == (status, "", 1), done.err
+    assert done.status == status, done.err
+    assert done.out == "", done.err
+    assert done.err.count("\n") == 1, done.err
     assert done.err.startswith("error: ")
     assert [part for part in named if part not in done.err] == []
 

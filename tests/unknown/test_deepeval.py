@@ -53,7 +53,8 @@ def test_measure(async_mode: bool) -> None:
         test_case = case_of(case.sample)
         for mode, metric in zip(MODES, both, strict=True):
             number = metric.measure(test_case, _show_indicator=False)
-            assert (number, metric.error) == (metric.score, None)
+            assert number == metric.score
+            assert metric.error is None
             assert metric.is_successful() is metric.success
             words = str(metric.reason)
             wrong += wrong_with(case, mode, number=number, passed=metric.success, words=words)

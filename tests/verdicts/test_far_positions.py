@@ -40,7 +40,8 @@ def test_a_far_position_is_an_error_that_names_its_place(position: int) -> None:
 def test_the_last_position_below_the_limit_is_read_and_listed_chunks_have_none() -> None:
     # Chunk 0 is relevant, the last one is not: an incorrect claim from an irrelevant chunk.
     found = score(Verdicts.model_validate(_naming(MOST_UNLISTED - 1)))
-    assert (found.relevant, found.irrelevant) == (0.0, 1.0)
+    assert found.relevant == 0.0
+    assert found.irrelevant == 1.0
     assert len(found.chunk_relevance) == MOST_UNLISTED
     data = {**_naming(MOST_UNLISTED), "chunks": [""] * (MOST_UNLISTED + 1)}
     assert score(Verdicts.model_validate(data)).irrelevant == 1.0

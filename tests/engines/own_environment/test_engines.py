@@ -68,7 +68,8 @@ def run(folder: Path, name: str, more: str = "", **env: str) -> str:
 def test_the_summary_of_a_cluster_is_that_of_one_process(folder: Path, name: str) -> None:
     printed = run(folder, name, "\nimport json" + ASKED).splitlines()
     whole: Summary = score_dataset(folder / "verdicts.jsonl")
-    assert (whole.samples, whole.failed) == (500, 1)
+    assert whole.samples == 500
+    assert whole.failed == 1
     assert json.loads(printed[-1]) == json.loads(json.dumps(whole.to_dict()))
     assert printed[-2] == str(whole.relevant and whole.relevant.mean and whole.relevant.mean.value)
 
@@ -88,7 +89,8 @@ def test_a_cluster_judges_as_one_process_does(folder: Path) -> None:
         for mode in MODES:
             assert found.bounds(mode) == expected.bounds(mode)
     whole = summarize(results.values())
-    assert (whole.scored, whole.usage.calls) == (len(pairs), calls)
+    assert whole.scored == len(pairs)
+    assert whole.usage.calls == calls
     assert merged_calls(folder) == sum(map(kept_calls, stores(folder))) > len(pairs)
 
 

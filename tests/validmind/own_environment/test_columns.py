@@ -102,6 +102,8 @@ def test_a_sample_that_fails_is_loud_and_the_others_go_on(
     assert lines == [f"2 of 6 samples failed. The first: {errors['q2']}"]
     (row,) = result.tables[0].data.to_dict("records")
     assert row["Mean Score"] == 0.125  # (0.5 + 0 + 0 + 0) / 4
-    assert (row["Count"], row["Failed"], row["Undefined"]) == (6, 2, 0)
+    assert row["Count"] == 6
+    assert row["Failed"] == 2
+    assert row["Undefined"] == 0
     with pytest.raises(NoiseSenseError, match=r"6 of 6 samples failed\. The first: dataset"):
         run(table.assign(response="Nobody recorded this."), judge=recording)

@@ -186,12 +186,15 @@ def test_responses_without_claims_are_undefined_or_as_asked(run: Any, tmp_path: 
     (row,) = rows_of(result, "Aggregate Scores")
     names = ("Mean Score", "Max Score", "Standard Deviation", "Mean Low")
     assert [row[name] for name in names] == ["undefined"] * 4
-    assert (row["Count"], row["Undefined"], row["Failed"]) == (1, 1, 0)
+    assert row["Count"] == 1
+    assert row["Undefined"] == 1
+    assert row["Failed"] == 0
     assert {r["Present"] for r in rows_of(result, "Signs of High Risk")} == {"undefined"}
     assert result.raw_data.evaluation_results["noise_sensitivity_irrelevant"].isna().all()
     zero = run(table, judge=tmp_path / "v.jsonl", mode="irrelevant", empty="zero")
     (row,) = rows_of(zero, "Aggregate Scores")
-    assert (row["Mean Score"], row["Undefined"]) == (0.0, 0)
+    assert row["Mean Score"] == 0.0
+    assert row["Undefined"] == 0
 
 
 def test_validmind_describes_the_test() -> None:
