@@ -114,7 +114,10 @@ class RowEvaluator:
         self.definition = settings.definition
         self._evaluator = Evaluator(settings, self.judge)
         self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
-        self._model = (model, bridge, store, judge_options)
+        self._model = model
+        self._bridge = bridge
+        self._store = store
+        self._judge_options = judge_options
         self._results: dict[object, list[Result]] | None = None
 
     def name(self, mode: str) -> str:
@@ -123,9 +126,14 @@ class RowEvaluator:
 
     def judge(self) -> Judge:
         """The judge; one over a model is made when the first row needs it."""
-        model, bridge, store, options = self._model
-        return self._judge or judge_over(
-            model, lambda: bridge(model), bridge, store=store, options=options
+        if self._judge is not None:
+            return self._judge
+        return judge_over(
+            self._model,
+            lambda: self._bridge(self._model),
+            self._bridge,
+            store=self._store,
+            options=self._judge_options,
         )
 
     async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
