@@ -222,15 +222,15 @@ def _answer(data: Any) -> _Answer:
         raise InputError(expected, describe(data))
     response = as_object(line.get("response"))
     status = response.get("status_code")
-    body = response.get("body")
-    if status == 200 and isinstance(body, dict) and not line.get("error"):
+    body = as_object(response.get("body"))
+    if status == 200 and isinstance(response.get("body"), dict) and not line.get("error"):
         # With attributes, as a client returns it.
         completion = json.loads(json.dumps(body), object_hook=_as_attributes)
         return _Answer(key, completion)
     reasons: list[str] = []
     if status not in (None, 200):
         reasons.append(f"HTTP {status}")
-    code = _error_code(line.get("error")) or _error_code(as_object(body).get("error"))
+    code = _error_code(line.get("error")) or _error_code(body.get("error"))
     if code:
         reasons.append(str(code)[:60])
     return _Answer(key, failure=" ".join(reasons) or "no response")

@@ -175,10 +175,10 @@ def found_at(value: Any, path: str) -> Any:
 def plain(value: Any) -> Any:
     """Pydantic models and dataclasses, at any depth, as dicts and lists."""
     if hasattr(value, "model_dump"):
-        dumped = value.model_dump()
-        if not isinstance(dumped, dict):  # DeepEval's contexts give one text with their source
-            dumped = vars(value)
-        return plain(dumped)
+        dumped: object = value.model_dump()
+        if isinstance(dumped, dict):
+            return plain(cast("object", dumped))
+        return plain(vars(value))  # DeepEval's contexts dump themselves as one text
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
