@@ -7,6 +7,7 @@ import asyncio
 import time
 from array import array
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
@@ -217,6 +218,14 @@ def test_arguments_that_are_wrong() -> None:
         rows_with(Claims(), context="c")
     with pytest.raises(InputError, match="an evaluator made by noise_sensitivity"):
         rows_of(print)
+
+
+def test_an_empty_recording_is_a_judge(tmp_path: Path) -> None:
+    """It has no length, and a model that nobody named was asked instead."""
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text("")
+    with pytest.raises(InputError, match="got an empty recording"):
+        evaluate(rows_with(recording), row())
 
 
 def test_a_summary_takes_each_result_once_and_the_latest_first() -> None:

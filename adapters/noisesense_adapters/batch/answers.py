@@ -1,4 +1,4 @@
-"""The answers to a round of requests, imported into the store."""
+"""Import the answers to a round of requests into the store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -32,11 +31,11 @@ from noisesense_adapters.models.replies import read_reply
 
 @dataclass(frozen=True)
 class Imported(Record):
-    """How many answers were imported.
+    """The counts of an import.
 
     Attributes:
         taken: imported answers.
-        known: answers to requests that already had one; the first is kept.
+        known: answers to requests that already had one; the first answer is kept.
         open: failed or expired requests, by the provider's reason; the next round repeats them.
         foreign: answers to requests that are not in the store.
         left: requests in the store that still have no answer.
@@ -50,7 +49,7 @@ class Imported(Record):
 
 
 class _Answer(NamedTuple):
-    """An answer (a completion or a text), or the reason why there is none."""
+    """The reply to a request (a completion or a text), or the reason why there is none."""
 
     key: str
     reply: Any = None
@@ -58,22 +57,26 @@ class _Answer(NamedTuple):
 
 
 def put_replies(store: VerdictStore, replies: Iterable[tuple[str, str | None]]) -> Imported:
-    """Import the replies of any batch engine: each request's key, and the model's text.
+    """Import the replies of any batch engine: pairs of a request's key and the model's text.
 
-    None is a request that failed; it stays open. An unusable reply is asked for again with other
-    words, as often as the judge's ``max_reasks`` allows.
+    None instead of a text means that the request failed; it stays open. The request behind an
+    unusable reply is repeated in other words, as often as the judge's ``max_reasks`` allows.
 
     Raises:
         InputError: none of the keys is in the store, or a reply that is neither a text nor None.
             Nothing is imported then.
         StoreError: the store cannot be read or written.
     """
-    answers = list[_Answer]()
+    answers: list[_Answer] = []
     for key, text in replies:
-        if text is not None and not isinstance(text, str):
+        if text is None:
+            answers.append(_Answer(key, failure="no reply"))
+        elif isinstance(text, str):
+            answers.append(_Answer(key, text))
+        else:
             expected = "a text, or None of a request that failed"
             raise InputError(expected, describe(text), where=f"the reply to {key!r}")
-        answers.append(_Answer(key, text, "no reply" if text is None else ""))
+    _check_one_for_each(answers, "replies")
     return run_blocking(_import(store, answers, "replies"))
 
 
@@ -90,7 +93,7 @@ def import_answers(
     Args:
         paths: the files.
         store: the file of the `VerdictStore` from which the requests were exported.
-        on_error: called with the error of each line that cannot be read.
+        on_error: called with the error of each line that cannot be read, before the import.
 
     Raises:
         InputError: no such file, a file of requests, two answers to one request, or only answers
@@ -102,27 +105,28 @@ def import_answers(
         for path in files:
             if not path.is_file():
                 raise InputError("a readable file", "no such file", where=str(path))
-        answers = chain.from_iterable(map(_answers, files))
         where = ", ".join(map(str, files))
-        return run_blocking(_import(opened, answers, where, on_error))
+        answers: list[_Answer] = []
+        errors: list[InputError] = []
+        for path in files:
+            for answer in _answers(path):
+                if isinstance(answer, InputError):
+                    errors.append(answer)
+                else:
+                    answers.append(answer)
+        _check_one_for_each(answers, where)
+        for error in errors:
+            on_error(error)
+        return run_blocking(_import(opened, answers, where))
 
 
-async def _import(
-    store: VerdictStore,
-    answers: Iterable[_Answer | InputError],
-    where: str,
-    on_error: Callable[[InputError], object] = lambda _: None,
-) -> Imported:
-    answers = list(answers)
-    _check_one_for_each(answers, where)
+async def _import(store: VerdictStore, answers: Iterable[_Answer], where: str) -> Imported:
+    """Store the replies to open requests, and count what became of each answer."""
     requests = open_requests(store)
-    taken = set[str]()
+    taken: set[str] = set()
     failures: dict[str, str] = {}  # by request
     counts = Counter[str]()
     for answer in answers:
-        if isinstance(answer, InputError):
-            on_error(answer)
-            continue
         request = requests.get(answer.key)
         if answer.failure and (request or answer.key in taken):
             failures[answer.key] = answer.failure
@@ -130,7 +134,7 @@ async def _import(
             is_known = await store.get(answer.key) is not None
             counts["known" if is_known else "foreign"] += 1
         else:
-            # One by one, so that an import can be resumed.
+            # Stored one by one, so that an import can be resumed.
             reply, usage = _read(request, answer.reply)
             await store.put(answer.key, reply, request.model, request.version, usage)
             del requests[answer.key]
@@ -142,20 +146,22 @@ async def _import(
             where=where,
             hint="is it the file of another round, or the store of another dataset?",
         )
-    # In any order: a request that failed in one file may be answered in another.
-    reasons = Counter(failures[key] for key in failures.keys() - taken)
+    reasons = Counter[str]()
+    for key, failure in failures.items():
+        if key not in taken:  # by a later answer
+            reasons[failure] += 1
     still_open = dict(sorted(reasons.items()))
     return Imported(len(taken), open=still_open, left=len(requests), **counts)
 
 
-def _check_one_for_each(answers: Iterable[_Answer | InputError], where: str) -> None:
-    """Raise `InputError` if a request has two answers: nothing says which one is meant.
+def _check_one_for_each(answers: Iterable[_Answer], where: str) -> None:
+    """Raise `InputError` if a request has two answers, because nothing says which one to take.
 
-    Failures are no answers: a request may have failed in one file and be answered in another.
+    A failure is no answer: a request may have failed in one file and have its answer in another.
     """
-    seen = set[str]()
+    seen: set[str] = set()
     for answer in answers:
-        if isinstance(answer, InputError) or answer.failure:
+        if answer.failure:
             continue
         if answer.key in seen:
             hint = "nothing was imported; give the files of one batch"
@@ -165,7 +171,7 @@ def _check_one_for_each(answers: Iterable[_Answer | InputError], where: str) -> 
 
 
 def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
-    """The reply to store, from a completion or a text, and its usage."""
+    """The reply to store, read from a completion or a text, and its usage."""
     schema = _schema(request.form)
     usage = Usage(calls=1)
     if schema is None:
@@ -176,11 +182,13 @@ def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
         reply, usage = completion_reply(answer).read(schema)
         return as_text(reply), usage
     except ReplyError as error:
-        return UNUSABLE, error.usage if isinstance(error.usage, Usage) else usage
+        if isinstance(error.usage, Usage):
+            usage = error.usage
+        return UNUSABLE, usage
 
 
 def _schema(name: str) -> type[BaseModel] | None:
-    """The schema of that name; None if another version has made the request."""
+    """The reply's schema of this name; None for a request that another version made."""
     count = name.removeprefix("Answers")
     if count.isdecimal() and len(count) < 6:
         return answers_form(int(count))
@@ -189,6 +197,10 @@ def _schema(name: str) -> type[BaseModel] | None:
 
 
 def _answers(path: Path) -> Iterator[_Answer | InputError]:
+    """The answers in a file, with an error for each line that is none.
+
+    Raises `InputError` for a file of requests.
+    """
     for place, data in jsonl_rows(path):
         if is_request(data):
             hint = "import what the provider gives for it: the batch's output and error files"
@@ -200,7 +212,7 @@ def _answers(path: Path) -> Iterator[_Answer | InputError]:
 
 
 def _answer(data: Any) -> _Answer:
-    """What a line says. Raises `InputError` if it is no answer, or its own error if it is one."""
+    """The answer in a line. Raises `InputError` if there is none, or if the line is an error."""
     if isinstance(data, InputError):
         raise data
     line = as_object(data)
@@ -218,11 +230,16 @@ def _answer(data: Any) -> _Answer:
     reasons: list[str] = []
     if status not in (None, 200):
         reasons.append(f"HTTP {status}")
-    for error in (as_object(line.get("error")), as_object(body.get("error"))):
-        if code := error.get("code") or error.get("type"):
-            reasons.append(str(code)[:60])
-            break
+    code = _error_code(line.get("error")) or _error_code(body.get("error"))
+    if code:
+        reasons.append(str(code)[:60])
     return _Answer(key, failure=" ".join(reasons) or "no response")
+
+
+def _error_code(error: object) -> Any:
+    """The code of a provider's error, or else its type."""
+    fields = as_object(error)
+    return fields.get("code") or fields.get("type")
 
 
 def _as_attributes(fields: dict[str, Any]) -> SimpleNamespace:

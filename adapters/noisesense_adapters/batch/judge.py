@@ -1,4 +1,4 @@
-"""A judge whose requests are collected for a batch, and answered from the store."""
+"""A judge that collects its requests for a batch and takes the answers from the store."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class BatchRequest(NamedTuple):
     """One request of a round, independent of the others.
 
     Attributes:
-        key: the store's key of the call, 64 hexadecimal digits. It is the request's id in a batch
-            engine.
+        key: the store's key of the call, 64 hexadecimal digits; the batch engine returns it as
+            the request's id.
         prompt: the whole prompt, as one user message.
         schema: the schema of the reply, for structured output.
     """
@@ -32,7 +32,7 @@ class BatchRequest(NamedTuple):
 
 
 class _BatchLLM:
-    """A model whose answers come from a store; it collects the requests for the others."""
+    """A model whose answers come from a store; it collects the requests without an answer."""
 
     def __init__(self, name: str, identity: str) -> None:
         self.name = name
@@ -54,12 +54,12 @@ class BatchJudge(LLMJudge):
 
     `judge_detailed` takes the answers from the store. If one is missing, it raises
     `AwaitingAnswerError`, and `take_requests` returns all requests that can be made by then. A
-    lazy plan takes three rounds, a full one two, and each re-ask another one. Equal requests of
-    several samples are one. `export_batch` runs it over a dataset.
+    lazy plan takes three rounds, a full one two, and each re-ask another one. Several samples may
+    share a request. `export_batch` runs the judge over a dataset.
 
     Args:
         model: the model's name.
-        identity: all else that changes an answer: the engine, its options. See
+        identity: everything else that changes an answer, such as the engine and its options; see
             `noisesense.StructuredLLM`.
         store: holds the answers and the open requests.
         options: options of `LLMJudge`, but not ``check="auto"``.
@@ -83,7 +83,7 @@ class BatchJudge(LLMJudge):
         return requests
 
     def exchange(self, samples: Iterable[Sample]) -> str:
-        """A digest of this judge's settings and the samples, the same for all their rounds."""
+        """A digest of this judge's settings and the samples; all their rounds have the same."""
         content = hashlib.sha256(f"{self.name}\0{self._llm.identity}".encode())
         for sample in samples:
             content.update(f"{sharing_key(sample)}\n".encode())

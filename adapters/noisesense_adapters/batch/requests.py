@@ -1,4 +1,4 @@
-"""Requests that were exported to batch files, as rows of the store."""
+"""The store's rows of requests that wait for the answers of a batch."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from noisesense.judging.store import REQUEST, is_sound, reply_of
 
 
 class StoredRequest(NamedTuple):
-    """An exported request.
+    """A request of a batch.
 
     Attributes:
-        key: the key of its call.
-        exchange: a digest of the samples and the judge; see `BatchJudge.exchange`.
+        key: the store's key of the call.
+        exchange: a digest of the samples and the judge, see `BatchJudge.exchange`; empty for a
+            request of `next_requests`.
         form: the name of the reply's schema.
         model: the name of the model.
-        version: of the prompts.
+        version: the version of the prompts.
     """
 
     key: str
@@ -29,12 +30,14 @@ class StoredRequest(NamedTuple):
 
 
 def open_requests(store: VerdictStore) -> dict[str, StoredRequest]:
-    """The requests without an answer by their keys, the oldest first."""
+    """The requests without an answer, by their keys, the oldest first."""
 
     def read(connection: Any) -> dict[str, StoredRequest]:
         requests: dict[str, StoredRequest] = {}
         query = f"SELECT * FROM calls WHERE key LIKE '{REQUEST}%' ORDER BY rowid"
-        for row in filter(is_sound, connection.execute(query).fetchall()):
+        for row in connection.execute(query).fetchall():
+            if not is_sound(row):
+                continue
             key = row["key"].removeprefix(REQUEST)
             if reply_of(connection, key) is None:
                 exchange, form = json.loads(row["reply"])
@@ -45,7 +48,7 @@ def open_requests(store: VerdictStore) -> dict[str, StoredRequest]:
 
 
 async def put_request(store: VerdictStore, request: StoredRequest) -> None:
-    """Store an exported request."""
+    """Store a request until its answer is imported."""
     content = json.dumps([request.exchange, request.form])
     key = f"{REQUEST}{request.key}"
     await store.put(key, content, request.model, request.version, NO_USAGE)

@@ -1,4 +1,4 @@
-"""The next round of requests, in memory or as files in OpenAI's batch format."""
+"""Make the next round of requests, in memory or as files in OpenAI's batch format."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ URL = "/v1/chat/completions"
 
 @dataclass(frozen=True)
 class Round(Record):
-    """The files of an export, and the progress of the samples.
+    """The files of an export, and how far the samples are judged.
 
     Attributes:
         files: the files with the requests, in order; none if nothing is left to ask.
         requests: the number of different requests.
-        asked_before: how many of these are in an earlier file, too, and have no answer.
+        asked_before: how many of these are also in an earlier file and have no answer yet.
         samples: the number of samples in the dataset.
         judged: how many samples are finished.
-        failed: how many cannot be judged: rows that cannot be read, and responses for which no
-            reply had a usable list of claims.
+        failed: how many samples cannot be judged: their row cannot be read, or no reply had a
+            usable list of the response's claims.
     """
 
     files: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Round(Record):
 def next_requests(
     judge: BatchJudge, store: VerdictStore, samples: Iterable[Sample]
 ) -> list[BatchRequest]:
-    """All requests about the samples that can be made now; none if all are judged.
+    """All requests about the samples that can be made now; none if all samples are judged.
 
     The store keeps them, so that `put_replies` finds them by their keys. A sample that cannot be
     judged has no more requests; `judge.judge` raises its error.
@@ -68,7 +68,7 @@ def next_requests(
 
     async def all_requests() -> list[BatchRequest]:
         requests: list[BatchRequest] = []
-        seen = set[str]()
+        seen: set[str] = set()
         for sample in samples:
             _, new = await _ask(judge, store, sample, seen)
             requests += new
@@ -80,7 +80,11 @@ def next_requests(
 async def _ask(
     judge: BatchJudge, store: VerdictStore, sample: Sample, seen: set[str], exchange: str = ""
 ) -> tuple[Judgement | JudgeError | None, list[BatchRequest]]:
-    """The judgement or its error, None while answers are missing; and the new requests."""
+    """Judge a sample as far as the answers go, and store the requests that this takes.
+
+    Returns the judgement or its error, None while answers are missing, and the new requests:
+    those whose keys are not in ``seen``, which are added to it.
+    """
     outcome: Judgement | JudgeError | None = None
     try:
         outcome = await judge.judge_detailed(sample)
@@ -88,9 +92,12 @@ async def _ask(
         pass
     except JudgeError as error:
         outcome = error
-    new = [request for request in judge.take_requests() if request.key not in seen]
-    for request in new:
+    new: list[BatchRequest] = []
+    for request in judge.take_requests():
+        if request.key in seen:
+            continue
         seen.add(request.key)
+        new.append(request)
         form = request.schema.__name__
         stored = StoredRequest(request.key, exchange, form, judge.model, judge.version)
         await put_request(store, stored)
@@ -162,17 +169,20 @@ def export_batch(
 
     with VerdictStore(store) as opened:
         judge = BatchJudge(llm.name, llm.identity, store=opened, **options)
-        exchange = judge.exchange(each for each in samples() if isinstance(each, Sample))
+        exchange = judge.exchange(row for row in samples() if isinstance(row, Sample))
         before = open_requests(opened)
-        others = [request for request in before.values() if request.exchange not in ("", exchange)]
+        others: list[StoredRequest] = []
+        for request in before.values():
+            if request.exchange not in ("", exchange):
+                others.append(request)
         if others and not force:
             raise _still_open(others, opened)
 
-        with _request_files(target, most_requests, most_bytes) as (add, files):
-            writer = _Writer(judge, opened, llm, exchange, add, on_done, on_error)
+        with _request_files(target, most_requests, most_bytes) as files:
+            writer = _Writer(judge, opened, llm, exchange, files.add, on_done, on_error)
             counts = run_blocking(writer.write(samples(), others))
             return Round(
-                files=tuple(map(str, files)),
+                files=tuple(map(str, files.paths)),
                 requests=len(writer.seen),
                 asked_before=len(writer.seen & before.keys()),
                 **counts,
@@ -180,6 +190,7 @@ def export_batch(
 
 
 def _sample_of(row: Row | BadRow) -> Sample | NoiseSenseError:
+    """The sample of a row, or the reason why it has none."""
     if isinstance(row, BadRow):
         return row.error
     if row.sample is None:
@@ -189,7 +200,11 @@ def _sample_of(row: Row | BadRow) -> Sample | NoiseSenseError:
 
 @dataclass
 class _Writer:
-    """Writes the requests of a round."""
+    """Writes the requests of a round.
+
+    Attributes:
+        seen: the keys of the requests so far.
+    """
 
     judge: BatchJudge
     store: VerdictStore
@@ -199,13 +214,15 @@ class _Writer:
     on_done: Callable[[], object]
     on_error: Callable[[NoiseSenseError], object]
     seen: set[str] = field(default_factory=set[str])
-    """The keys of the requests so far."""
 
     async def write(
         self, samples: Iterable[Sample | NoiseSenseError], others: Iterable[StoredRequest]
     ) -> Counter[str]:
-        """Write the requests about the samples; count what has become of each."""
-        for other in others:  # so that they do not stop the next round
+        """Write the requests about the samples, and count the samples by their outcome.
+
+        The requests of others are taken over, so that they do not stop the next round.
+        """
+        for other in others:
             await put_request(self.store, other._replace(exchange=self.exchange))
         counts = Counter[str]()
         for sample in samples:
@@ -222,7 +239,10 @@ class _Writer:
     async def _write_requests(
         self, sample: Sample | NoiseSenseError
     ) -> Judgement | NoiseSenseError | None:
-        """Write those that are new. The sample's judgement or error; None while answers lack."""
+        """Write a sample's new requests.
+
+        Returns its judgement or its error, None while answers are missing.
+        """
         if isinstance(sample, NoiseSenseError):
             return sample
         outcome, requests = await _ask(self.judge, self.store, sample, self.seen, self.exchange)
@@ -234,52 +254,75 @@ class _Writer:
 
 
 def _still_open(requests: list[StoredRequest], store: VerdictStore) -> InputError:
-    judges = dict.fromkeys(f"{each.model} (prompts {each.version})" for each in requests)
+    """The error of an export while other requests are open; it names their judges."""
+    judges = dict.fromkeys(f"{request.model} (prompts {request.version})" for request in requests)
+    unanswered = counted(len(requests), "request")
     return InputError(
         "the samples and the judge of the round that is open",
-        f"others: no answer yet to {counted(len(requests), 'request')}, of {' and '.join(judges)}",
+        f"others: no answer yet to {unanswered}, of {' and '.join(judges)}",
         where=str(store.path),
         hint="import their answers first; or --force leaves them open, and their answers "
         "can still be imported",
     )
 
 
-@contextmanager
-def _request_files(
-    target: Path, most_lines: int, most_bytes: int
-) -> Generator[tuple[Callable[[str], None], list[Path]]]:
-    """A function that adds a line, and the files that it opens; all are written, or none.
+class _Files:
+    """The files of a round, opened one after another within a provider's limits.
 
-    Further files of a longer earlier round are removed in the end, without a line all of them.
+    Attributes:
+        paths: the files so far.
     """
-    files: list[Path] = []
-    lines = size = 0
+
+    def __init__(self, target: Path, most_lines: int, most_bytes: int, opened: ExitStack) -> None:
+        self.paths: list[Path] = []
+        self._target = target
+        self._most_lines = most_lines
+        self._most_bytes = most_bytes
+        self._opened = opened
+        self._lines = 0
+        self._size = 0
+
+    def add(self, line: str) -> None:
+        """Write a line to the last file, or to a new one if that is full."""
+        length = len(line.encode()) + 1
+        is_full = self._lines == self._most_lines or self._size + length > self._most_bytes
+        if not self.paths or is_full:
+            self._open_next()
+        self._write(line)
+        self._lines += 1
+        self._size += length
+
+    def _open_next(self) -> None:
+        path = _numbered(self._target, len(self.paths) + 1)
+        _check_overwritable(path)
+        self.paths.append(path)
+        self._write = self._opened.enter_context(whole_file(path, alone=True))
+        self._lines = 0
+        self._size = 0
+
+
+@contextmanager
+def _request_files(target: Path, most_lines: int, most_bytes: int) -> Generator[_Files]:
+    """The files of a round. In the end all of them are written, or none.
+
+    Then the other files of an earlier round, if that had more of them, are removed.
+    """
     with ExitStack() as opened:
-        adds: list[Callable[[str], None]] = []
-
-        def add(line: str) -> None:
-            nonlocal lines, size
-            length = len(line.encode()) + 1
-            if not files or lines == most_lines or size + length > most_bytes:
-                path = _numbered(target, len(files) + 1)
-                _check_overwritable(path)
-                files.append(path)
-                adds.append(opened.enter_context(whole_file(path, alone=True)))
-                lines = size = 0
-            adds[-1](line)
-            lines += 1
-            size += length
-
-        yield add, files
-    number = len(files) + 1
-    while _holds_requests(obsolete := _numbered(target, number)):
+        files = _Files(target, most_lines, most_bytes, opened)
+        yield files
+    number = len(files.paths) + 1
+    obsolete = _numbered(target, number)
+    while _holds_requests(obsolete):
         obsolete.unlink()
         number += 1
+        obsolete = _numbered(target, number)
 
 
 def _numbered(target: Path, number: int) -> Path:
-    name = f"{target.stem}-{number}{target.suffix}"
-    return target if number == 1 else target.with_name(name)
+    """The path of a round's first file, second file and so on."""
+    if number == 1:
+        return target
+    return target.with_name(f"{target.stem}-{number}{target.suffix}")
 
 
 def _check_overwritable(path: Path) -> None:
@@ -299,6 +342,7 @@ def is_request(line: Any) -> bool:
 
 
 def _holds_requests(path: Path) -> bool:
+    """Is it a file of requests, by its first line, or an empty one?"""
     if not path.is_file():
         return False
     with path.open("rb") as file:

@@ -20,14 +20,15 @@ def cause_sentence(found: Ablation) -> str | None:
     sham = found.without_other
     if fate is None or fate.gone is None:
         return None
-    gone = f"{_percent(fate.gone)} ({_span(fate.gone)})"
-    said = f"{gone} of the claims that were said again go with their chunks"
+    sentence = f"{_with_span(fate.gone)} of the claims that were said again go with their chunks"
     if sham is not None and sham.gone is not None:
-        said += f", {_percent(sham.gone)} ({_span(sham.gone)}) with other chunks"
+        sentence += f", {_with_span(sham.gone)} with other chunks"
     if found.effect is not None and direction(found.effect) is None:
-        few = _units(found.effect) < MIN_PAIRS
-        said += "; too few samples have both to compare" if few else "; no difference is shown"
-    return f"{said}."
+        if _units(found.effect) < MIN_PAIRS:
+            sentence += "; too few samples have both to compare"
+        else:
+            sentence += "; no difference is shown"
+    return f"{sentence}."
 
 
 def ablation_sentences(found: Ablation) -> Iterator[str]:
@@ -40,18 +41,18 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
         # The chunks that entail the claims are all that were retrieved.
         counts = _said_again(found.no_context, "claims", "without any")
         yield f"Counted apart, where those are all the chunks there are: {counts}."
-    if reranked := found.changes.get("relevant-only"):
+    reranked = found.changes.get("relevant-only")
+    if reranked is not None:
+        samples = counted(reranked.change.size, "sample")
         yield (
             f"With relevant chunks alone {_percent(reranked.after)} of a response's claims, on "
             "average, are not supported by the reference, with the same chunks as before "
-            f"{_percent(reranked.before)} ({counted(reranked.change.size, 'sample')}): "
-            f"{_difference(reranked.change)}."
+            f"{_percent(reranked.before)} ({samples}): {_difference(reranked.change)}."
         )
     if found.trend is not None:
-        more_or_less = found.trend
         steps = [f"{step.fewer} to {step.more} {_points(step.change)}" for step in found.growth]
         yield (
-            f"At each step of more distractors {more_or_less} of a response's claims are not "
+            f"At each step of more distractors {found.trend} of a response's claims are not "
             f"supported by the reference, in percentage points: {', '.join(steps)}."
         )
     for reason, count in found.left_out.items():
@@ -72,7 +73,7 @@ def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
     if fate.gone is None:
         yield f"{counts}: what the chunks do cannot be told."
         return
-    yield f"{counts}: {_percent(fate.gone)} ({_span(fate.gone)}) go with these chunks."
+    yield f"{counts}: {_with_span(fate.gone)} go with these chunks."
     sham = found.without_other
     if sham is None or sham.gone is None or found.effect is None:
         yield (
@@ -81,7 +82,7 @@ def _guilty_chunks(found: Ablation, fate: Fate) -> Iterator[str]:
         )
         return
     kept = f"{_still_said(sham.gone)} of {_number(sham.again)} were said"
-    gone = f"{_percent(sham.gone)} ({_span(sham.gone)})"
+    gone = _with_span(sham.gone)
     yield f"With as many other chunks away instead, {kept}: {gone} go with others."
     yield _effect(found.effect, found.left_out.get(TOO_FEW_OTHERS, 0))
 
@@ -94,7 +95,8 @@ def _effect(effect: Estimate, no_control: int) -> str:
         return f"So these chunks matter: {difference}."
     if sign == "less":
         return f"The other chunks matter more: {difference}."
-    if (units := _units(effect)) < MIN_PAIRS:
+    units = _units(effect)
+    if units < MIN_PAIRS:
         there_are = "is 1" if units == 1 else f"are {units}"
         if no_control:
             there_are += f"; {no_control:,} more had too few other chunks to take away as many"
@@ -121,6 +123,7 @@ def _said_again(fate: Fate, which: str, how: str) -> str:
 
 
 def _still_said(gone: Estimate) -> str:
+    """How many claims did not go."""
     kept = Range(gone.size * (1 - gone.high), gone.size * (1 - gone.low))
     return _number(kept)
 

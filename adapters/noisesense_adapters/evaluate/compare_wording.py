@@ -20,8 +20,8 @@ NAMES: dict[Figure, str] = {
 
 def comparison_sentences(comparison: Comparison, a: str = "A", b: str = "B") -> Iterator[str]:
     """In what B surely differs from A, be it by less than the margin. ``b`` begins a sentence."""
-    for found in _noisier_or_less(comparison):
-        yield _noise(found, comparison, a, b)
+    for figure in _noisier_or_less(comparison):
+        yield _noise(figure, comparison, a, b)
     correct = comparison.correct
     if correct is not None and correct.side is not None:
         yield _correct(correct, comparison, a, b)
@@ -61,10 +61,11 @@ def _correct(found: FigureComparison, comparison: Comparison, a: str, b: str) ->
 
 
 def _at_most(found: FigureComparison, comparison: Comparison, a: str) -> str:
-    """By how much, where that is decided."""
-    if found.decision == "same":
-        return f", but not{by_more(found, comparison.margin, a)}"
-    return "" if found.decision == "undecided" else by_more(found, comparison.margin, a)
+    """By how much B differs, where that is decided."""
+    if found.decision == "undecided":
+        return ""
+    more = by_more(found, comparison.margin, a)
+    return f", but not{more}" if found.decision == "same" else more
 
 
 def _whether(found: FigureComparison, comparison: Comparison, a: str) -> str:

@@ -1,8 +1,7 @@
-"""Judge and score one row: the same five steps for every host, file and command.
+"""Judge and score one row, in the same way for every host, file and command.
 
-Given verdicts need no judge, nor does a sample with nothing to judge; else the judge is made and
-asked; the verdicts are scored. What is asked about loads pydantic and asyncio; given verdicts load
-neither.
+A row that brings verdicts needs no judge, and neither does a sample with nothing to judge. For
+any other row the judge is made and asked. Only asking loads pydantic and asyncio.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ if TYPE_CHECKING:
 
 
 class Row(Protocol):
-    """What is evaluated: texts, or verdicts on them, or both."""
+    """What the `Evaluator` takes: texts, or verdicts on them, or both."""
 
     @property
     def sample(self) -> Sample:
-        """The texts. Read only if a judge is needed. Raises `InputError`."""
+        """The texts, read only if a judge is needed. Raises `InputError`."""
         ...
 
     @property
     def verdicts(self) -> VerdictsForm | None:
-        """Those that were given; they take the place of a judge."""
+        """Verdicts that the row brings; they take the place of a judge."""
         ...
 
 
@@ -81,7 +80,7 @@ class Settings(NamedTuple):
 
     @classmethod
     def of_line(cls, line: ResultLine, **chosen: Unpack[Choices]) -> Settings:
-        """As chosen, or else as the line of a file says."""
+        """The choices made; where there is none, what the line of a file says."""
         return cls(*line.chosen(**chosen))
 
     def score(self, verdicts: VerdictsForm) -> Score:
@@ -97,18 +96,25 @@ class Settings(NamedTuple):
 def choices(
     definition: str | None = None, empty: str | None = None, undetermined: str | None = None
 ) -> Choices:
-    """The three settings, where None leaves one to the line of a file. Raises `InputError`."""
-    return {
-        "definition": None if definition is None else check_definition(definition).name,
-        "empty": None if empty is None else check_empty(empty),
-        "undetermined": None if undetermined is None else check_undetermined(undetermined),
-    }
+    """The settings that are not None; the line of a file decides the others.
+
+    Raises `InputError` for an unknown value.
+    """
+    chosen: Choices = {}
+    if definition is not None:
+        chosen["definition"] = check_definition(definition).name
+    if empty is not None:
+        chosen["empty"] = check_empty(empty)
+    if undetermined is not None:
+        chosen["undetermined"] = check_undetermined(undetermined)
+    return chosen
 
 
 def suffix(definition: str) -> str:
-    """What a score's name ends with: nothing, or of another definition e.g. ``_paper``.
+    """The end of a score's name: nothing for ``ragas``, else the definition, as in ``_paper``.
 
-    Scores of different definitions must not share a name: hosts average what does.
+    Scores of different definitions must not share a name, because hosts average all scores of
+    one name.
     """
     return "" if definition == "ragas" else f"_{definition}"
 
@@ -124,8 +130,8 @@ class Evaluated(NamedTuple):
     Attributes:
         score: both modes.
         judge: the name of the judge; ``"given verdicts"``, or ``"none"`` where none was needed.
-        asked: what the judge said and cost, empty where none was needed; None if verdicts were
-            given.
+        asked: the judge's verdicts and what they cost, empty where no judge was needed; None
+            if the row brought its verdicts.
     """
 
     score: Score
@@ -134,7 +140,7 @@ class Evaluated(NamedTuple):
 
     @property
     def judgement(self) -> Judgement:
-        """What the judge said and cost; where verdicts were given, those, at no cost."""
+        """The judge's verdicts and what they cost; verdicts that the row brought cost nothing."""
         if self.asked is not None:
             return self.asked
         from noisesense.judging.protocol import Judgement
@@ -159,14 +165,14 @@ class Evaluated(NamedTuple):
 
 
 class Evaluator:
-    """Judges a row, unless it has verdicts, and scores it.
+    """Judges a row, unless it brings verdicts, and scores it.
 
     Args:
         settings: how verdicts become a score.
         judge: makes the judge, or raises; called only for a row that needs one.
-        metric: what tells a host's metrics over the same verdicts apart, beside the settings.
-            With it, the metrics of a run share a judging: see
-            `noisesense.judging.sharing.judge_once`. Without, each row is judged for itself.
+        metric: tells a host's metrics over the same verdicts apart, together with the settings.
+            With it, the metrics of a run share one judgement of a row: see
+            `noisesense.judging.sharing.judge_once`. Without it, every row is judged anew.
     """
 
     def __init__(
@@ -177,11 +183,11 @@ class Evaluator:
         self._metric = metric
 
     async def evaluate(self, row: Row, run: object = None) -> Evaluated:
-        """The row's score.
+        """Score a row.
 
         Args:
-            row: the texts, or their verdicts.
-            run: the host's run, if metrics share judgings.
+            row: the texts, or the verdicts on them.
+            run: the host's run, if its metrics share judgements.
 
         Raises:
             InputError: a text is missing or malformed.
@@ -189,30 +195,32 @@ class Evaluator:
             StoreError: the judge's store.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
-        evaluated = self._unasked(row)
-        return await self._asked(row, run) if evaluated is None else evaluated
+        evaluated = self._without_judge(row)
+        if evaluated is not None:
+            return evaluated
+        return await self._by_judge(row, run)
 
     def evaluate_blocking(self, row: Row) -> Evaluated:
         """Same as `evaluate`, for a caller that is not in an event loop of its own."""
-        evaluated = self._unasked(row)
+        evaluated = self._without_judge(row)
         if evaluated is not None:
             return evaluated
         from noisesense.judging.calls import run_blocking
 
-        return run_blocking(self._asked(row, None))
+        return run_blocking(self._by_judge(row, None))
 
-    def _unasked(self, row: Row) -> Evaluated | None:
+    def _without_judge(self, row: Row) -> Evaluated | None:
         """The score that needs no judge; None if a judge is needed."""
         verdicts = row.verdicts
         if verdicts is not None:
             return Evaluated(self.settings.score(verdicts), "given verdicts")
-        nothing = skip_judging(row.sample, self.settings.definition)
-        if nothing is not None:
-            return Evaluated(self.settings.score(nothing.verdicts), NO_JUDGE, nothing)
+        empty = skip_judging(row.sample, self.settings.definition)
+        if empty is not None:
+            return Evaluated(self.settings.score(empty.verdicts), NO_JUDGE, empty)
         return None
 
-    async def _asked(self, row: Row, run: object) -> Evaluated:
-        """The score by the judge's verdicts."""
+    async def _by_judge(self, row: Row, run: object) -> Evaluated:
+        """The score of the verdicts that the judge gives."""
         judge = self._judge()
         judgement = await self._ask(judge, row.sample, run)
         try:
@@ -224,6 +232,7 @@ class Evaluator:
         return Evaluated(scored, name, judgement)
 
     async def _ask(self, judge: Judge, sample: Sample, run: object) -> Judgement:
+        """The judge's verdicts, shared with the other metrics of the run if there are any."""
         from noisesense.judging.sharing import ask_judge, judge_once
 
         if self._metric is None:
@@ -233,9 +242,9 @@ class Evaluator:
 
 
 def skip_judging(sample: Sample, definition: DefinitionName) -> Judgement | None:
-    """An empty judgement if no judge is needed, since the score is undefined.
+    """An empty judgement if the score is undefined whatever a judge says, else None.
 
-    That is if nothing was retrieved, and the definition counts only claims from a chunk.
+    It is undefined if nothing was retrieved and the definition counts only claims from a chunk.
     """
     if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
         return None

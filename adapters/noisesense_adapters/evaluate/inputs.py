@@ -1,7 +1,6 @@
-"""From a host's row to a `Sample`: texts, chunks, labels and verdicts.
+"""Read the values of a host's row: cells, columns, paths into objects, and verdicts.
 
-All adapters read chunks here, so that they agree. A value that is not a list of texts is an error
-that names its place; only an empty list, or blank texts, mean that nothing was retrieved.
+All adapters read rows with these functions, so that they agree.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _SPACES = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tok
 
 
 def _value_of(node: ast.expr) -> Any:
-    """The value of a literal. Raises `ValueError` for anything else."""
+    """The value of a literal. Raises `ValueError` for any other expression."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return [_value_of(item) for item in node.elts]
     if isinstance(node, ast.Dict) and None not in node.keys:
@@ -82,17 +81,17 @@ def _value_of(node: ast.expr) -> Any:
 
 
 def _value_of_call(node: ast.Call) -> Any:
-    """Of ``array([…], dtype=object)`` the list; of ``Document(id="a")`` its fields."""
+    """The list in ``array([…], dtype=object)``; the fields in ``Document(id="a")``."""
     if node.args:
         return _value_of(node.args[0])
     return {str(field.arg): _value_of(field.value) for field in node.keywords}
 
 
 def _with_commas(text: str) -> str:
-    """With the commas that numpy leaves out; Python would join two texts without one.
+    """Add the commas that numpy leaves out; without one, Python would join two texts.
 
     Raises:
-        InputError: some items of a list have a comma between them, and others none.
+        InputError: only some items of a list have a comma between them.
     """
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     tokens = [token for token in tokens if token.type not in _SPACES]
@@ -101,8 +100,11 @@ def _with_commas(text: str) -> str:
     with_commas: set[int] = set()
     depth = 0
     for token, following in pairwise(tokens):
-        depth += (token.string in _OPENING) - (token.string in _CLOSING)
-        if token.string == ",":
+        if token.string in _OPENING:
+            depth += 1
+        elif token.string in _CLOSING:
+            depth -= 1
+        elif token.string == ",":
             with_commas.add(depth)
         if _ends_item(token) and _begins_item(following):
             gaps.append(following.start)
@@ -136,23 +138,24 @@ def opened(value: Any) -> Any:
     """The object that a text holds, alone or in a fence; anything else as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "```")):
         return value
-    found = _object_in(value.strip())
-    return value if found is None else found
+    fields = _object_in(value.strip())
+    return value if fields is None else fields
 
 
-@lru_cache(maxsize=16)  # one text is asked for at many paths
+@lru_cache(maxsize=16)  # one text is read for many paths
 def _object_in(text: str) -> dict[str, Any] | None:
+    """The object in a text; None if there is none, or an empty one."""
     if fenced := _FENCED.fullmatch(text):
         text = fenced["inside"].strip()
-    found: object = None
-    if text.startswith("{"):
-        with contextlib.suppress(InputError):
-            found = parsed(text)
-    return as_object(found) or None
+    if not text.startswith("{"):
+        return None
+    with contextlib.suppress(InputError):
+        return as_object(parsed(text)) or None
+    return None
 
 
 def normal(name: str) -> str:
-    """A name without case, spaces and underscores: ``Ground Truth`` is ``ground_truth``."""
+    """A name without case and punctuation, so that ``Ground Truth`` equals ``ground_truth``."""
     return re.sub(r"[\W_]+", "", name).lower()
 
 
@@ -161,20 +164,21 @@ def found_at(value: Any, path: str) -> Any:
     fields = as_object(value)
     if path in fields:
         return fields[path]
-    name, dot, rest = path.partition(".")
+    name, _, rest = path.partition(".")
     inner = fields.get(name.removesuffix("[]"))
     if not name.endswith("[]"):
-        return found_at(inner, rest) if dot else inner
+        return found_at(inner, rest) if rest else inner
     items = as_list(inner)
-    return [found_at(item, rest) for item in items] if dot else items
+    return [found_at(item, rest) for item in items] if rest else items
 
 
 def plain(value: Any) -> Any:
     """Pydantic models and dataclasses, at any depth, as dicts and lists."""
     if hasattr(value, "model_dump"):
-        dumped = value.model_dump()
-        # DeepEval's contexts dump themselves as one text, with their source before it.
-        return plain(dumped if isinstance(dumped, dict) else vars(value))
+        dumped: object = value.model_dump()
+        if isinstance(dumped, dict):
+            return plain(cast("object", dumped))
+        return plain(vars(value))  # DeepEval's contexts dump themselves as one text
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -188,23 +192,22 @@ def plain(value: Any) -> Any:
 def without_nulls(value: Any) -> Any:
     """The data without the nulls with which tables fill missing fields."""
     if isinstance(value, Mapping):
-        fields = cast("Mapping[str, Any]", value).items()
-        # Only ``correct`` is required and may be null.
-        return {
-            name: without_nulls(item)
-            for name, item in fields
-            if item is not None or name == "correct"
-        }
+        fields: dict[str, Any] = {}
+        for name, item in cast("Mapping[str, Any]", value).items():
+            # Only ``correct`` is a required field that may be null.
+            if item is not None or name == "correct":
+                fields[name] = without_nulls(item)
+        return fields
     if isinstance(value, list):
         return [without_nulls(item) for item in cast("list[object]", value)]
     return value
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
-    """Read verdicts from data or JSON, with the sample's chunks.
+    """Read verdicts from data or JSON, and give them the sample's chunks.
 
     Raises:
-        InputError: malformed, or they do not fit the sample. It names ``where``.
+        InputError: the verdicts are malformed or do not fit the sample. It names ``where``.
     """
     from noisesense import Verdicts
 
@@ -217,12 +220,18 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
 
 
 def verdicts_of(value: Any, sample: Sample) -> Verdicts | None:
-    """The verdicts in a row, with its sample's chunks; None if empty. Raises `InputError`."""
-    data = value
+    """The verdicts in a cell, with the sample's chunks; None if it is empty.
+
+    Raises `InputError`.
+    """
     if isinstance(value, str):
+        if not value.strip():
+            return None
         with error_context("verdicts"):
-            data = parsed(value) if value.strip() else None
-    return None if data is None else read_verdicts(without_nulls(data), sample, "verdicts")
+            value = parsed(value)
+    if value is None:
+        return None
+    return read_verdicts(without_nulls(value), sample, "verdicts")
 
 
 Column = str | Callable[[Mapping[str, Any]], Any]
@@ -230,11 +239,13 @@ Column = str | Callable[[Mapping[str, Any]], Any]
 
 
 def named(names: Iterable[str], most: int = _MOST_NAMES) -> str:
-    """The names as a list in an error, at most so many."""
+    """The first names as a list for an error, with how many more there are."""
     listed = list(names)
     text = ", ".join(map(describe, listed[:most]))
     more = len(listed) - most
-    return f"{text} and {more:,} more" if more > 0 else text
+    if more > 0:
+        text += f" and {more:,} more"
+    return text
 
 
 def pick(row: Mapping[str, Any], column: Column, field: str) -> Any:
@@ -242,11 +253,11 @@ def pick(row: Mapping[str, Any], column: Column, field: str) -> Any:
 
     Raises:
         InputError: the row has no such column or path, or the function fails. It names the field
-            that the column is for.
+            for which the column is read.
     """
     with error_context(field):
         if not callable(column):
-            return row[column] if column in row else _follow(row, column)
+            return _value_at(row, column)
         try:
             return column(row)
         except Exception as error:
@@ -257,36 +268,45 @@ def pick(row: Mapping[str, Any], column: Column, field: str) -> Any:
 def value_at(path: str, row: Mapping[str, Any]) -> Any:
     """The value at a path; None if there is none."""
     try:
-        return plain(row[path] if path in row else _follow(row, path))
+        return plain(_value_at(row, path))
     except InputError:
         return None
 
 
+def _value_at(row: Mapping[str, Any], path: str) -> Any:
+    """The value of the column with this name, or else at this path. Raises `InputError`."""
+    return row[path] if path in row else _follow(row, path)
+
+
 def _follow(row: Mapping[str, Any], path: str) -> Any:
-    """The value at a dotted path, through objects, lists and JSON; ``name[]`` is every item."""
+    """The value at a dotted path through objects, lists and JSON; ``name[]`` means every item.
+
+    Raises `InputError` if there is none.
+    """
     value: Any = row
     parts = path.split(".")
     for depth, part in enumerate(parts):
-        items = _items_in(value, whole=depth > 0)
-        name = _key_of(items, part.removesuffix("[]"))
+        fields = _items_in(value, whole=depth > 0)
+        name = _key_of(fields, part.removesuffix("[]"))
         if name is None:
             place = f" in {'.'.join(parts[:depth])!r}" if depth else ""
-            raise InputError(f"a column {path!r}", _contents(items or value) + place)
-        value = items[name]
+            raise InputError(f"a column {path!r}", _contents(fields or value) + place)
+        value = fields[name]
         if part.endswith("[]"):
-            before = [*parts[:depth], name]
-            count = len(_items_in(value, whole=True))
-            places = [[*before, str(number), *parts[depth + 1 :]] for number in range(count)]
-            return [_follow(row, ".".join(each)) for each in places]
+            items: list[Any] = []
+            for number in range(len(_items_in(value, whole=True))):
+                to_item = [*parts[:depth], name, str(number), *parts[depth + 1 :]]
+                items.append(_follow(row, ".".join(to_item)))
+            return items
     return value
 
 
 def _items_in(value: Any, *, whole: bool) -> Mapping[str, Any]:
-    """The fields of an object, or the items of a list by their numbers; also those of JSON."""
+    """The fields of an object, or the items of a list by their numbers; also of those in JSON."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = parsed(value)
     value = opened(value)
-    if whole:  # not the row itself: it may hold more than the texts, e.g. a whole trace
+    if whole:  # but not the row itself, which may hold a whole trace
         value = plain(value)
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value)
@@ -294,7 +314,7 @@ def _items_in(value: Any, *, whole: bool) -> Mapping[str, Any]:
 
 
 def _key_of(fields: Mapping[str, Any], name: str) -> str | None:
-    """The field of this name, or else the only one that differs in case and the like."""
+    """The field of this name, or else the only one that differs in case or punctuation."""
     if name in fields:
         return name
     alike = [field for field in fields if normal(field) == normal(name)]
@@ -302,6 +322,7 @@ def _key_of(fields: Mapping[str, Any], name: str) -> str | None:
 
 
 def _contents(value: object) -> str:
+    """The names of an object's fields, or the value, for an error."""
     if not isinstance(value, Mapping):
         return describe(value)
     names = cast("Mapping[str, Any]", value)

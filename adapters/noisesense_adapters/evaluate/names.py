@@ -1,4 +1,4 @@
-"""Names of documents that stand beside plain texts, in a list of their own."""
+"""Read the names of documents from a list beside the chunks."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe, error_context
-from noisesense_adapters.evaluate.chunks import is_name, unboxed
-from noisesense_adapters.evaluate.inputs import as_object, parsed
+from noisesense_adapters.evaluate.chunks import fields_of, is_name, unboxed
+from noisesense_adapters.evaluate.inputs import parsed
 
 IDS = "retrieved_context_ids"
-"""ragas' name, and ours, of a list with the name of each context's document."""
+"""The field with the name of each context's document, called as in ragas."""
 
 
 def beside(path: str) -> str:
-    """Where the documents of the contexts at a path have their names: in the same object."""
+    """The path of the documents' names: in the object that holds the contexts at a path."""
     home = path.rpartition(".")[0]
     return f"{home}.{IDS}" if home else IDS
 
 
 def named_by(ids: Any, chunks: Sequence[Any], *, separator: str = "") -> list[Any]:
-    """The chunks, those without an id of their own named by their entries in a list of names.
+    """The chunks, where each without an id of its own takes its id from a list of names.
 
     Args:
-        ids: texts or whole numbers, and None for a chunk that has no name; as an object, as JSON
-            or as a literal of Python or numpy. Another text is the name of a single chunk. None
-            and a blank text name nothing.
-        chunks: as `chunks_of` gives them.
-        separator: between names in a text that is no list; another usual one if it is not.
+        ids: a text, a whole number or None for each chunk; as an object, as JSON or as a literal
+            of Python or numpy. A text that is no list is the name of a single chunk, or joins
+            several names. None and a blank text name nothing.
+        chunks: the result of `chunks_of`.
+        separator: what joins names in a text that is no list. If it gives another number of
+            names than of chunks, the usual separators are tried.
 
     Raises:
-        InputError: another number of names than of chunks, or something that is no name.
+        InputError: the number of names is not that of the chunks, or an entry is no name.
     """
     with error_context(IDS):
         names = _names(ids, separator, len(chunks))
@@ -38,13 +39,14 @@ def named_by(ids: Any, chunks: Sequence[Any], *, separator: str = "") -> list[An
             raise InputError(f"{len(chunks)} ids, as many as contexts", str(len(names)))
     named_chunks = [*chunks]
     for number, name in enumerate(names):
-        fields = as_object(chunks[number]) or {"text": chunks[number]}
+        fields = fields_of(chunks[number])
         if name and not fields.get("id"):
             named_chunks[number] = {**fields, "id": name}
     return named_chunks
 
 
 def _names(ids: Any, separator: str, count: int) -> list[str]:
+    """The entries of a list of names, empty for a chunk without one. Raises `InputError`."""
     if isinstance(ids, str):
         is_list = ids.lstrip().startswith(("[", "array("))
         ids = parsed(ids) if is_list else _parts(ids, separator, count)
@@ -60,17 +62,23 @@ _SEPARATORS = ("\n", ";", "|", ",")
 
 
 def _parts(text: str, separator: str, count: int) -> list[str]:
-    """The names that a text joins, by the first separator that makes so many of them."""
-    expected = text.split(separator) if separator else [text]
-    for each in (expected, *map(text.split, _SEPARATORS)):
-        names = [name for name in each if name.strip()]
-        if len(names) == count:
-            return names
-    return [name for name in expected if name.strip()]
+    """The names that a text joins, by the first separator that gives the expected count."""
+    names = _nonblank(text.split(separator) if separator else [text])
+    if len(names) == count:
+        return names
+    for usual in _SEPARATORS:
+        parts = _nonblank(text.split(usual))
+        if len(parts) == count:
+            return parts
+    return names
+
+
+def _nonblank(texts: list[str]) -> list[str]:
+    return [text for text in texts if text.strip()]
 
 
 def _name(item: Any) -> str:
-    """Empty where there is none. Raises `InputError`."""
+    """A name without spaces around it, empty for None. Raises `InputError`."""
     if item is None:
         return ""
     if not is_name(item):

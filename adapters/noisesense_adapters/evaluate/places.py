@@ -1,10 +1,10 @@
-"""Where a host's rows hold a sample's fields."""
+"""Read a sample from a host's row, at the places where the host or its user keeps the texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.evaluate.chunks import chunks_of, is_one_text
@@ -21,12 +21,15 @@ from noisesense_adapters.evaluate.names import beside, named_by
 from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 
 Usual = Mapping[str, tuple[str, ...]]
-"""For each field, the paths at which the host's users have it, the most common first."""
+"""For each field, the paths at which the host's users keep it, the most common one first."""
 
 
 def paths(homes: str, names: str) -> tuple[str, ...]:
-    """The paths of each name in each object: ``paths("outputs inputs", "contexts documents")``."""
-    return tuple(f"{home}.{name}" for home in homes.split() for name in names.split())
+    """The path of each name in each object; ``"contexts documents"`` are two names."""
+    all_paths: list[str] = []
+    for home in homes.split():
+        all_paths += [f"{home}.{name}" for name in names.split()]
+    return tuple(all_paths)
 
 
 CONTEXTS = (
@@ -34,12 +37,12 @@ CONTEXTS = (
     " source_nodes retrieved_documents chunks passages"
 )
 ANSWERS = "answer response output generation result messages"
-"""What objects call the retrieved texts and the answer, the commonest name first."""
+"""The names of the retrieved texts, and of the answer, in objects, the most common one first."""
 
 _KINDS: dict[str, Any] = {
     "response": str,
     "reference": str,
-    "contexts": object,  # a value that is not a list of texts is an error
+    "contexts": object,  # another value than a list of texts is an error
     "user_input": str,
     "chunk_labels": object,  # likewise
     "verdicts": (Mapping, str),
@@ -54,14 +57,22 @@ _OPTIONAL = ("user_input", "chunk_labels", "verdicts")
 _ONE_TEXT = "context"  # openevals' argument may be one text
 
 
+class _Value(NamedTuple):
+    """A value in a row, and the path at which it stands; empty if a function reads it."""
+
+    value: Any
+    path: str
+
+
 class Places:
     """The places of a sample's fields in the rows of a host.
 
     Args:
-        usual: the default paths. The first with a text counts; for contexts, the first with any
-            value.
-        chosen: the user's column instead: a name, a dotted path, or a function of the row. A name
-            is looked up in the row, and in the objects at the start of the default paths.
+        usual: the default paths. The first one with a text counts; for contexts, the first one
+            with any value.
+        chosen: for each field, the user's column instead: a name, a dotted path, or a function of
+            the row. A name is looked up in the row and in the objects in which the default paths
+            begin.
 
     Raises:
         InputError: not a column.
@@ -86,59 +97,70 @@ class Places:
         """
         from noisesense import Sample
 
-        values: dict[str, Any] = {}
-        places: dict[str, str] = {}
-        for field in _KINDS:
-            values[field], places[field] = self._find(field, row)
-        place = places["contexts"]
-        contexts = values["contexts"]
-        if place == _ONE_TEXT and isinstance(contexts, str):
-            contexts = [contexts]
-        with error_context(f"contexts, {place!r}" if place else "contexts"):
-            contexts = chunks_of(contexts, labels=values["chunk_labels"])
-        contexts = named_by(_cell(beside(place), row), contexts)
+        values = {field: self._find(field, row) for field in _KINDS}
+        chunks = _chunks(values["contexts"], values["chunk_labels"].value, row)
         sample = Sample.model_validate(
             {
-                "user_input": values["user_input"] or "",
-                "response": values["response"],
-                "reference": values["reference"],
-                "retrieved_contexts": contexts,
+                "user_input": values["user_input"].value or "",
+                "response": values["response"].value,
+                "reference": values["reference"].value,
+                "retrieved_contexts": chunks,
             }
         )
-        return Given(sample, verdicts_of(values["verdicts"], sample))
+        return Given(sample, verdicts_of(values["verdicts"].value, sample))
 
-    def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str]:
-        """The value of a field, and its path; None and no path if the row has none."""
+    def _find(self, field: str, row: Mapping[str, Any]) -> _Value:
+        """The value of a field, which is None if the row has none. Raises `InputError`."""
         chosen = self._chosen.get(field)
-        paths = self._usual.get(field, ())
         if callable(chosen):
             value = pick(row, chosen, field)
-            return _read(field, value if field == "contexts" else plain(value), field), ""
+            if field != "contexts":
+                value = plain(value)
+            return _Value(_read(field, value, field), "")
+        paths = self._usual.get(field, ())
+        kind = _KINDS[field]
         if chosen is not None:
-            homes = dict.fromkeys(path.partition(".")[0] for path in paths)
-            paths = (chosen, *(f"{home}.{chosen}" for home in homes))
-        found = _first_of(field, paths, row, kind=_KINDS[field] if chosen is None else object)
-        if found is not None:
-            return found
+            paths = _paths_of(chosen, paths)
+            kind = object
+        first = _first_of(field, paths, row, kind)
+        if first is not None:
+            return first
         if chosen is None and field in _OPTIONAL:
-            return None, ""
+            return _Value(None, "")
+        places = " or ".join(map(repr, paths)) if chosen is None else repr(chosen)
         raise InputError(
-            f"the {field} at {' or '.join(map(repr, paths if chosen is None else paths[:1]))}",
+            f"the {field} at {places}",
             _contents(paths, row),
             where=field,
             hint=f"{field}= takes a name, a dotted path or a function of the row",
         )
 
 
+def _paths_of(column: str, usual: Iterable[str]) -> tuple[str, ...]:
+    """The paths of a user's column: in the row, and in the objects where the usual ones begin."""
+    homes = dict.fromkeys(path.partition(".")[0] for path in usual)
+    return (column, *(f"{home}.{column}" for home in homes))
+
+
+def _chunks(contexts: _Value, labels: Any, row: Mapping[str, Any]) -> list[Any]:
+    """The contexts with their labels and their documents' names. Raises `InputError`."""
+    value, place = contexts
+    if place == _ONE_TEXT and isinstance(value, str):
+        value = [value]
+    with error_context(f"contexts, {place!r}" if place else "contexts"):
+        chunks = chunks_of(value, labels=labels)
+    return named_by(_cell(beside(place), row), chunks)
+
+
 def _first_of(
-    field: str, paths: Iterable[str], row: Mapping[str, Any], *, kind: Any
-) -> tuple[Any, str] | None:
-    """The first value of that kind at one of the paths, and the path.
+    field: str, paths: Iterable[str], row: Mapping[str, Any], kind: Any
+) -> _Value | None:
+    """The first value of that kind at one of the paths.
 
     A blank text comes last, and so does one text for all chunks, into which a prompt's template
     may have joined them.
     """
-    last_resort: tuple[Any, str] | None = None
+    last_resort: _Value | None = None
     for path in paths:
         value = _cell(path, row)
         if value is None:
@@ -153,24 +175,32 @@ def _first_of(
         if not isinstance(value, kind):
             continue
         is_blank = isinstance(value, str) and not value.strip()
-        if is_blank or (field == "contexts" and is_one_text(value)):
-            last_resort = last_resort or (value, path)
-        else:
-            return value, path
+        is_last_resort = is_blank or (field == "contexts" and is_one_text(value))
+        if not is_last_resort:
+            return _Value(value, path)
+        if last_resort is None:
+            last_resort = _Value(value, path)
     return last_resort
 
 
 def _cell(path: str, row: Mapping[str, Any]) -> Any:
-    """What stands there; None if the cell is empty. Raises a host's reason why it has none."""
+    """The value at a path; None if it is empty.
+
+    Raises the `InputError` by which a host says why it has no value there.
+    """
     value = value_at(path, row)
     if isinstance(value, InputError):
         raise value
-    is_empty = isinstance(value, float) and isnan(value)
-    return None if is_empty else value
+    if isinstance(value, float) and isnan(value):
+        return None
+    return value
 
 
 def _read(field: str, value: Any, where: str) -> Any:
-    """The text that a value is or holds; of other fields the value. Raises `InputError`."""
+    """The text that a value is or holds; for fields that are no text, the value itself.
+
+    Raises `InputError`.
+    """
     reader = _READERS.get(field)
     if reader is None:
         return value
@@ -179,17 +209,17 @@ def _read(field: str, value: Any, where: str) -> Any:
 
 
 def _contents(paths: Iterable[str], row: Mapping[str, Any]) -> str:
-    """What the row has instead, for an error."""
+    """The first value at a path that is no object, or else the names in the row, for an error."""
     for path in paths:
         value = value_at(path, row)
         if value is not None and not isinstance(value, dict):
             return f"{describe(value)} at {path!r}"
-    names = ", ".join(map(repr, _paths(row)))
+    names = ", ".join(map(repr, _names_in(row)))
     return f"only {names}" if names else "an empty row"
 
 
-def _paths(row: Mapping[str, Any]) -> list[str]:
-    """The names in a row and in its objects, for an error."""
+def _names_in(row: Mapping[str, Any]) -> list[str]:
+    """The names in a row and in its objects."""
     names: list[str] = []
     for name, value in row.items():
         fields = as_object(plain(value))

@@ -1,6 +1,6 @@
-"""One evaluation for the hosts of rows: judge once, score, both modes as figures.
+"""Rows of a host: each is judged once, and both modes are scored.
 
-A host is a map of names (where its users keep the texts) and a result made of each `Figure`.
+A host's adapter says where its users keep the texts, and makes the host's result of a `Figure`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
 
-from noisesense import Judge, Result, StructuredLLM, Summary, Verdicts, summarize
+from noisesense import Judge, Result, StructuredLLM, Summary, Usage, Verdicts, summarize
 from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, error_context
 from noisesense.judging.sharing import sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
@@ -61,14 +61,14 @@ class Arguments(TypedDict, total=False):
 
 
 class Figure(NamedTuple):
-    """One mode of one row, or its mean over a run, as hosts show it.
+    """One mode of a row's score, or its mean over a run, for a host to show.
 
     Attributes:
         mode: of the score.
         value: from 0 to 1, lower is better; None where it is undefined or undetermined.
-        reason: the sentence for people; it says that lower is better.
-        metadata: the status; of a row also bounds, definition and judge, and in its first figure
-            what judging cost, so that a sum over figures counts it once.
+        reason: the value in a sentence, which also says that lower is better.
+        metadata: the status; for a row also bounds, definition and judge. The first figure of a
+            row also has what judging cost, so that a sum over figures counts it once.
     """
 
     mode: Mode
@@ -83,11 +83,11 @@ class RowEvaluator:
     Args:
         usual: where the host's users keep the texts.
         bridge: makes a `noisesense.StructuredLLM` over the model.
-        judge: this and what follows: see `Arguments`.
+        judge: see `Arguments`, also for the parameters after it.
 
     Raises:
-        InputError: an unknown mode, definition or place, neither judge nor model, or something
-            beside a judge.
+        InputError: an unknown mode, definition or place; neither a judge nor a model; or an
+            argument that a judge does not use.
     """
 
     def __init__(
@@ -114,22 +114,30 @@ class RowEvaluator:
         self.definition = settings.definition
         self._evaluator = Evaluator(settings, self.judge)
         self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
-        self._model = (model, bridge, store, judge_options)
+        self._model = model
+        self._bridge = bridge
+        self._store = store
+        self._judge_options = judge_options
         self._results: dict[object, list[Result]] | None = None
 
     def name(self, mode: str) -> str:
-        """Of a score: ``noise_sensitivity_relevant``, or ``noise_sensitivity_relevant_paper``."""
+        """A score's name, e.g. ``noise_sensitivity_relevant_paper``; see `score_name`."""
         return score_name(mode, self.definition)
 
     def judge(self) -> Judge:
-        """The judge; one over a model is made when the first row needs it."""
-        model, bridge, store, options = self._model
-        return self._judge or judge_over(
-            model, lambda: bridge(model), bridge, store=store, options=options
+        """The user's judge, or one over the model, made when the first row needs it."""
+        if self._judge is not None:
+            return self._judge
+        return judge_over(
+            self._model,
+            lambda: self._bridge(self._model),
+            self._bridge,
+            store=self._store,
+            options=self._judge_options,
         )
 
     async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
-        """Judge and score one row. A row that comes again is judged again.
+        """Judge and score one row. The same row is judged anew each time.
 
         Args:
             row: the host's names for inputs, outputs and so on, with what they hold.
@@ -141,10 +149,10 @@ class RowEvaluator:
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         with error_context(place):
-            given = self.places.read(row)
-            sample = given.sample
+            texts_and_verdicts = self.places.read(row)
+            sample = texts_and_verdicts.sample
             try:
-                evaluated = await self._evaluator.evaluate(given)
+                evaluated = await self._evaluator.evaluate(texts_and_verdicts)
             except NoiseSenseError as error:
                 self._keep(Result(sample.key, error=str(error), sample=sample))
                 raise
@@ -153,31 +161,31 @@ class RowEvaluator:
         return result
 
     def figures(self, result: Result) -> list[Figure]:
-        """Of a result with a score: one for each mode that was asked for."""
+        """One figure for each mode that was asked for; none for a result without a score."""
+        figures: list[Figure] = []
         score = result.score
-        figures = list[Figure]()
         if score is None:
             return figures
         for mode in self.modes:
             reason = score.reason(mode)
-            bounds = score.bounds(mode)
             if "lower is better" not in reason:
                 reason = f"{reason} Lower is better."
+            bounds = score.bounds(mode)
             metadata: dict[str, Any] = {
                 "status": score.status(mode),
                 "bounds": None if bounds is None else list(bounds),
                 "definition": score.definition,
                 "judge": result.judge,
             }
-            costs = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
-            once = {} if figures else {name: getattr(result.usage, name) for name in costs}
-            known = {**once, "unanswered": result.unanswered}
-            metadata |= {name: value for name, value in known.items() if value}
+            if not figures:
+                metadata |= _costs(result.usage)
+            if result.unanswered:
+                metadata["unanswered"] = result.unanswered
             figures.append(Figure(mode, score.value(mode), reason, metadata))
         return figures
 
     async def kept_figures(self, row: Mapping[str, Any], place: str) -> list[Figure]:
-        """Evaluate a row: its figures, of which the first keeps what `summary_of` reads.
+        """Evaluate a row and return its figures; the first one keeps what `summary_of` reads.
 
         Raises:
             NoiseSenseError: see `evaluate`.
@@ -189,21 +197,27 @@ class RowEvaluator:
 
     def collect(self) -> None:
         """From now on, keep each result until `summary` asks for it."""
-        self._results = {} if self._results is None else self._results
+        if self._results is None:
+            self._results = {}
 
     def _keep(self, result: Result) -> None:
+        """Add a result to those that `collect` asked for."""
         if self._results is not None and result.sample is not None:
             self._results.setdefault(sharing_key(result.sample), []).append(result)
 
     def summary(self, rows: Iterable[Mapping[str, Any]]) -> Summary:
-        """The figures of a run's rows: of each its latest result, which is then forgotten.
+        """Summarize the latest result of each of a run's rows, and forget that result.
 
-        A row without a result counts as failed. What a run that broke off left behind is not
-        used for rows that were evaluated since.
+        A row without a result counts as failed. Results of an earlier run that broke off are not
+        used for rows that were evaluated again.
         """
-        return summarize([self._latest(str(number), row) for number, row in enumerate(rows)])
+        results: list[Result] = []
+        for number, row in enumerate(rows):
+            results.append(self._latest(str(number), row))
+        return summarize(results)
 
     def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
+        """The latest result of a row, removed from those that are kept."""
         try:
             sample = self.places.read(row).sample
         except InputError as error:
@@ -212,8 +226,18 @@ class RowEvaluator:
         return results.pop() if results else Result(number, error="it was not evaluated")
 
 
+def _costs(usage: Usage) -> dict[str, Any]:
+    """What judging cost, without zeros."""
+    costs: dict[str, Any] = {}
+    for name in ("calls", "cached_calls", "input_tokens", "output_tokens", "cost"):
+        cost = getattr(usage, name)
+        if cost:
+            costs[name] = cost
+    return costs
+
+
 def rows_of(evaluator: object) -> RowEvaluator:
-    """What an evaluator found from now on, for a summary of the run.
+    """The rows behind a host's evaluator, which from now on keep their results for a summary.
 
     Args:
         evaluator: a function that a host's factory made, with its rows as the attribute ``rows``.
@@ -230,17 +254,23 @@ def rows_of(evaluator: object) -> RowEvaluator:
 
 
 def as_scored(result: Result) -> dict[str, Any]:
-    """What `rescored` reads: verdicts without their texts, and how they are scored.
+    """A result with a score as JSON-ready data that `rescored` reads.
 
-    With it whether the response is the reference, which cannot be told without the texts.
+    It holds the verdicts without their texts, the settings of the score, and whether the response
+    repeats the reference, which only the texts tell.
     """
-    scored: Any = result.score
-    choices = {name: getattr(scored, name) for name in ("definition", "empty", "undetermined")}
-    return {**choices, "verdicts": scored.verdicts.to_matrices(), "echoes": result.echoes}
+    score: Any = result.score
+    return {
+        "definition": score.definition,
+        "empty": score.empty,
+        "undetermined": score.undetermined,
+        "verdicts": score.verdicts.to_matrices(),
+        "echoes": result.echoes,
+    }
 
 
 def rescored(name: str, kept: Mapping[str, Any]) -> Result:
-    """The result that `as_scored` kept, under this name."""
+    """The result that `as_scored` kept, under a new name."""
     settings = dict(kept)
     verdicts = Verdicts.from_matrices(**settings.pop("verdicts"))
     del settings["echoes"]
@@ -248,13 +278,13 @@ def rescored(name: str, kept: Mapping[str, Any]) -> Result:
 
 
 def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> Summary:
-    """The figures of a host's run, from the metadata that the host stored.
+    """Summarize a host's run from the metadata that the host stored.
 
-    A row without a score under the definition counts as failed; of several scores under it the
-    last counts, such as those of two judges.
+    A row without a score under the definition counts as failed. If it has several, such as those
+    of two judges, the last one counts.
 
     Args:
-        rows: of each row the metadata of its scores.
+        rows: for each row, the metadata of its scores.
         definition: of the scores in question.
 
     Raises:
@@ -273,23 +303,24 @@ def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> 
                 is_echo = kept["echoes"]
         results.append(result)
         echoes += is_echo
-    # Without their texts the results do not know.
+    # Results without their texts do not know their echoes.
     return replace(summarize(results), echoes=echoes)
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
-    """The modes asked for; of both, those that the definition has. Raises `InputError`."""
-    known = modes_of(check_definition(definition).name)
+    """The one mode, or for ``"both"`` those that the definition has. Raises `InputError`."""
+    defined = modes_of(check_definition(definition).name)
     check_choice(mode, get_args(Modes), "mode")
-    return known if mode == "both" else (mode,)
+    return defined if mode == "both" else (mode,)
 
 
 def mean_of(summary: Summary, mode: Mode) -> Figure:
     """A run's mean of one mode, with its range, its interval and what is not in it."""
     figures = summary.mode(mode)
     if figures is None:
-        said = f"The definition {summary.definition} has no {mode} mode."
-        reason = said if summary.definition else summary.warnings[0]
+        reason = f"The definition {summary.definition} has no {mode} mode."
+        if not summary.definition:
+            reason = summary.warnings[0]
         return Figure(mode, None, reason, {"status": "undefined"})
     status = "undefined"
     text = "undefined"
@@ -301,12 +332,17 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     if figures.interval is not None:
         percent = percent_text(summary.confidence)
         text += f" ({percent} interval {interval_text(figures.interval)})"
-    known = f"{figures.determined} of {summary.samples} samples have a value"
+    samples = f"{figures.determined} of {summary.samples} samples have a value"
     if figures.undetermined:
-        known += f", {figures.undetermined} undetermined"
+        samples += f", {figures.undetermined} undetermined"
     if summary.unmeasured:
-        known += f"; {summary.unmeasured}"
-    reason = f"Mean noise sensitivity ({mode}): {text}; {known}. Lower is better."
-    names = ("samples", "failed", "nothing_claimed", "nothing_retrieved")
-    metadata: dict[str, Any] = {name: getattr(summary, name) for name in names}
-    return Figure(mode, value, reason, {"status": status, **metadata})
+        samples += f"; {summary.unmeasured}"
+    reason = f"Mean noise sensitivity ({mode}): {text}; {samples}. Lower is better."
+    metadata = {
+        "status": status,
+        "samples": summary.samples,
+        "failed": summary.failed,
+        "nothing_claimed": summary.nothing_claimed,
+        "nothing_retrieved": summary.nothing_retrieved,
+    }
+    return Figure(mode, value, reason, metadata)

@@ -1,4 +1,4 @@
-"""The answer, the reference and the question, out of what holds them."""
+"""Read the answer, the reference and the question out of the objects that hold them."""
 
 from __future__ import annotations
 
@@ -10,35 +10,48 @@ from noisesense.errors import InputError, describe
 from noisesense_adapters.evaluate.chunks import LISTS, texts_of
 from noisesense_adapters.evaluate.inputs import as_list, as_object, normal, opened, parsed, plain
 
-ANSWERS = (
-    *("answer", "response", "output", "generation", "result", "actual_output", "completion"),
-    *("final_answer", "replies", "messages", "text", "content"),
+_ANSWERS = (
+    "answer",
+    "response",
+    "output",
+    "generation",
+    "result",
+    "actual_output",
+    "completion",
+    "final_answer",
+    "replies",
+    "messages",
+    "text",
+    "content",
 )
-"""Where an object has its answer: of LangChain, LangGraph, Haystack, DeepEval, chat models."""
-_REFERENCES = (*ANSWERS, "reference", "ground_truth", "expected_output", "expected_response")
+"""The fields of an answer: in LangChain, LangGraph, Haystack, DeepEval and chat models."""
+_REFERENCES = (*_ANSWERS, "reference", "ground_truth", "expected_output", "expected_response")
 _QUESTIONS = ("question", "query", "user_input", "input", "messages", "text", "content")
 
 _SOURCES = (
     *(path for path in LISTS if "." not in path),
-    *("retrieval_context", "retrieved_documents", "sources", "citations", "search_results"),
+    "retrieved_documents",
+    "sources",
+    "citations",
+    "search_results",
 )
-_CUT_OFF = re.compile(
-    rf"(?:```\w*\s*)?\{{.*[\"'](?:{'|'.join(_SOURCES)})[\"']\s*:\s*\[", re.DOTALL
-)
+"""The fields of retrieved texts beside an answer."""
+_SOURCE = "|".join(_SOURCES)
+_CUT_OFF = re.compile(rf"(?:```\w*\s*)?\{{.*[\"'](?:{_SOURCE})[\"']\s*:\s*\[", re.DOTALL)
 _FENCES = re.compile(r"```.*?```", re.DOTALL)
 
 
 def answer_of(value: Any) -> Any:
-    """The text of an answer, also where an object holds it, or a text holds that object.
+    """The text of an answer, also if it stands in an object, or in an object that a text holds.
 
-    A text that is an object without an answer and without sources is itself the answer.
+    A text that holds an object with neither an answer nor sources is itself the answer.
 
     Raises:
-        InputError: an object without an answer, or a text that holds one with sources.
+        InputError: an object without an answer, or a text with such an object that has sources.
     """
-    found: object = opened(value)
-    if isinstance(found, dict):
-        return _answer_in(as_object(cast("object", found)), value)
+    holder: object = opened(value)
+    if isinstance(holder, dict):
+        return _answer_in(as_object(cast("object", holder)), value)
     if not isinstance(value, str):
         return value
     if _CUT_OFF.match(value.lstrip()):
@@ -52,14 +65,15 @@ def answer_of(value: Any) -> Any:
 
 
 def _answer_in(fields: dict[str, Any], value: object) -> Any:
-    text = _held(fields, ANSWERS)
+    """The answer in an object; a text that holds an object without sources may be one itself."""
+    text = _text_in(fields, _ANSWERS)
     if text is not None:
         return text
     if isinstance(value, str) and not _has_sources(fields):
         return value
-    known = ", ".join(map(repr, ANSWERS[:4]))
+    usual = ", ".join(map(repr, _ANSWERS[:4]))
     names = ", ".join(map(repr, fields)) or "an empty object"
-    raise InputError(f"the answer as {known} or so", f"only {names}")
+    raise InputError(f"the answer as {usual} or so", f"only {names}")
 
 
 def _has_sources(fields: dict[str, Any]) -> bool:
@@ -67,58 +81,60 @@ def _has_sources(fields: dict[str, Any]) -> bool:
 
 
 def reference_of(value: Any) -> Any:
-    """The text of a reference. Of a list of answers any is right: they become one text.
+    """The text of a reference. A list of answers, of which any is right, becomes one text.
 
-    A number becomes a text. What cannot be a reference stays as it is.
+    A number becomes a text. A value that cannot be a reference stays as it is.
     """
     if isinstance(value, str) and value.lstrip().startswith("["):
-        value = _listed(value)
+        value = _list_or_text(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
         return str(value)
-    found = plain(opened(value))
-    if isinstance(found, dict):
-        held = _held(cast("object", found), _REFERENCES)
-        return value if held is None else held
-    if isinstance(found, list):
-        return _any_of(as_list(cast("object", found))) or value
+    holder = plain(opened(value))
+    if isinstance(holder, dict):
+        text = _text_in(cast("object", holder), _REFERENCES)
+        return value if text is None else text
+    if isinstance(holder, list):
+        return _any_of(as_list(cast("object", holder))) or value
     return value
 
 
 def _any_of(answers: list[Any]) -> str:
     """One text of answers that are all right; empty if they are not texts."""
-    texts = [reference_of(item) for item in answers]
-    texts = [text for text in texts if text not in ("", None)]
-    return "\nor: ".join(dict.fromkeys(texts)) if texts_of(texts) else ""
+    texts: list[Any] = []
+    for answer in answers:
+        text = reference_of(answer)
+        if text not in ("", None):
+            texts.append(text)
+    return "\nor: ".join(dict.fromkeys(texts_of(texts)))
 
 
-def _listed(text: str) -> Any:
-    """The list of texts that a cell holds, or the text."""
+def _list_or_text(text: str) -> Any:
+    """The list of texts that a cell holds, or else the cell's text."""
     try:
-        found: object = parsed(text)
+        items: object = parsed(text)
     except InputError:
         return text
-    return texts_of(found) or text
+    return texts_of(items) or text
 
 
 def question_of(value: Any) -> Any:
-    """The text of a question, also where an object holds it; an empty one of anything else."""
-    found = plain(opened(value))
-    held = _held(found, _QUESTIONS)
-    if held is not None:
-        return held
+    """The text of a question, also if it stands in an object; empty for anything else."""
+    text = _text_in(plain(opened(value)), _QUESTIONS)
+    if text is not None:
+        return text
     return value if isinstance(value, str) else ""
 
 
-def _held(value: object, names: tuple[str, ...]) -> str | None:
-    """The text under the first of the names that has one, at any depth; a blank one if need be."""
+def _text_in(value: object, names: tuple[str, ...]) -> str | None:
+    """The text of the first of the fields that has one, at any depth; else the last blank text."""
     fields = {normal(name): item for name, item in as_object(value).items()}
     blank: str | None = None
     for name in names:
         item = opened(fields.get(normal(name)))
         if isinstance(item, list):
-            item = _said_in(cast("list[object]", item))
+            item = _message_in(cast("list[object]", item))
         if isinstance(item, dict):
-            item = _held(cast("object", item), names)
+            item = _text_in(cast("object", item), names)
         if isinstance(item, str):
             if item.strip():
                 return item
@@ -126,11 +142,15 @@ def _held(value: object, names: tuple[str, ...]) -> str | None:
     return blank
 
 
-def _said_in(items: list[object]) -> object:
-    """The texts of a message's parts together; of messages and replies the last one."""
+def _message_in(items: list[object]) -> object:
+    """The joined texts of a message's parts, or else the last of several messages or replies."""
     parts = [as_object(plain(item)) for item in items]
-    are_parts = all("type" in part and not {"role", "content"} & part.keys() for part in parts)
-    texts = texts_of([part["text"] for part in parts if "text" in part])
-    if are_parts and texts:
+    texts = [part["text"] for part in parts if "text" in part]
+    if all(map(_is_part, parts)) and texts_of(texts):
         return "".join(texts)
     return plain(items[-1]) if items else None
+
+
+def _is_part(item: dict[str, Any]) -> bool:
+    """Is it a part of a message, rather than a whole one?"""
+    return "type" in item and "role" not in item and "content" not in item

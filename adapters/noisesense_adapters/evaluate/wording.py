@@ -24,23 +24,25 @@ class Headline(NamedTuple):
 
 
 def headline(summary: Summary) -> Headline:
-    """How many claims the retrieved chunks misled, and what there was nothing to measure of.
+    """How many claims are noise from the retrieved chunks, and what could not be measured.
 
     Does not depend on the definition.
     """
     kinds = summary.partition
-    found = summary.from_chunks
+    noise = summary.from_chunks
     if not kinds.total:
-        return Headline("Nothing was measured", f"{summary.unmeasured or 'There are no results'}.")
-    amount = f"{found.noisy:,}"
-    one = found.noisy == 1 or kinds.total == 1
-    if found.highest != found.noisy:
-        amount = f"{found.noisy:,} to {found.highest:,}"
-        one = kinds.total == 1
-    verb, source = ("is", "comes") if one else ("are", "come")
+        reason = summary.unmeasured or "There are no results"
+        return Headline("Nothing was measured", f"{reason}.")
+    amount = f"{noise.noisy:,}"
+    is_one = noise.noisy == 1 or kinds.total == 1
+    if noise.highest != noise.noisy:
+        amount += f" to {noise.highest:,}"
+        is_one = kinds.total == 1
+    verb, source = ("is", "comes") if is_one else ("are", "come")
+    claims = counted(kinds.total, "claim")
     message = (
-        f"{amount} of {counted(kinds.total, 'claim')} {verb} not supported by the reference and "
-        f"{source} from a retrieved chunk"
+        f"{amount} of {claims} {verb} not supported by the reference and {source} from a "
+        "retrieved chunk"
     )
     if summary.unmeasured:
         message += f"; {summary.unmeasured}"
@@ -61,13 +63,13 @@ def reused(replies: int) -> str:
 
 
 class Caused(NamedTuple):
-    """What an ablation counted of one document.
+    """What an ablation counted for one document.
 
     Attributes:
         document: its name.
         again: how many of its claims were said again with the same chunks.
         gone: how many of those were not said without it.
-        shared: how many of `gone` went where other documents were taken away, too; None if that
+        shared: how many of `gone` went when other documents were taken away, too; None if that
             was not counted.
     """
 
@@ -78,9 +80,14 @@ class Caused(NamedTuple):
 
 
 def guiltiest(caused: Iterable[Caused]) -> Caused | None:
-    """The document that most claims go with; None if none goes for certain."""
-    guilty = [each for each in caused if each.gone.low > 0]
-    return max(guilty, key=lambda each: each.gone.low, default=None)
+    """The document with which most claims go; None if no claim goes for certain."""
+    first: Caused | None = None
+    most = 0.0
+    for document in caused:
+        if document.gone.low > most:
+            first = document
+            most = document.gone.low
+    return first
 
 
 def document_name(document: str, width: int = 60) -> str:
@@ -95,22 +102,27 @@ def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Itera
     """Where to look first, and what may be wrong with that."""
     guilty = guiltiest(caused)
     if guilty is not None:
+        gone = extent(guilty.gone, ".0f")
+        again = extent(guilty.again, ".0f")
         yield (
-            f"By the ablation most claims go with {document_name(guilty.document)}: "
-            f"{extent(guilty.gone, '.0f')} of {extent(guilty.again, '.0f')} that were said again "
-            f"with the same chunks were not said without it{_together(guilty.shared)}."
+            f"By the ablation most claims go with {document_name(guilty.document)}: {gone} of "
+            f"{again} that were said again with the same chunks were not said without it"
+            f"{_together(guilty.shared)}."
         )
     first = found.first
+    misleading = [document for document in found.documents if document.claims]
     if first is not None:
+        claims = counted(first.claims, "claim")
         yield (
-            f"Look first at {document_name(first.document)}: it entails "
-            f"{counted(first.claims, 'claim')} that the reference does not support.{_why(found)}"
+            f"Look first at {document_name(first.document)}: it entails {claims} that the "
+            f"reference does not support.{_why(found)}"
         )
-    elif sum(each.claims > 0 for each in found.documents) > 1:
+    elif len(misleading) > 1:
         yield _too_little_to_tell(found)
     if found.terse:
+        claims = counted(found.true_looking, "claim")
         yield (
-            f"Of {counted(found.true_looking, 'claim')} that the reference or a relevant chunk "
+            f"Of {claims} that the reference or a relevant chunk "
             f"supports, {found.unmentioned:,} are in no reference. If the references leave out "
             'what is true, correct documents stand first: "noisesense ablation" shows which ones '
             "cause anything."
@@ -156,30 +168,32 @@ def _counts(document: Offender) -> tuple[int, int, int]:
 
 def _too_little_to_tell(found: Offenders) -> str:
     """That the first of several is not sure enough to be named as the one to look at."""
-    leading = found.documents[0]
-    level = [each for each in found.documents[1:] if _counts(each) == _counts(leading)]
+    leading, *others = found.documents
+    level = [document for document in others if _counts(document) == _counts(leading)]
     lead = f"and {len(level):,} more lead: each" if level else "leads: it"
     misled = extent((leading.samples, leading.samples + leading.open_samples), ",")
+    samples = counted(leading.retrieved, "sample")
     leads = (
-        f"{document_name(leading.document)} {lead} misled in {misled} of the "
-        f"{counted(leading.retrieved, 'sample')} that retrieved it."
+        f"{document_name(leading.document)} {lead} misled in {misled} of the {samples} that "
+        "retrieved it."
     )
     if found.retrieved < _FEWEST_DOCUMENTS:
         return f"{leads} {_order(found)}"
     probability = f"{leading.top_tenth:.0%}"
     if probability == f"{SURE:.0%}":
         probability = f"just under {probability}"
-    it = "Each" if level else "It"
+    subject = "Each" if level else "It"
     return (
-        f"{leads} {it} is {probability} likely to be {_among_the_worst(found)}; from {SURE:.0%} "
-        "on that counts as sure."
+        f"{leads} {subject} is {probability} likely to be {_among_the_worst(found)}; from "
+        f"{SURE:.0%} on that counts as sure."
     )
 
 
 def _order(found: Offenders) -> str:
     """Do the intervals of the rates tell the first document from the others?"""
     leading, *others = found.documents
-    if others and leading.interval.low > max(each.interval.high for each in others):
+    highest = max((document.interval.high for document in others), default=math.inf)
+    if leading.interval.low > highest:
         return "The interval of its rate lies above those of the others."
     return "Where the intervals of the rates overlap, the order may be chance."
 
@@ -201,17 +215,19 @@ def trust_sentences(found: Trust) -> Iterator[str]:
         )
     for mode, mean in found.means.items():
         yield _mean_by_people(mode, mean)
-    for kind, each in found.cells.items():
-        if each.counts.compared:
-            yield f"{_QUESTIONS[kind]} {_errors(each)}."
+    for kind, cells in found.cells.items():
+        if cells.counts.compared:
+            yield f"{_QUESTIONS[kind]} {_errors(cells)}."
 
 
 def _mean_by_people(mode: Mode, mean: PPIMean) -> str:
     """The mean that people would find, and how far the judge's may be from it."""
-    by_people = f"people would find a mean of {interval_text(mean.interval)} in these results"
     if is_exact(mean):
         people = extent(mean.mean, ".4f")
         by_people = f"people find a mean of {people} (exact: every sample is labeled)"
+    else:
+        people = interval_text(mean.interval)
+        by_people = f"people would find a mean of {people} in these results"
     judges = extent(mean.judge_mean, ".4f")
     return f"In the {mode} mode {by_people}, where the judge finds {judges}, {_off(mean)}."
 
@@ -234,7 +250,9 @@ def _off(mean: PPIMean) -> str:
         at_most.append(f"{most:.2g} too low")
     if least < 0:
         at_most.append(f"{-least:.2g} too high")
-    return f"at most {' or '.join(at_most)}" if at_most else "the same"
+    if not at_most:
+        return "the same"
+    return f"at most {' or '.join(at_most)}"
 
 
 def _between(low: float, high: float) -> str:
@@ -249,23 +267,21 @@ _QUESTIONS: dict[CellKind, str] = {
 
 
 def _errors(cells: CellAgreement) -> str:
-    """Of one kind of question, how often the judge says the opposite of people."""
+    """How often the judge says the opposite of people, for one kind of question."""
     counts = cells.counts
     no = counts.false_yes + counts.both_no
     yes = counts.missed + counts.both_yes
-    said: list[str] = []
     if no:
         rate = _rate(counts.false_yes, no, cells.false_yes)
-        said.append(f"where people say no, the judge says yes in {rate}")
+        false_yes = f"Where people say no, the judge says yes in {rate}"
     else:
-        said.append("no label says no")
+        false_yes = "No label says no"
     if yes:
         rate = _rate(counts.missed, yes, cells.false_no)
-        said.append(f"where people say yes, the judge says no in {rate}")
+        false_no = f"where people say yes, the judge says no in {rate}"
     else:
-        said.append("no label says yes")
-    sentence = "; ".join(said)
-    return sentence[0].upper() + sentence[1:]
+        false_no = "no label says yes"
+    return f"{false_yes}; {false_no}"
 
 
 def _rate(errors: int, labels: int, rate: Rate) -> str:
