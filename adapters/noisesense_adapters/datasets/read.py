@@ -104,12 +104,11 @@ def read_rows(
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)
     if columns:
-        _check_not_all_bad(_row(raw, read, columns, verdicts=verdicts) for raw in first)
+        _check_not_all_bad(_rows(first, read, columns, verdicts=verdicts))
     is_light = verdicts and not texts and not columns
     if is_light and read is read_line and files.is_jsonl(path):
-        lines = files.jsonl_lines(path)
-        return _each_once(light_row(place, line, keyed=False) for place, line in lines)
-    return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+        return _each_once(_light_rows(path))
+    return _each_once(_rows(rows, read, columns, verdicts=verdicts))
 
 
 def _of_merged(read: ColumnReader) -> ColumnReader:
@@ -290,6 +289,18 @@ def _known_reader(path: Path, rows: list[dict[str, Any]], *, verdicts: bool) -> 
         if is_result(row):
             return PromptfooReader(path.parent, verdicts=verdicts)
     return None
+
+
+def _rows(
+    rows: Iterable[Raw], read: Read, columns: Mapping[str, Column], *, verdicts: bool
+) -> Iterator[Row | BadRow]:
+    for raw in rows:
+        yield _row(raw, read, columns, verdicts=verdicts)
+
+
+def _light_rows(path: Path) -> Iterator[Row | BadRow]:
+    for place, line in files.jsonl_lines(path):
+        yield light_row(place, line, keyed=False)
 
 
 def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
