@@ -107,7 +107,8 @@ def read_rows(
         _check_not_all_bad(_rows(first, read, columns, verdicts=verdicts))
     is_light = verdicts and not texts and not columns
     if is_light and read is read_line and files.is_jsonl(path):
-        return _each_once(_light_rows(path))
+        lines = files.jsonl_lines(path)
+        return _each_once(light_row(place, line, keyed=False) for place, line in lines)
     return _each_once(_rows(rows, read, columns, verdicts=verdicts))
 
 
@@ -132,10 +133,7 @@ _EXPECTED_CONTEXTS = ("referencecontexts", "relevantcontexts", "expectedcontexts
 
 
 def label_note(path: Path, columns: Mapping[str, Column]) -> str:
-    """A note that a column of what should have been retrieved could label the chunks.
-
-    Empty if the file has no such column, or the user named one.
-    """
+    """A note that a column of what should have been retrieved could label the chunks, if any."""
     if "relevant_contexts" in columns:
         return ""
     first = Raw("", None)
@@ -152,11 +150,8 @@ def question_note(path: Path, **reading: Any) -> str:
     """A note that no question was read, without which a judge can hardly read a short answer.
 
     Args:
-        path: the file.
+        path: the file; the note is empty if one of its first samples has a question.
         reading: further arguments of `read_rows`.
-
-    Returns:
-        The note; empty if one of the first samples has a question.
     """
     rows: list[Row | BadRow] = []
     with suppress(InputError):  # reported when the file is read
@@ -296,11 +291,6 @@ def _rows(
 ) -> Iterator[Row | BadRow]:
     for raw in rows:
         yield _row(raw, read, columns, verdicts=verdicts)
-
-
-def _light_rows(path: Path) -> Iterator[Row | BadRow]:
-    for place, line in files.jsonl_lines(path):
-        yield light_row(place, line, keyed=False)
 
 
 def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
