@@ -62,12 +62,18 @@ async def ablate(
     results = list(results)
     cases = cases_of(results, Counter())
     planned = await plan_async(results, variants, seed, judge)
-    rows = [Row.model_validate(each) for each in planned]
+    rows = [Row.model_validate(row) for row in planned]
     path = as_path(answers or os.devnull)
-    known = _kept(path)
-    done = [known[row.place] for row in rows if row.place in known]
-    list(matched(cases, done))  # before anything is asked
-    queue = iter([row for row in rows if row.place not in known])
+    earlier = _earlier_answers(path)
+    answered: list[Row] = []
+    unanswered: list[Row] = []
+    for row in rows:
+        if row.place in earlier:
+            answered.append(earlier[row.place])
+        else:
+            unanswered.append(row)
+    list(matched(cases, answered))  # raises for other results' answers, before anything is asked
+    queue = iter(unanswered)
     if answers is not None:
         _end_line(path)
 
@@ -76,18 +82,22 @@ async def ablate(
             if deterministic and row.variant == "again":
                 response = cases[row.id].sample.response
             else:
-                response = await _answered(answer, row)
-            done.append(row.model_copy(update={"response": response}))
-            with path.open("a", encoding="ascii", newline="\n") as file:
-                file.write(f"{json.dumps(done[-1].to_dict())}\n")
-            on_answer(len(done), len(rows))
+                response = await _response(answer, row)
+            answered.append(row.model_copy(update={"response": response}))
+            _append(path, answered[-1])
+            on_answer(len(answered), len(rows))
 
     await gather_all(work() for _ in range(max_concurrency))
-    return await ablation_async(results, done, judge)
+    return await ablation_async(results, answered, judge)
 
 
-async def _answered(answer: Answer, row: Row) -> str:
-    """The user's system's response. Raises `InputError`, and what the system raises."""
+async def _response(answer: Answer, row: Row) -> str:
+    """The response of the user's system.
+
+    Raises:
+        InputError: it is no text.
+        Exception: whatever the system raises.
+    """
     texts = [chunk.text for chunk in row.retrieved_contexts]
     response: Any = await asyncio.to_thread(answer, row.user_input, texts)
     if inspect.isawaitable(response):
@@ -97,8 +107,13 @@ async def _answered(answer: Answer, row: Row) -> str:
     return response
 
 
+def _append(path: Path, row: Row) -> None:
+    with path.open("a", encoding="ascii", newline="\n") as file:
+        file.write(f"{json.dumps(row.to_dict())}\n")
+
+
 def _end_line(path: Path) -> None:
-    """What a killed run cut off ends here: the next answer begins a line of its own."""
+    """End the line that a killed run cut off: the next answer begins a line of its own."""
     with path.open("ab+") as file:
         if file.tell() == 0:
             return
@@ -107,13 +122,20 @@ def _end_line(path: Path) -> None:
             file.write(b"\n")
 
 
-def _kept(path: Path) -> dict[str, Row]:
-    """The answers in the file by place. A line that a killed run cut off is not one."""
+def _earlier_answers(path: Path) -> dict[str, Row]:
+    """The answers in the file by place, without a line that a killed run cut off.
+
+    Raises:
+        InputError: the file holds something else.
+    """
     rows: dict[str, Row] = {}
-    for number, text in read_lines(path, str) if path.exists() else ():
+    if not path.exists():
+        return rows
+    for number, text in read_lines(path, str):
         if not text.startswith("{"):
             raise InputError("answers", describe(text), where=f"{path}, line {number}")
         with suppress(InputError):
             row = Row.model_validate_json(text)
-            rows |= {row.place: row} if (row.response or "").strip() else {}
+            if row.response is not None and row.response.strip():
+                rows[row.place] = row
     return rows

@@ -13,13 +13,26 @@ from noisesense_adapters.evaluate.chunks import texts_of
 from noisesense_adapters.evaluate.inputs import as_list, as_object, named
 
 _LISTS = (
-    *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples", "cases"),
-    *("examples", "per_question", "rows", "records", "items", "questions", "predictions"),
+    "results",
+    "testRunData",
+    "testCases",
+    "test_cases",
+    "goldens",
+    "data",
+    "samples",
+    "cases",
+    "examples",
+    "per_question",
+    "rows",
+    "records",
+    "items",
+    "questions",
+    "predictions",
     "scores",
 )
-"""The fields with the rows of a document.
+"""The fields that hold a document's rows, the likeliest first.
 
-Those of Promptfoo, RAGChecker, DeepEval and pydantic-evals, and common ones.
+Promptfoo, RAGChecker, DeepEval and pydantic-evals use some of them; the others are common.
 """
 
 
@@ -29,7 +42,7 @@ def rows_in(data: Any, path: Path) -> list[Any]:
     while document:
         if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
             return _rows_of_split(document["columns"], document["data"], path)
-        data = next((document[name] for name in _LISTS if _may_be_rows(document.get(name))), None)
+        data = _inner(document)
         if data is None:
             return _rows_of_table(document, path)
         document = as_object(data)
@@ -40,8 +53,17 @@ def rows_in(data: Any, path: Path) -> list[Any]:
     return list(chain.from_iterable(rows)) if nested else rows
 
 
+def _inner(document: dict[str, Any]) -> Any:
+    """What the first of the `_LISTS` in a document holds; None if it has none of them."""
+    for name in _LISTS:
+        value = document.get(name)
+        if _may_be_rows(value):
+            return value
+    return None
+
+
 def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
-    """As pandas writes with ``orient="split"``. Raises `InputError`."""
+    """The rows as pandas writes them with ``orient="split"``. Raises `InputError`."""
     names = texts_of(columns)
     check_names(names, f"{path}, columns")
     rows: list[Any] = []
@@ -63,10 +85,10 @@ def _may_be_rows(value: object) -> bool:
 
 
 def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
-    """The rows in the only list of objects, or of columns, or as pandas writes either.
+    """The rows in a document's only list of objects, or those of its columns.
 
     Raises:
-        InputError: none of them.
+        InputError: the document holds neither.
     """
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
@@ -84,23 +106,31 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
 
 
 def _rows_of_columns(columns: dict[str, list[Any]]) -> list[Any]:
-    """Of lists of cells; none if they differ in length."""
-    if len({len(cells) for cells in columns.values()}) != 1:
+    """The rows of columns that are lists of cells; none if the lists differ in length."""
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) != 1:
         return []
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows: list[Any] = []
+    for cells in zip(*columns.values(), strict=True):
+        rows.append(dict(zip(columns, cells, strict=True)))
+    return rows
 
 
 def _rows_of_numbers(objects: dict[str, dict[str, Any]]) -> list[Any]:
-    """Of columns by row number, or with ``orient="index"`` of rows by their number.
+    """The rows of columns that are objects, with the rows' numbers as names.
 
-    None if the columns have other rows.
+    With ``orient="index"`` pandas writes rows by their numbers instead. If the columns differ in
+    their numbers, there are no rows.
     """
     first = next(iter(objects.values()))
     if any(map(is_reference, first)) or all(map(str.isdecimal, objects)):
         return list(objects.values())
     if any(cells.keys() != first.keys() for cells in objects.values()):
         return []
-    return [{name: cells[number] for name, cells in objects.items()} for number in first]
+    rows: list[Any] = []
+    for number in first:
+        rows.append({name: cells[number] for name, cells in objects.items()})
+    return rows
 
 
 def _are_objects(value: object) -> bool:
@@ -111,9 +141,9 @@ def _are_objects(value: object) -> bool:
 
 
 def check_names(names: list[str], where: str) -> None:
-    """Raise `InputError` for a column that is there twice: only one of them would be read.
+    """Raise `InputError` for a name that two columns have: only one of them would be read.
 
-    Columns without a name, as spreadsheets leave behind, are read by nobody.
+    Columns without a name, which spreadsheets leave behind, may repeat: nobody reads them.
     """
     for name, times in Counter(names).items():
         if times > 1 and name:

@@ -6,12 +6,12 @@ import codecs
 import csv
 import os
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, AnyStr, NamedTuple
 
 from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
@@ -53,30 +53,32 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     Raises:
         InputError: no such file, or an unknown format or encoding.
     """
-    if "_data_files" in as_object(_state_of(path)):
-        return saved_rows(path)
+    state_file = path / "state.json"
+    if state_file.is_file():
+        state = as_object(read_json(state_file))
+        if "_data_files" in state:
+            return _saved_rows(path, as_list(state["_data_files"]))
     ending = path.suffix.lower()
+    known_endings = f"a file ending in {', '.join(_KINDS)}"
     if ending in _WORKBOOKS:
-        expected = f"a file ending in {', '.join(_KINDS)}"
         got = f"the workbook {path.name!r}"
-        raise InputError(expected, got, where="input", hint=_NO_WORKBOOK)
+        raise InputError(known_endings, got, where="input", hint=_NO_WORKBOOK)
     if path.is_dir() and (path / "dataset_dict.json").is_file():
-        splits = [each.parent.name for each in sorted(path.glob("*/state.json"))]
+        splits = [file.parent.name for file in sorted(path.glob("*/state.json"))]
         hint = "give the folder of one"
-        raise InputError("one split", f"{named(splits)}", where=str(path), hint=hint)
+        raise InputError("one split", named(splits), where=str(path), hint=hint)
     if ending not in _KINDS:
         hint = 'of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
-        expected = f"a file ending in {', '.join(_KINDS)}"
-        raise InputError(expected, repr(path.name), where="input", hint=hint)
+        raise InputError(known_endings, repr(path.name), where="input", hint=hint)
     if not path.is_file():
         got = "something else, such as a pipe" if path.exists() else "no such file"
         raise InputError("a readable file", got, where=str(path))
     return _KINDS[ending](path)
 
 
-def _state_of(folder: Path) -> object:
-    state = folder / "state.json"
-    return read_json(state) if state.is_file() else None
+def is_jsonl(path: Path) -> bool:
+    """Is it a file of JSON lines, by its ending?"""
+    return _KINDS.get(path.suffix.lower()) is jsonl_rows
 
 
 def check_folder(folder: Path, where: str) -> None:
@@ -94,7 +96,7 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
     if not path.is_file() or read is None or read is document_rows:
         return None
     if read is parquet_rows:
-        parquet = _parquet()
+        parquet = _arrow_module("pyarrow.parquet")
         with _readable(path):
             return int(parquet.read_metadata(path).num_rows)
     rows = jsonl_lines(path) if read is jsonl_rows else read(path)
@@ -103,7 +105,8 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
     """The rows of JSON lines; a broken line is an error in its place."""
-    return (Raw(place, json_value(line)) for place, line in jsonl_lines(path))
+    for place, line in jsonl_lines(path):
+        yield Raw(place, json_value(line))
 
 
 def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
@@ -115,54 +118,55 @@ def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines, in UTF-8.
-
-    Of a line above `LARGEST` come its first `LARGEST` + 1 bytes, by which it is known to be too
-    large; the rest is skipped.
-    """
+    """The lines of a file in UTF-8 or UTF-16, in UTF-8; see `_cut_lines`. Raises `InputError`."""
     try:
         with path.open("rb", 1 << 16) as file:
             beginning = file.read(4)
-            # UTF-32's mark begins with UTF-16's.
-            if beginning[:2] in _UTF_16 and beginning != codecs.BOM_UTF32_LE:
+            _check_text(beginning, path)  # before UTF-16, whose mark begins UTF-32's
+            if beginning.startswith(_UTF_16):
                 yield from _lines_of_utf_16(path)
                 return
             file.seek(0)
-            line = file.readline(LARGEST + 1)
-            _check_text(line, path)
-            while line:
-                yield line
-                while len(line) > LARGEST and not line.endswith(b"\n"):
-                    line = file.readline(LARGEST + 1)
-                line = file.readline(LARGEST + 1)
+            yield from _cut_lines(file, b"\n")
     except OSError as error:
         got = error.strerror or type(error).__name__
         raise InputError("a readable file", got, where=str(path)) from error
 
 
 def _lines_of_utf_16(path: Path) -> Iterator[bytes]:
-    """As spreadsheets write "Unicode text". Raises `InputError`."""
+    """The lines of what spreadsheets call "Unicode text". Raises `InputError`."""
     with path.open(encoding="utf-16", newline="\n") as file:
         try:
-            line = file.readline(LARGEST + 1)
-            while line:
+            for line in _cut_lines(file, "\n"):
                 yield line.encode("utf-8", "surrogatepass")
-                while len(line) > LARGEST and not line.endswith("\n"):
-                    line = file.readline(LARGEST + 1)
-                line = file.readline(LARGEST + 1)
         except UnicodeError as error:
             raise InputError("UTF-16 text", str(error), where=str(path)) from None
 
 
-def _check_text(line: bytes, path: Path) -> None:
+def _cut_lines(file: IO[AnyStr], newline: AnyStr) -> Iterator[AnyStr]:
+    """The lines of a file, long ones cut.
+
+    Of a line above `LARGEST` only the first `LARGEST` + 1 bytes or characters are read into
+    memory. By that length the reader tells that the line is too large.
+    """
+    line = file.readline(LARGEST + 1)
+    while line:
+        yield line
+        while len(line) > LARGEST and not line.endswith(newline):
+            line = file.readline(LARGEST + 1)
+        line = file.readline(LARGEST + 1)
+
+
+def _check_text(beginning: bytes, path: Path) -> None:
+    """Raise `InputError` for the first bytes of an archive, or of another encoding."""
     for mark, got in _OTHERS.items():
-        if line.startswith(mark):
+        if beginning.startswith(mark):
             hint = "save the file as UTF-8"
             raise InputError("UTF-8 text", got, where=str(path), hint=hint)
 
 
 def json_value(line: bytes) -> object:
-    """The value of a line, or its error."""
+    """The value of a line of JSON, or the error in it."""
     if len(line) > LARGEST:
         return _too_large()
     with suppress(MsgspecError, ValueError, RecursionError):
@@ -227,11 +231,18 @@ def csv_rows(path: Path) -> Iterator[Raw]:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """The lines. Bytes that are not UTF-8 become surrogates, so that only their rows fail."""
+    """The lines of a file as texts.
+
+    Bytes that are not UTF-8 become surrogates, so that only the rows with them fail.
+
+    Raises:
+        InputError: a line is above `LARGEST`.
+    """
     for number, line in enumerate(_lines(path), start=1):
         if len(line) > LARGEST:
             raise _too_large().within(f"{path.name}, line {number}")
-        yield line.decode("utf-8-sig" if number == 1 else "utf-8", "surrogateescape")
+        encoding = "utf-8-sig" if number == 1 else "utf-8"
+        yield line.decode(encoding, "surrogateescape")
 
 
 def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
@@ -264,21 +275,17 @@ def document_rows(path: Path) -> Iterator[Raw]:
         yield Raw(f"{path.name}, result {number}", row)
 
 
-def saved_rows(folder: Path) -> Iterator[Raw]:
+def _saved_rows(folder: Path, data_files: list[Any]) -> Iterator[Raw]:
     """The rows of a folder that `datasets.Dataset.save_to_disk` wrote."""
-    with needs_extra("report", "pyarrow"):
-        arrow: Any = import_module("pyarrow")
-    state = as_object(read_json(folder / "state.json"))
+    arrow = _arrow_module("pyarrow")
     number = 0
-    for part in as_list(state.get("_data_files")):
-        path = folder / Path(str(as_object(part).get("filename"))).name
+    for data_file in data_files:
+        name = str(as_object(data_file).get("filename"))
+        path = folder / Path(name).name
         with _readable(path, "an Arrow file"), arrow.memory_map(str(path)) as file:
-            for batch in arrow.ipc.open_stream(file):
-                batch.validate(full=True)
-                for position in range(batch.num_rows):
-                    (row,) = batch.slice(position, 1).to_pylist()
-                    yield Raw(f"{folder.name}, row {number}", row)
-                    number += 1
+            for row in _arrow_rows(arrow.ipc.open_stream(file)):
+                yield Raw(f"{folder.name}, row {number}", row)
+                number += 1
 
 
 _BATCH = 500
@@ -288,38 +295,47 @@ _ALWAYS_FITS = 1 << 28
 
 def parquet_rows(path: Path) -> Iterator[Raw]:
     """The rows of a Parquet file."""
-    parquet = _parquet()
-    number = 0
+    parquet = _arrow_module("pyarrow.parquet")
     with _readable(path):
         metadata = parquet.read_metadata(path)
         _check_expansion(metadata, path)
-        columns = map(metadata.schema.column, range(metadata.num_columns))
-        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        texts: list[str] = []
+        for position in range(metadata.num_columns):
+            column = metadata.schema.column(position)
+            if column.physical_type == "BYTE_ARRAY":
+                texts.append(column.path)
         # With dictionaries, a text that a small file repeats a million times stays small.
         with parquet.ParquetFile(path, read_dictionary=texts) as file:
             check_names(file.schema_arrow.names, "columns")
-            for batch in file.iter_batches(batch_size=_BATCH):
-                batch.validate(full=True)  # or else a damaged batch can crash the process
-                for position in range(batch.num_rows):
-                    # One by one: rows that share a text are far larger in Python.
-                    (row,) = batch.slice(position, 1).to_pylist()
-                    yield Raw(f"{path.name}, row {number}", row)
-                    number += 1
+            rows = _arrow_rows(file.iter_batches(batch_size=_BATCH))
+            for number, row in enumerate(rows):
+                yield Raw(f"{path.name}, row {number}", row)
+
+
+def _arrow_rows(batches: Iterable[Any]) -> Iterator[Any]:
+    """The rows of Arrow's batches, one by one: rows that share a text are far larger in Python."""
+    for batch in batches:
+        batch.validate(full=True)  # or else a damaged batch can crash the process
+        for position in range(batch.num_rows):
+            (row,) = batch.slice(position, 1).to_pylist()
+            yield row
 
 
 def _check_expansion(metadata: Any, path: Path) -> None:
+    """Raise `InputError` for a small file that would fill memory."""
     # By row group, as pyarrow may crash on the columns of a damaged one.
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
-    largest = max((group.total_byte_size for group in groups), default=0)
+    largest = 0
+    for position in range(metadata.num_row_groups):
+        largest = max(largest, metadata.row_group(position).total_byte_size)
     if largest > max(_ALWAYS_FITS, _MOST_EXPANSION * path.stat().st_size):
         expected = f"row groups that expand to at most {_MOST_EXPANSION:,} times the file"
         raise InputError(expected, f"{largest >> 20:,} MiB")
 
 
-def _parquet() -> Any:
-    """The module `pyarrow.parquet`, which has no types."""
+def _arrow_module(name: str) -> Any:
+    """`pyarrow`, or a module of it, which has no types. Raises `MissingExtraError`."""
     with needs_extra("report", "pyarrow"):
-        return import_module("pyarrow.parquet")
+        return import_module(name)
 
 
 @contextmanager
@@ -330,14 +346,15 @@ def _readable(path: Path, expected: str = "a Parquet file") -> Generator[None, N
     except InputError as error:
         raise error.within(str(path)) from None
     except Exception as error:  # noqa: BLE001 - OSError, UnicodeDecodeError, …
-        got = encodable((str(error).splitlines() or [type(error).__name__])[0])
+        message = str(error) or type(error).__name__
+        got = encodable(message.splitlines()[0])
         hint = "the file may be damaged or cut off"
         raise InputError(expected, got, where=str(path), hint=hint) from None
 
 
-LINES = (".jsonl", ".ndjson")
 _KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
-    **dict.fromkeys(LINES, jsonl_rows),
+    ".jsonl": jsonl_rows,
+    ".ndjson": jsonl_rows,
     ".csv": csv_rows,
     ".tsv": csv_rows,
     ".parquet": parquet_rows,

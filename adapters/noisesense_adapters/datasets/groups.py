@@ -1,4 +1,4 @@
-"""Tables with one chunk in a row: the rows of a sample as one."""
+"""Tables with one chunk in a row: the rows of a sample are merged."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OF_SAMPLE = ("response", "reference", "user_input", "relevant_contexts", "verdi
 
 
 class Merged:
-    """Makes one row, with a list of their chunks, of all that follow each other with one value.
+    """Merges rows that follow each other and share a value into one row with all their chunks.
 
     Args:
         by: the column of the value.
-        columns: of the sample's fields, and of its cluster if that has another name.
-        verdicts: whether they are read.
+        columns: the columns of the sample's fields, and of its cluster if that has another name.
+        verdicts: whether verdicts are read.
     """
 
     def __init__(self, by: Column, columns: Mapping[str, Column], *, verdicts: bool) -> None:
@@ -38,17 +38,17 @@ class Merged:
     def __call__(self, rows: Iterable[Raw]) -> Iterator[Raw]:
         """The merged rows; an error in the place of those that cannot be merged."""
         for value, members in groupby(rows, key=self._value):
-            same = list(members)
-            try:
-                if isinstance(value, InputError):
-                    raise value
-                data: object = self._row([object_of(raw) for raw in same], value)
-            except InputError as error:
-                data = error
-            yield Raw(same[0].place, data)
+            group = list(members)
+            data: object = value
+            if isinstance(value, str):
+                try:
+                    data = self._row([object_of(raw) for raw in group], value)
+                except InputError as error:
+                    data = error
+            yield Raw(group[0].place, data)
 
     def _value(self, raw: Raw) -> str | InputError:
-        """What a row shares with others, or why that is not known."""
+        """The value that a row shares with others, or why it has none."""
         try:
             value = pick(object_of(raw), self._by, GROUP)
         except InputError as error:
@@ -74,7 +74,7 @@ class Merged:
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
-    """Raise `InputError` if rows differ in a field, of which only one value is read."""
+    """Raise `InputError` if rows differ in a field: only one of the values would be read."""
     values: set[str] = set()
     for row in rows:
         with suppress(InputError):  # told when the merged row is read
@@ -98,6 +98,7 @@ def _first_cells(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def object_of(raw: Raw) -> dict[str, Any]:
+    """The row as an object. Raises `InputError`: the row's own, or if it is something else."""
     data: object = raw.data
     if isinstance(data, InputError):
         raise data

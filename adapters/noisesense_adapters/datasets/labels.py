@@ -1,4 +1,4 @@
-"""Claims that people labeled: a judge asked about them, and WiCE turned into such a file."""
+"""Claims that people labeled: asking a judge about them, and importing those of WiCE."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ OnDone = Callable[[str | None], object]
 
 
 class JudgedLabels(NamedTuple):
-    """Labels beside a judge's verdicts, and what these cost.
+    """Labels beside a judge's verdicts, and the verdicts' cost.
 
     Attributes:
-        probabilities: of a judge that has them: what people said of a cell, and how likely the
-            judge has it.
+        probabilities: of a judge that gives them: a cell's label, and the probability that the
+            judge gives it.
     """
 
     samples: list[LabeledVerdicts]
@@ -92,10 +92,11 @@ def judge_labels(
 
 
 class _Texts(NamedTuple):
-    """What a judge is asked about, of one labeled sample.
+    """The texts of one labeled sample.
 
     Attributes:
-        sample: whose reference people held the response's claims against; None if they did not.
+        sample: its reference is the one that people compared the response's claims with; None if
+            they did not.
     """
 
     response: list[str]
@@ -109,7 +110,7 @@ class _Texts(NamedTuple):
 
 
 class _Judged(NamedTuple):
-    """One labeled sample beside a judge."""
+    """A judge's verdicts on one labeled sample; the rest as in `JudgedLabels`."""
 
     verdicts: Verdicts
     usage: Usage
@@ -127,7 +128,7 @@ async def _judged(labels: Verdicts, result: Result, judge: EntailmentJudge) -> _
 
 
 def _texts(labels: Verdicts, result: Result) -> _Texts:
-    """Raises `InputError` if there are none."""
+    """The texts to ask about. Raises `InputError` if there are none."""
     texts = _Texts(
         response=[claim.text for claim in labels.response_claims],
         reference=[claim.text for claim in labels.reference_claims],
@@ -145,33 +146,32 @@ def _has_correctness(labels: Verdicts) -> bool:
     return any(claim.correct is not None for claim in labels.response_claims)
 
 
-_NOT_ASKED = Entailment((), Usage(), 0)
+def _not_asked(claims: Sequence[str], premises: int) -> Entailment:
+    """Undetermined cells, for which no judge was asked."""
+    return Entailment([[None] * premises] * len(claims), Usage(), 0)
 
 
 async def _correctness(texts: _Texts, judge: EntailmentJudge) -> Entailment:
     """Does the reference, as the answer to its question, entail the response's claims?"""
     sample = texts.sample
     if sample is None or not texts.response:
-        return _NOT_ASKED
+        return _not_asked(texts.response, premises=1)
     return await judge.entailment([sample.reference], texts.response, question=sample.user_input)
 
 
 async def _sources(texts: _Texts, judge: EntailmentJudge) -> Entailment:
     """Which chunks entail which claims, the response's and the reference's?"""
     if not texts.chunks or not texts.claims:
-        return _NOT_ASKED
+        return _not_asked(texts.claims, len(texts.chunks))
     return await judge.entailment(texts.chunks, texts.claims)
 
 
 def _verdicts(texts: _Texts, of_reference: Entailment, of_chunks: Entailment) -> Verdicts:
-    """What was not asked is undetermined."""
-    correct = [row[0] for row in of_reference.cells]
-    rows = of_chunks.cells or [()] * len(texts.claims)
     count = len(texts.response)
     return Verdicts.from_matrices(
-        correct or [None] * count,
-        rows[:count],
-        rows[count:],
+        [row[0] for row in of_reference.cells],
+        of_chunks.cells[:count],
+        of_chunks.cells[count:],
         response_claims=texts.response,
         reference_claims=texts.reference,
         chunks=texts.chunks,
@@ -179,10 +179,13 @@ def _verdicts(texts: _Texts, of_reference: Entailment, of_chunks: Entailment) ->
 
 
 def _chunk_cells(labels: Verdicts) -> list[list[Cell]]:
-    """Of each claim, the response's first: whether each chunk entails it."""
-    count = len(labels.chunks or ())
+    """A row for each claim, the response's first: does each chunk entail it?"""
+    chunks = range(len(labels.chunks or ()))
     claims: list[ClaimForm] = [*labels.response_claims, *labels.reference_claims]
-    return [[cell_of(claim, at) for at in range(count)] for claim in claims]
+    rows: list[list[Cell]] = []
+    for claim in claims:
+        rows.append([cell_of(claim, chunk) for chunk in chunks])
+    return rows
 
 
 def _beside(labels: Sequence[Sequence[Cell]], judged: Entailment) -> list[tuple[bool, float]]:
@@ -196,7 +199,7 @@ def _beside(labels: Sequence[Sequence[Cell]], judged: Entailment) -> list[tuple[
 
 
 class Imported(NamedTuple):
-    """What was written: labeled samples, and their cells."""
+    """The numbers of labeled samples that were written, and of their cells."""
 
     samples: int
     yes: int
@@ -261,23 +264,26 @@ class _Row(Model):
     meta: _Meta
 
     def labeled(self, sentences: int) -> tuple[list[str], list[Cell]]:
-        """The chunks' texts, and whether each entails the claim."""
+        """The texts of chunks of so many sentences, and whether each chunk entails the claim."""
         texts: list[str] = []
         cells: list[Cell] = []
-        sets = [each for each in self.supporting_sentences if each]
-        for at in range(0, len(self.evidence), sentences):
-            texts.append(" ".join(self.evidence[at : at + sentences]))
-            chunk = {*range(at, at + sentences)}
-            said: Cell = False
-            if self.label != "not_supported" and any(each & chunk for each in sets):
-                whole = any(each <= chunk for each in sets)
-                said = True if whole and self.label == "supported" else None
-            cells.append(said)
+        for start in range(0, len(self.evidence), sentences):
+            texts.append(" ".join(self.evidence[start : start + sentences]))
+            cells.append(self._entailed_by({*range(start, start + sentences)}))
         return texts, cells
+
+    def _entailed_by(self, chunk: set[int]) -> Cell:
+        """Does a chunk of these sentences entail the claim?"""
+        sets = [sentences for sentences in self.supporting_sentences if sentences]
+        if self.label == "not_supported" or all(map(chunk.isdisjoint, sets)):
+            return False
+        if self.label == "supported" and any(map(chunk.issuperset, sets)):
+            return True
+        return None
 
 
 def _rows(path: Path) -> Iterator[_Row]:
-    """Raises `InputError`, which names the line."""
+    """The rows of a file of WiCE. Raises `InputError`, which names the line."""
     for place, data in jsonl_rows(path):
         with error_context(place):
             if isinstance(data, InputError):

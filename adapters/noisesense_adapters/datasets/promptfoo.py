@@ -1,4 +1,4 @@
-"""Promptfoo's results: their systems, names, repetitions, samples and verdicts."""
+"""Promptfoo's results: their names, the choice of a provider, their samples and verdicts."""
 
 from __future__ import annotations
 
@@ -67,15 +67,26 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     results: list[Raw] = []
     others: list[Raw] = []
     for raw in rows:
-        (results if is_result(raw.data) else others).append(raw)
-    names = _names(dict.fromkeys(_System.of(raw.data) for raw in results))
+        if is_result(raw.data):
+            results.append(raw)
+        else:
+            others.append(raw)
+    names = _names(_System.of(raw.data) for raw in results)
     _check_provider(provider, list(names.values()))
     if provider is not None:
         results = [raw for raw in results if names[_System.of(raw.data)] == provider]
-    tests = [_test(raw.data) for raw in results]
-    if len(set(tests)) < len(tests):
-        results = [Raw(place, {**data, "cluster": _test(data)}) for place, data in results]
-    return [*results, *others]
+    return [*_with_clusters(results), *others]
+
+
+def _with_clusters(results: list[Raw]) -> list[Raw]:
+    """The results, those of each test as a cluster if one of the tests ran several times."""
+    clustered: list[Raw] = []
+    tests: set[str] = set()
+    for place, data in results:
+        test = _test(data)
+        tests.add(test)
+        clustered.append(Raw(place, {**data, "cluster": test}))
+    return clustered if len(tests) < len(results) else results
 
 
 def _check_provider(provider: str | None, names: list[str]) -> None:
@@ -90,16 +101,17 @@ def _check_provider(provider: str | None, names: list[str]) -> None:
 
 def _test(row: Mapping[str, Any]) -> str:
     """A name of the test, the same for all its repetitions, whose numbers differ."""
-    given = json.dumps(row["vars"], sort_keys=True)
-    return f"test {hashlib.sha256(given.encode()).hexdigest()[:12]}"
+    variables = json.dumps(row["vars"], sort_keys=True)
+    digest = hashlib.sha256(variables.encode()).hexdigest()
+    return f"test {digest[:12]}"
 
 
 def _names(systems: Iterable[_System]) -> dict[_System, str]:
-    """The provider's name, with the number of its prompt if it has several."""
-    systems = list(systems)
-    prompts = Counter(system.provider for system in systems)
+    """The name of each provider, with the number of its prompt if it has several."""
+    different = dict.fromkeys(systems)
+    prompts = Counter(system.provider for system in different)
     names: dict[_System, str] = {}
-    for system in systems:
+    for system in different:
         names[system] = system.provider
         if prompts[system.provider] > 1:
             names[system] += f", prompt {system.prompt}"
@@ -131,7 +143,11 @@ class PromptfooReader:
         ours = _our_assertions(row)
         context = {"vars": row.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, _config(row, ours))
-        sample = _judged_texts(ours) or inputs.sample
+        judged_texts = _in_metadata(ours, "sample")
+        if judged_texts is None:
+            sample = inputs.sample
+        else:  # what the test holds is as before files and transforms
+            sample = Sample.model_validate(without_nulls(judged_texts))
         return Row(
             place,
             id=result_name(row),
@@ -144,7 +160,12 @@ class PromptfooReader:
     def _read_verdicts(
         self, inputs: Inputs, sample: Sample, ours: list[dict[str, Any]]
     ) -> Verdicts | None:
-        where, value = inputs.first("verdicts") or ("metadata.verdicts", _judged(ours))
+        in_test = inputs.first("verdicts")
+        if in_test is None:
+            where = "metadata.verdicts"
+            value = _in_metadata(ours, "verdicts")
+        else:
+            where, value = in_test
         if isinstance(value, str):
             return self._recording(value.removeprefix("file://")).lookup(sample)
         return None if value is None else read_verdicts(value, sample, where)
@@ -157,35 +178,33 @@ class PromptfooReader:
 
 
 def _our_assertions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The results of our assertions in a result."""
-    components = as_object(row.get("gradingResult")).get("componentResults")
-    graded = map(as_object, as_list(components))
-    return [each for each in graded if "noiseSensitivity" in as_object(each.get("metadata"))]
+    """The results of our assertions in a result of Promptfoo."""
+    grading = as_object(row.get("gradingResult"))
+    ours: list[dict[str, Any]] = []
+    for component in as_list(grading.get("componentResults")):
+        assertion = as_object(component)
+        if "noiseSensitivity" in as_object(assertion.get("metadata")):
+            ours.append(assertion)
+    return ours
 
 
-def _judged(ours: list[dict[str, Any]]) -> object:
-    """The verdicts of the first assertion that has some."""
+def _in_metadata(ours: list[dict[str, Any]], field: str) -> object:
+    """The field of the first of our assertions that has it in its metadata; None if none has."""
     for assertion in ours:
-        verdicts: object = assertion["metadata"].get("verdicts")
-        if verdicts is not None:
-            return verdicts
-    return None
-
-
-def _judged_texts(ours: list[dict[str, Any]]) -> Sample | None:
-    """What the first of them judged. The test has texts as before files and transforms."""
-    for assertion in ours:
-        texts = assertion["metadata"].get("sample")
-        if texts is not None:
-            return Sample.model_validate(without_nulls(texts))
+        value: object = assertion["metadata"].get(field)
+        if value is not None:
+            return value
     return None
 
 
 def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any]:
     """The config of our assertion; if it gave no score, of the first Python one with a config."""
-    tested = map(as_object, as_list(as_object(row.get("testCase")).get("assert")))
-    assertions = [as_object(each.get("assertion")) for each in ours]
-    assertions += [each for each in tested if each.get("type") == "python"]
+    assertions = [as_object(result.get("assertion")) for result in ours]
+    test = as_object(row.get("testCase"))
+    for tested in as_list(test.get("assert")):
+        assertion = as_object(tested)
+        if assertion.get("type") == "python":
+            assertions.append(assertion)
     for assertion in assertions:
         if config := as_object(assertion.get("config")):
             return config
@@ -196,7 +215,8 @@ def _line(ours: list[dict[str, Any]]) -> ResultLine:
     """How the first of our assertions scored."""
     if not ours:
         return ResultLine()
-    config = as_object(as_object(ours[0].get("assertion")).get("config"))
-    settings = {**as_object(ours[0].get("metadata")), **config}
+    assertion = as_object(ours[0].get("assertion"))
+    config = as_object(assertion.get("config"))
+    settings = {**ours[0]["metadata"], **config}
     choices = {name: settings.get(name) for name in Choices.__annotations__}
     return ResultLine.model_validate(without_nulls(choices))

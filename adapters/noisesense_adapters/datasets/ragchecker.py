@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from noisesense import Cell, Sample, Verdicts
 from noisesense.errors import InputError, describe, error_context
 from noisesense.scoring.definitions import any_of
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.chunks import chunks_of, texts_of
 from noisesense_adapters.evaluate.inputs import as_list, as_object, named
-
-T = TypeVar("T")
 
 _TEXTS = {"user_input": "query", "response": "response", "reference": "gt_answer"}
 
@@ -40,7 +38,8 @@ def read_result(data: Any, *, number: int = 0) -> CheckedResult:
     """Read one result of a file of checking outputs.
 
     Raises:
-        InputError: names the field, the row and the label.
+        InputError: the result holds no claims, or something in it cannot be read. It names the
+            field, the row and the label.
     """
     result = as_object(data)
     if result.get("response_claims") is None:
@@ -49,72 +48,90 @@ def read_result(data: Any, *, number: int = 0) -> CheckedResult:
         raise InputError("the field 'response_claims'", got, hint=hint)
     with error_context("retrieved_context"):
         chunks = chunks_of(result.get("retrieved_context"))
-    texts = {field: result.get(name) or "" for field, name in _TEXTS.items()}
-    sample = None
-    if chunks and all(str(texts[field]).strip() for field in ("response", "reference")):
-        sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
+    sample = _sample(result, chunks)
     verdicts = _verdicts(result, chunks)
+    if sample is not None:
+        verdicts = verdicts.with_sample(sample)
     query_id = result.get("query_id")
-    metrics = as_object(result.get("metrics")).items()
-    return CheckedResult(
-        query_id=str(number if query_id is None else query_id),
-        sample=sample,
-        verdicts=verdicts.with_sample(sample) if sample else verdicts,
-        metrics={name: value for name, value in metrics if isinstance(value, (int, float))},
-    )
+    if query_id is None:
+        query_id = number
+    metrics: dict[str, float] = {}
+    for name, value in as_object(result.get("metrics")).items():
+        if isinstance(value, (int, float)):
+            metrics[name] = value
+    return CheckedResult(str(query_id), sample, verdicts, metrics)
+
+
+def _sample(result: dict[str, Any], chunks: list[Any]) -> Sample | None:
+    """The texts of a result; None if one that a score needs is empty."""
+    fields: dict[str, Any] = {"retrieved_contexts": chunks}
+    for field, name in _TEXTS.items():
+        fields[field] = result.get(name) or ""
+    is_blank = not str(fields["response"]).strip() or not str(fields["reference"]).strip()
+    if is_blank or not chunks:
+        return None
+    return Sample.model_validate(fields)
 
 
 def _verdicts(result: dict[str, Any], chunks: list[Any]) -> Verdicts:
-    def claims(field: str) -> list[str]:
-        given = result.get(field)
-        return _padded(given, 0 if given == [[]] else len(as_list(given)), field, "claim", _claim)
-
-    def column(value: object, count: int, where: str) -> list[Cell]:
-        return _padded(value, count, where, "label", _cell)
-
-    def table(field: str, rows: int) -> list[list[Cell]]:
-        def row(value: object, where: str) -> list[Cell]:
-            return column(value, len(chunks), where)
-
-        return _padded(result.get(field), rows, field, "row", row)
-
-    response = claims("response_claims")
-    reference = claims("gt_answer_claims")
+    response = _claims(result, "response_claims")
+    reference = _claims(result, "gt_answer_claims")
     return Verdicts.from_matrices(
-        column(result.get("answer2response"), len(response), "answer2response"),
-        table("retrieved2response", len(response)),
-        table("retrieved2answer", len(reference)),
+        _cells(result.get("answer2response"), len(response), "answer2response"),
+        _table(result, "retrieved2response", len(response), len(chunks)),
+        _table(result, "retrieved2answer", len(reference), len(chunks)),
         response_claims=response,
         reference_claims=reference,
         chunks=[as_object(chunk).get("text", chunk) for chunk in chunks],
     )
 
 
-def _padded(
-    value: object, count: int, where: str, what: str, read: Callable[[object, str], T]
-) -> list[T]:
-    """Read that many items of a list; missing ones are read as null."""
+def _claims(result: dict[str, Any], field: str) -> list[str]:
+    value = result.get(field)
+    count = 0 if value == [[]] else len(as_list(value))
+    return [_claim(item, where) for where, item in _padded(value, count, field, "claim")]
+
+
+def _table(result: dict[str, Any], field: str, rows: int, columns: int) -> list[list[Cell]]:
+    padded_rows = _padded(result.get(field), rows, field, "row")
+    return [_cells(row, columns, where) for where, row in padded_rows]
+
+
+def _cells(labels: object, count: int, field: str) -> list[Cell]:
+    return [_cell(label, where) for where, label in _padded(labels, count, field, "label")]
+
+
+def _padded(value: object, count: int, field: str, noun: str) -> Iterator[tuple[str, Any]]:
+    """That many items of a list, each with its place; None for those that are missing.
+
+    Raises:
+        InputError: no list, or one with more items.
+    """
     items = as_list(value)
     if value is not None and not isinstance(value, list):
-        raise InputError("a list", describe(value), where=where)
+        raise InputError("a list", describe(value), where=field)
     while len(items) > count and items[-1] == []:  # no claims are written as [] or as [[]]
         items = items[:-1]
     if len(items) > count:
-        raise InputError(f"{count} {what}s at most", str(len(items)), where=where)
+        raise InputError(f"{count} {noun}s at most", str(len(items)), where=field)
     items = items + [None] * (count - len(items))
-    return [read(item, f"{where}, {what} {i}") for i, item in enumerate(items)]
+    for number, item in enumerate(items):
+        yield f"{field}, {noun} {number}", item
 
 
 def _claim(value: object, where: str) -> str:
     """A text, or a triple of subject, predicate and object."""
-    parts = [value] if isinstance(value, str) else as_list(value)
-    if not parts or not all(isinstance(part, str) for part in parts):
+    parts = [value] if isinstance(value, str) else texts_of(value)
+    if not parts:
         raise InputError("a text or a list of texts", describe(value), where=where)
     return " ".join(parts)
 
 
 def _cell(label: object, where: str) -> Cell:
-    """A label; of a list of labels, one for each segment of the text, one "Entailment" decides."""
+    """The verdict of a label, or of a list of labels, one for each segment of the text.
+
+    One "Entailment" in the list is enough.
+    """
     if segments := as_list(label):
         return any_of([_cell(segment, where) for segment in segments])
     if label in (None, "", []):

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from itertools import chain, islice, tee
 from pathlib import Path
 from typing import Any
@@ -91,30 +90,30 @@ def read_rows(
             an id twice.
     """
     path = as_path(path)
-    columns = _checked(columns, split_contexts, verdicts=verdicts)
+    columns = _checked_columns(columns, split_contexts, verdicts=verdicts)
     first, rows = _raw_rows(path, provider)
     read = _reader(path, first, columns, verdicts=verdicts)
-    _check_options(read, path, columns, split_contexts)
-    if isinstance(read, ColumnReader) and GROUP in columns:
-        merged = Merged(columns[GROUP], {**read.columns, **columns}, verdicts=verdicts)
-        rows = merged(rows)
-        first = list(merged(first))
+    if not isinstance(read, ColumnReader):
+        _check_options(path, columns, split_contexts)
+    elif GROUP in columns:
+        merge = Merged(columns[GROUP], {**read.columns, **columns}, verdicts=verdicts)
+        rows = merge(rows)
+        first = list(merge(first))
         read = _of_merged(read)
-    if isinstance(read, ColumnReader) and split_contexts is not None:
+    elif split_contexts is not None:
         read = replace(read, separator=split_contexts)
         rows = _with_separator(rows, read, path)
     if columns:
-        _check_not_all_bad(
-            map(partial(_row, read=read, columns=columns, verdicts=verdicts), first)
-        )
+        _check_not_all_bad(_rows(first, read, columns, verdicts=verdicts))
     is_light = verdicts and not texts and not columns
-    if is_light and _are_lines(path, read):
-        return _each_once(light_row(*line, keyed=False) for line in files.jsonl_lines(path))
-    return _each_once(_row(raw, read, columns, verdicts=verdicts) for raw in rows)
+    if is_light and read is read_line and files.is_jsonl(path):
+        lines = files.jsonl_lines(path)
+        return _each_once(light_row(place, line, keyed=False) for place, line in lines)
+    return _each_once(_rows(rows, read, columns, verdicts=verdicts))
 
 
 def _of_merged(read: ColumnReader) -> ColumnReader:
-    """Reads rows that were merged: with their chunks, and the ids of these, under our names."""
+    """A reader of merged rows, which have their chunks and the chunks' ids under our names."""
     columns = dict(read.columns)
     for name in (CONTEXTS, IDS):
         if name in columns:
@@ -122,46 +121,40 @@ def _of_merged(read: ColumnReader) -> ColumnReader:
     return replace(read, columns=columns)
 
 
-def _check_options(
-    read: Read, path: Path, columns: Mapping[str, Column], split_contexts: str | None
-) -> None:
-    """Chunks can be grouped and split in a table alone."""
-    if isinstance(read, ColumnReader):
-        return
+def _check_options(path: Path, columns: Mapping[str, Column], split_contexts: str | None) -> None:
+    """Raise `InputError` if chunks are to be grouped or split: only those of a table can be."""
     if GROUP in columns or split_contexts is not None:
         option = GROUP if split_contexts is None else "split_contexts"
         got = "a recording, or results of another tool"
         raise InputError("a table with a column of contexts", got, where=f"{path}, {option}")
 
 
-def _are_lines(path: Path, read: Read) -> bool:
-    return read is read_line and path.suffix.lower() in files.LINES
-
-
-_EXPECTED = ("referencecontexts", "relevantcontexts", "expectedcontexts")
+_EXPECTED_CONTEXTS = ("referencecontexts", "relevantcontexts", "expectedcontexts")
 
 
 def label_note(path: Path, columns: Mapping[str, Column]) -> str:
-    """Says that a column of what should have been retrieved would label the chunks, if asked."""
-    first = Raw("", None)
-    with suppress(InputError):  # told when the file is read
-        first = next(files.raw_rows(path), first)
-    found = [name for name in as_object(first.data) if normal(name) in _EXPECTED]
-    if not found or "relevant_contexts" in columns:
+    """A note that a column of what should have been retrieved could label the chunks, if any."""
+    if "relevant_contexts" in columns:
         return ""
-    option = f"--map relevant_contexts={found[0]}"
-    return f"note: {found[0]} labels no chunks; with {option} what is in it is relevant"
+    first = Raw("", None)
+    with suppress(InputError):  # reported when the file is read
+        first = next(files.raw_rows(path), first)
+    for name in as_object(first.data):
+        if normal(name) in _EXPECTED_CONTEXTS:
+            option = f"--map relevant_contexts={name}"
+            return f"note: {name} labels no chunks; with {option} what is in it is relevant"
+    return ""
 
 
 def question_note(path: Path, **reading: Any) -> str:
-    """Says that no question was read, without which a judge can hardly read a short answer.
+    """A note that no question was read, without which a judge can hardly read a short answer.
 
     Args:
-        path: the file.
-        reading: further arguments of `read_rows`: by which its rows are read.
+        path: the file; the note is empty if one of its first samples has a question.
+        reading: further arguments of `read_rows`.
     """
     rows: list[Row | BadRow] = []
-    with suppress(InputError):  # told when the file is read
+    with suppress(InputError):  # reported when the file is read
         rows += islice(read_rows(path, verdicts=False, **reading), _FIRST_ROWS)
     samples = [row.sample for row in rows if isinstance(row, Row) and row.sample is not None]
     if not samples or any(sample.user_input.strip() for sample in samples):
@@ -173,7 +166,7 @@ _CONTENT_KEY = re.compile("[0-9a-f]{64}")
 
 
 def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """The rows. Raises `InputError` at an id that was given twice; keys of content may repeat."""
+    """The rows. Raises `InputError` at an id that came before; keys of content may repeat."""
     seen: set[int] = set()
     for row in rows:
         is_key = len(row.id) == 64 and _CONTENT_KEY.fullmatch(row.id)
@@ -187,7 +180,7 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
 
 
 def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw]]:
-    """The first rows, and all rows. Raises as `read_rows`."""
+    """The first rows, and all rows including these. Raises as `read_rows`."""
     rows = files.raw_rows(path)
     first = list(islice(rows, _FIRST_ROWS))
     if not first:
@@ -202,15 +195,20 @@ def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw
 
 
 def _without_rows(path: Path) -> str:
+    """What a file without rows is called in an error."""
     if path.is_file() and not path.stat().st_size:
         return "an empty file"
     return "only a header" if path.suffix.lower() in (".csv", ".tsv") else "none"
 
 
-def _checked(
+def _checked_columns(
     columns: Mapping[str, Column] | None, separator: str | None, *, verdicts: bool
 ) -> dict[str, Column]:
-    """The user's columns of the fields to read. Raises `InputError`, also for the separator."""
+    """The user's columns of the fields to read.
+
+    Raises:
+        InputError: an unknown field, an empty separator, or a separator beside a group.
+    """
     if separator == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked = dict(columns or {})
@@ -237,9 +235,10 @@ def _check_not_all_bad(rows: Iterable[Row | BadRow]) -> None:
 
 
 def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iterator[Raw]:
-    """The rows, if a cell of contexts or of their names contains the separator.
+    """The rows.
 
-    Raises `InputError`.
+    Raises:
+        InputError: in the first rows no cell of contexts, or of their names, has the separator.
     """
     ahead, rows = tee(rows)
     fields = [name for name in (CONTEXTS, IDS) if name in read.columns]
@@ -260,12 +259,16 @@ def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iter
 def _reader(
     path: Path, first: list[Raw], columns: Mapping[str, Column], *, verdicts: bool
 ) -> Read:
+    """The reader for rows like the first ones. Raises `InputError`."""
     objects = [object_of(raw) for raw in first if isinstance(raw.data, dict)]
     if not objects:
         with error_context(str(path.parent / first[0].place)):
             object_of(first[0])
-    mapped = {name: each for name, each in columns.items() if name not in (*_NAMES, GROUP)}
-    if not mapped and (reader := _known_reader(path, objects, verdicts=verdicts)):
+    mapped = dict(columns)
+    for name in (*_NAMES, GROUP):
+        mapped.pop(name, None)
+    reader = None if mapped else _known_reader(path, objects, verdicts=verdicts)
+    if reader is not None:
         return reader
     with error_context(str(path)):
         return recognize(objects, mapped)
@@ -283,31 +286,47 @@ def _known_reader(path: Path, rows: list[dict[str, Any]], *, verdicts: bool) -> 
     return None
 
 
+def _rows(
+    rows: Iterable[Raw], read: Read, columns: Mapping[str, Column], *, verdicts: bool
+) -> Iterator[Row | BadRow]:
+    for raw in rows:
+        yield _row(raw, read, columns, verdicts=verdicts)
+
+
 def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
     """Read a row; a `BadRow` if it cannot be read."""
-    place = name = raw.place
+    place = raw.place
+    row_id = place
     try:
         fields = object_of(raw)
-        mapped = {name: pick(fields, columns[name], name) for name in _NAMES if name in columns}
-        named = name_of(mapped, ("id",))
-        own = result_name(fields) if is_result(fields) else name_of(fields, ("id",))
-        name = named or own or place
+        mapped: dict[str, Any] = {}
+        for name in _NAMES:
+            if name in columns:
+                mapped[name] = pick(fields, columns[name], name)
+        mapped_id = name_of(mapped, ("id",))
+        row_id = mapped_id or _own_id(fields) or place
         if not verdicts:
             fields = {**fields}
             fields.pop("verdicts", None)
         row = read(fields, place)
         cluster = name_of(mapped, ("cluster",)) or row.cluster
-        return replace(row, id=named or row.id, cluster=cluster)
+        return replace(row, id=mapped_id or row.id, cluster=cluster)
     except InputError as error:
-        return BadRow(place, name, error.within(place))
+        return BadRow(place, row_id, error.within(place))
     except RecursionError:
         got = "one that is nested too deep"
-        return BadRow(place, name, InputError("a sample", got, where=place))
+        return BadRow(place, row_id, InputError("a sample", got, where=place))
+
+
+def _own_id(fields: Mapping[str, Any]) -> str | None:
+    """The id in a row that may turn out to be bad."""
+    return result_name(fields) if is_result(fields) else name_of(fields, ("id",))
 
 
 def _is_line(row: Mapping[str, Any]) -> bool:
-    known = "sample" in row or "verdicts" in row or {"id", "error"} <= row.keys()
-    return known and row.keys() <= _LINE
+    """Is it a line of results or of a recording?"""
+    has_content = "sample" in row or "verdicts" in row or {"id", "error"} <= row.keys()
+    return has_content and row.keys() <= _LINE
 
 
 def read_line(row: Mapping[str, Any], place: str) -> Row:
@@ -321,10 +340,10 @@ def read_line(row: Mapping[str, Any], place: str) -> Row:
 
 
 def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
-    """Read a line of a recording or of results, faster, and without the texts if it is plain.
+    """Read a line of a recording or of results, a plain one faster and without its texts.
 
-    Without an id it is named by the key of its texts or, unless ``keyed``, by a quick hash of
-    them, which is another one in each process; without texts by its place.
+    A line without an id is named by the key of its texts or, unless ``keyed``, by a quick hash of
+    them, which differs from process to process. A line without texts is named by its place.
     """
     line = light_line(content) if type(content) in (bytes, dict) else None
     if line is not None:
@@ -385,7 +404,7 @@ _JUDGED_BY = "--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts
 def with_verdicts(
     rows: Iterator[Row | BadRow], *, hint: str = _JUDGED_BY
 ) -> Iterator[Row | BadRow]:
-    """The rows, if one of the first has verdicts, or an error. Raises `InputError`."""
+    """The rows. Raises `InputError` if of the first none has verdicts or an error."""
     first = list(islice(rows, _FIRST_ROWS))
     readable = [row for row in first if isinstance(row, Row)]
     if readable and not any(row.verdicts or row.line.error for row in readable):
@@ -400,15 +419,23 @@ def result_of(row: Row | BadRow, **chosen: Unpack[Choices]) -> Result:
         return unscored(row, row.error)
     line = row.line
     scored = None
-    if line.error is None:  # if not, it had failed before
+    if line.error is None:  # or else the sample failed in an earlier run
         try:
             if row.verdicts is None:
                 raise InputError("verdicts", "none")
             scored = line.scored(row.verdicts, **chosen)
         except NoiseSenseError as error:
             return unscored(row, error.within(row.place))
-    rest = (row.sample, row.cluster, line.unanswered, line.usage, line.judge)
-    return Result(row.id, scored, line.error, *rest)
+    return Result(
+        id=row.id,
+        score=scored,
+        error=line.error,
+        sample=row.sample,
+        cluster=row.cluster,
+        unanswered=line.unanswered,
+        usage=line.usage,
+        judge=line.judge,
+    )
 
 
 def unscored(row: Row | BadRow, error: NoiseSenseError) -> Result:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -43,7 +44,7 @@ class Row(Struct, frozen=True):
     sample: Sample | None = None
     """None if there are only verdicts: the texts are unknown or incomplete."""
     verdicts: Verdicts | LightVerdicts | None = None
-    """With their chunks; None if the dataset has none."""
+    """The verdicts with their chunks; None if the dataset has none."""
     line: ResultLine = NO_LINE
     """The whole line of a results file or recording."""
 
@@ -95,7 +96,10 @@ SCHEMAS = (
     Schema("Langfuse, LangSmith", "output", "expected_output", "context", "input"),
     Schema("pydantic-evals", "output", "expected_output", "documents", "inputs"),
     Schema(
-        *("Phoenix", "attributes.output.value", "reference", "attributes.retrieval.documents"),
+        "Phoenix",
+        "attributes.output.value",
+        "reference",
+        "attributes.retrieval.documents",
         "attributes.input.value",
     ),
     Schema("LlamaIndex", "response", "reference_answer", "source_nodes", "query"),
@@ -130,7 +134,7 @@ _INSIDE = {
     ),
     "user_input": paths("inputs input", "question query input user_input"),
 }
-"""Where else each field may stand, as a rule in a column of objects: the likeliest first."""
+"""Where else each field may stand, mostly in a column of objects: the likeliest place first."""
 
 _NUMBERED = re.compile(
     r"(?:retrieved|retrieval)?(?:contexts?|chunks?|documents?|docs?|passages?)(\d+)"
@@ -142,8 +146,13 @@ _BEGINS_LIST = re.compile(r"""\s*\[\s*(["'{\[\]]|\w+\(|$)""")
 
 
 def _side_by_side(names: Sequence[str], row: Mapping[str, Any]) -> list[Any]:
-    """The chunks in columns of one each; an empty cell is none."""
-    return [row[name] for name in names if row.get(name) not in (None, "")]
+    """The chunks of a row with one in each of these columns; an empty cell is none."""
+    chunks: list[Any] = []
+    for name in names:
+        cell = row.get(name)
+        if cell not in (None, ""):
+            chunks.append(cell)
+    return chunks
 
 
 class ColumnReader(Struct, frozen=True):
@@ -161,12 +170,13 @@ class ColumnReader(Struct, frozen=True):
         """Read one row. Raises `InputError`."""
         fields = self._picked(row)
         with error_context("retrieved_contexts"):
-            fields["retrieved_contexts"] = self._chunks(fields["retrieved_contexts"])
-        fields["retrieved_contexts"] = self._named(fields["retrieved_contexts"], row)
+            chunks = self._chunks(fields["retrieved_contexts"])
+        chunks = self._named(chunks, row)
         if _EXPECTED in self.columns:
             with error_context(_EXPECTED):
                 expected = chunks_of(pick(row, self.columns[_EXPECTED], _EXPECTED))
-            fields["retrieved_contexts"] = labeled_by(expected, fields["retrieved_contexts"])
+            chunks = labeled_by(expected, chunks)
+        fields["retrieved_contexts"] = chunks
         with error_context("response"):
             fields["response"] = answer_of(fields["response"])
         fields["reference"] = reference_of(fields["reference"])
@@ -203,14 +213,21 @@ class ColumnReader(Struct, frozen=True):
 
     def _chunks(self, cell: Any) -> list[Any]:
         """The contexts in a cell. An empty one means that nothing was retrieved."""
-        if cell is None or (isinstance(cell, str) and not cell.strip()):
+        if cell is None:
             return []
-        if self.separator and isinstance(cell, str) and not _BEGINS_LIST.match(cell):
-            return chunks_of([part for part in cell.split(self.separator) if part.strip()])
+        return self._chunks_in(cell) if isinstance(cell, str) else chunks_of(cell)
+
+    def _chunks_in(self, text: str) -> list[Any]:
+        """The contexts in a text: a list that it holds, or what the separator parts."""
+        if not text.strip():
+            return []
+        if self.separator and not _BEGINS_LIST.match(text):
+            parts = text.split(self.separator)
+            return chunks_of([part for part in parts if part.strip()])
         try:
-            return chunks_of(cell)
+            return chunks_of(text)
         except InputError as error:
-            if error.hint or not isinstance(cell, str):
+            if error.hint:
                 raise
             hint = (
                 "if something stands between the chunks: --split-contexts SEP;"
@@ -231,7 +248,7 @@ class ColumnReader(Struct, frozen=True):
 
 
 def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
-    """The first value in the columns, as text."""
+    """The first value in the columns, as text; None if all are empty."""
     for column in columns:
         value = row.get(column)
         if value not in (None, ""):
@@ -250,17 +267,15 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
     """
     present = _Names(rows)
     fields = [name for name in (*_NEEDED, "user_input") if name not in overrides]
-    closest = min(SCHEMAS, key=lambda schema: len(_missing(schema, fields, present)))
-    fits = set(_missing(closest, fields, present)) <= {"user_input"}
+    framework = _framework(fields, present)
     columns = dict(overrides)
     missing: list[str] = []
     for name in fields:
-        column = _column(name, (closest,), present) if fits else None
-        column = column or _column(name, SCHEMAS, present) or present.inside(name)
-        if column is not None:
-            columns[name] = column
-        else:
+        column = _column(name, framework, present)
+        if column is None:
             missing.append(name)
+        else:
+            columns[name] = column
     ids = present.ids_beside(str(columns.get("retrieved_contexts", "")))
     if ids is not None:
         columns.setdefault(IDS, partial(value_at, ids))  # None where a row has none
@@ -275,15 +290,14 @@ def _not_there(
     overrides: Mapping[str, Column], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Column]:
     """The user's columns that no row has."""
-    wrong = dict(overrides)
+    wrong: dict[str, Column] = {}
     for name, column in overrides.items():
-        if _has_any(rows, column):
-            del wrong[name]
+        if not _is_in_any(rows, column):
+            wrong[name] = column
     return wrong
 
 
-def _has_any(rows: Iterable[Mapping[str, Any]], column: Column) -> bool:
-    """Is the column in one of the rows?"""
+def _is_in_any(rows: Iterable[Mapping[str, Any]], column: Column) -> bool:
     for row in rows:
         with suppress(InputError):
             pick(row, column, "")
@@ -301,10 +315,10 @@ def _not_found(
     """One error that names all fields without a column.
 
     Args:
-        missing: those of which no known column is there; of the question only the hint speaks, as
-            a table may have none.
-        wrong: those with a column of the user's that is not there.
-        present: the columns that are.
+        missing: the fields of which the table has no known column. Only the hint names the
+            question, as a table may have none.
+        wrong: the fields with a column of the user's that the table does not have.
+        present: the table's columns.
     """
     expected = [f"a column {column!r}" for column in wrong.values()]
     needed = [name for name in missing if name != "user_input"]
@@ -325,7 +339,8 @@ class _Names:
     """The names in a table's first rows, and in the objects in them."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        self.top = list(dict.fromkeys(name for row in rows for name in row))
+        names = chain.from_iterable(rows)
+        self.top = list(dict.fromkeys(names))
         self._by_name = {normal(name): name for name in reversed(self.top)}
         self._inside: dict[str, str] = {}
         for row in rows:
@@ -338,7 +353,7 @@ class _Names:
         return name if name in self.top else self._by_name.get(normal(name))
 
     def at(self, path: str) -> str | None:
-        """The same of a column, or of what stands at the path in columns of objects."""
+        """The column of this name, or the path to a field in a column of objects."""
         return self.find(path) or self._inside.get(normal(path))
 
     def ids_beside(self, contexts: str) -> str | None:
@@ -348,18 +363,21 @@ class _Names:
     def inside(self, field: str) -> Column | None:
         """The likeliest place of a field that has no column of its own."""
         for path in _INSIDE[field]:
-            found = self.at(path)
-            if found is not None:
-                return found
-        numbered = [name for name in self.top if _NUMBERED.fullmatch(normal(name))]
-        if field == "retrieved_contexts" and numbered:
-            return partial(_side_by_side, sorted(numbered, key=_number))
-        return None
+            place = self.at(path)
+            if place is not None:
+                return place
+        return self._numbered() if field == "retrieved_contexts" else None
 
-
-def _number(name: str) -> int:
-    digits = _NUMBERED.fullmatch(normal(name))
-    return int(digits[1]) if digits else 0
+    def _numbered(self) -> Column | None:
+        """The chunks in columns of one each, such as ``context_1`` and ``context_2``."""
+        numbers: dict[str, int] = {}
+        for name in self.top:
+            match = _NUMBERED.fullmatch(normal(name))
+            if match is not None:
+                numbers[name] = int(match[1])
+        if not numbers:
+            return None
+        return partial(_side_by_side, sorted(numbers, key=numbers.__getitem__))
 
 
 def _paths_in(name: str, cell: Any) -> Iterator[str]:
@@ -370,14 +388,33 @@ def _paths_in(name: str, cell: Any) -> Iterator[str]:
             yield f"{name}.{field}.{inner}"
 
 
-def _missing(schema: Schema, fields: list[str], present: _Names) -> list[str]:
-    return [name for name in fields if present.find(getattr(schema, name)) is None]
+def _framework(fields: list[str], present: _Names) -> Schema | None:
+    """The framework whose columns a table has; a table may have no question."""
+
+    def missing(schema: Schema) -> list[str]:
+        return [name for name in fields if present.find(getattr(schema, name)) is None]
+
+    closest = min(SCHEMAS, key=lambda schema: len(missing(schema)))
+    return closest if missing(closest) in ([], ["user_input"]) else None
 
 
-def _column(field: str, schemas: Iterable[Schema], present: _Names) -> Column | None:
-    """The column of the field, if the table has one. Raises `InputError`."""
-    known = [present.find(getattr(schema, field)) for schema in schemas]
-    columns = [*dict.fromkeys(name for name in known if name is not None)]
+def _column(field: str, framework: Schema | None, present: _Names) -> Column | None:
+    """The column of a field: the framework's, or any known one, or inside a column of objects."""
+    column = None
+    if framework is not None:
+        column = present.find(getattr(framework, field))
+    if column is None:
+        column = _known_column(field, present)
+    return present.inside(field) if column is None else column
+
+
+def _known_column(field: str, present: _Names) -> str | None:
+    """The column of a field by any framework's name. Raises `InputError` if there are several."""
+    columns: list[str] = []
+    for schema in SCHEMAS:
+        column = present.find(getattr(schema, field))
+        if column is not None and column not in columns:
+            columns.append(column)
     if len(columns) > 1:
         expected = f"one column with the {field}"
         hint = f"name the column: --map {field}=COLUMN, in Python columns={{{field!r}: …}}"

@@ -96,13 +96,15 @@ def score_dataset(
     chosen = choices(**chosen)
     tally = Tally()
     target = None if out is None else check_output(as_path(out), as_path(path))
-    with nullcontext(_nothing) if target is None else results_file(target) as write:
+    writer = nullcontext(_nothing) if target is None else results_file(target)
+    with writer as write:
 
         def keep(result: Result) -> None:
             tally.add(result)
             write(result)
 
-        judge = judge if verdicts is None else RecordedJudge(verdicts)
+        if verdicts is not None:
+            judge = RecordedJudge(verdicts)
         rows = read_rows(
             path,
             columns,
@@ -200,8 +202,8 @@ async def ask_all(
 class Failures:
     """Ends a run whose judge fails on all of the first samples.
 
-    A fault of the judge's setup is told of a sample only when another one was judged. Where none
-    is, it is the error of the run: in place of one of each row.
+    A fault of the judge's setup is reported for a sample only once another one was judged. If
+    none is, the run ends with it, and no row has it as its own error.
     """
 
     def __init__(self) -> None:
@@ -215,32 +217,32 @@ class Failures:
         self._judged = True
         self._tell()
 
-    def add(self, error: errors.JudgeError, said: str, tell: Callable[[], object]) -> None:
-        """Count a failure, and tell it now or later.
+    def add(self, error: errors.JudgeError, message: str, tell: Callable[[], object]) -> None:
+        """Count a failure, and report it now or later.
 
         Args:
             error: what the judge raised.
-            said: the same, with the sample's place.
-            tell: reports it.
+            message: its message, which may name the sample's place.
+            tell: reports the failure.
 
         Raises:
-            JudgeError: it failed on all of the first samples.
+            JudgeError: the judge failed on all of the first samples.
         """
         self._failed += 1
         self._untold.append(tell)
         if self._judged or not isinstance(error, errors.JudgeSetupError):
             self._tell()
-        else:
-            self._setup = self._setup or error
+        elif self._setup is None:
+            self._setup = error
         if self._failed == GIVE_UP and not self._judged:
             self.end()
             raise errors.JudgeError(
                 f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
-                f"The last: {said}"
+                f"The last: {message}"
             )
 
     def end(self) -> None:
-        """Raises `JudgeSetupError` if that is why no sample was judged."""
+        """Report the rest. Raises `JudgeSetupError` if that is why no sample was judged."""
         if self._setup is not None and len(self._untold) == self._failed:
             raise self._setup
         self._tell()
@@ -289,7 +291,8 @@ def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
 
         def write(result: Result) -> None:
             nonlocal scored
-            scored = scored or result.score is not None
+            if result.score is not None:
+                scored = True
             add(result.to_json())
 
         yield write

@@ -7,9 +7,10 @@ import io
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,16 +40,19 @@ Key = tuple[str, str, str]
 """The kind of a question and the positions of its claim and its chunk, as the sheet has them."""
 
 
-Question = tuple[str, str]
-"""A statement and a source: does the source say what the statement says?"""
+class Question(NamedTuple):
+    """Does the source say what the statement says?"""
+
+    statement: str
+    source: str
 
 
 class Sheet(NamedTuple):
-    """What was written.
+    """The numbers of what was written.
 
     Attributes:
-        samples: how many.
-        rows: how many questions on them.
+        samples: samples in the sheet.
+        rows: questions on them.
         left_out: samples without texts or claims.
         not_asked: questions that the judge's lazy plan left out, as its scores do not need them.
             People's may: where they do not find a claim in the reference, and the judge does.
@@ -104,15 +108,18 @@ def write_labels(
         check_whole(samples, 1, "samples")
     elif by_score:
         raise InputError("a number of samples as well", "only by_score", where="samples")
-    known, left_out = _by_id(results)
-    drawn = _draw(known, min(samples or len(known), len(known)), seed, by_score=by_score)
+    by_id, left_out = _by_id(results)
+    count = len(by_id) if samples is None else min(samples, len(by_id))
+    drawn = _draw(by_id, count, seed, by_score=by_score)
     rows: list[tuple[str, ...]] = []
     not_asked = 0
     for name, weight in drawn:
-        not_asked += _not_asked(known[name])
-        question_of_user = _parts(known[name])[0].user_input
-        for key, question in _questions(known[name]).items():
-            rows.append((name, *key, f"{weight:.6g}", str(seed), question_of_user, *question, ""))
+        result = by_id[name]
+        not_asked += _not_asked(result)
+        sample, _ = _parts(result)
+        of_sample = f"{weight:.6g}", str(seed), sample.user_input
+        for key, question in _questions(result).items():
+            rows.append((name, *key, *of_sample, *question, ""))
     sheet = io.StringIO()
     sheet.write("\ufeff")  # tells spreadsheets that it is UTF-8
     writer = csv.writer(sheet, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
@@ -122,27 +129,38 @@ def write_labels(
     return Sheet(len(drawn), len(rows), left_out, not_asked)
 
 
-def _draw(known: dict[str, Result], count: int, seed: int, *, by_score: bool) -> list[_Drawn]:
-    """In random order; by score, the first so many of it are as many of each group as of all."""
-    names = [*known]
+def _draw(by_id: dict[str, Result], count: int, seed: int, *, by_score: bool) -> list[_Drawn]:
+    """So many samples in random order.
+
+    By score, any first part of the order has the same mix of noisy and other samples as the whole.
+    """
+    names = [*by_id]
     random.Random(seed).shuffle(names)
     if not by_score:
         return [_Drawn(name, len(names) / count) for name in names[:count]]
-    groups: dict[bool, list[str]] = {True: [], False: []}
+    noisy: list[str] = []
+    others: list[str] = []
     for name in names:
-        groups[_may_be_noisy(known[name])].append(name)
+        if _may_be_noisy(by_id[name]):
+            noisy.append(name)
+        else:
+            others.append(name)
     half = (count + 1) // 2
-    noisy = min(len(groups[True]), max(half, count - len(groups[False])))
-    placed: list[tuple[float, _Drawn]] = []
-    for group, drawn in ((groups[True], noisy), (groups[False], count - noisy)):
-        for i, name in enumerate(group[:drawn]):
-            placed.append(((i + 0.5) / drawn, _Drawn(name, len(group) / drawn)))
-    placed.sort(key=lambda each: each[0])
+    noisy_count = min(len(noisy), max(half, count - len(others)))
+    placed = [*_placed(noisy, noisy_count), *_placed(others, count - noisy_count)]
+    placed.sort(key=itemgetter(0))
     return [drawn for _, drawn in placed]
 
 
+def _placed(names: list[str], count: int) -> Iterator[tuple[float, _Drawn]]:
+    """The first so many samples of a group, evenly spaced from 0 to 1."""
+    for position, name in enumerate(names[:count]):
+        yield (position + 0.5) / count, _Drawn(name, len(names) / count)
+
+
 def _may_be_noisy(result: Result) -> bool:
-    return _parts(result)[1].from_chunks.bounds.high > 0
+    _, scored = _parts(result)
+    return scored.from_chunks.bounds.high > 0
 
 
 def _as_text(text: str) -> str:
@@ -153,21 +171,21 @@ def _as_text(text: str) -> str:
 
 def _by_id(results: Iterable[Result]) -> tuple[dict[str, Result], int]:
     """The results that can be labeled, and the number of others that were scored."""
-    known: dict[str, Result] = {}
+    by_id: dict[str, Result] = {}
     left_out = 0
     for result in results:
         if result.score is None:
             continue
         if result.sample is None or not result.score.claims:
             left_out += 1
-        elif result.id in known:
+        elif result.id in by_id:
             raise InputError("each id once", f"{result.id!r} twice", where="results")
         else:
-            known[result.id] = result
-    if not known:
+            by_id[result.id] = result
+    if not by_id:
         hint = "a results file or a recording holds the texts"
         raise InputError("samples with claims and texts", "none", where="results", hint=hint)
-    return known, left_out
+    return by_id, left_out
 
 
 def _parts(result: Result) -> tuple[Sample, Score]:
@@ -177,13 +195,13 @@ def _parts(result: Result) -> tuple[Sample, Score]:
 
 
 def _questions(result: Result) -> dict[Key, Question]:
-    """All on one sample: what decides first comes first."""
+    """All questions on one sample; those that decide first come first."""
     sample, scored = _parts(result)
     verdicts = scored.verdicts
     chunks = sample.retrieved_contexts
-    found: dict[Key, Question] = {}
-    for i, claim in enumerate(verdicts.response_claims):
-        found["correct", str(i), ""] = claim.text, sample.reference
+    questions: dict[Key, Question] = {}
+    for i, response_claim in enumerate(verdicts.response_claims):
+        questions["correct", str(i), ""] = Question(response_claim.text, sample.reference)
     labeled = all(chunk.relevant is not None for chunk in chunks)
     sides: dict[str, Sequence[ClaimForm]] = {
         "response": verdicts.response_claims,
@@ -191,25 +209,27 @@ def _questions(result: Result) -> dict[Key, Question]:
     }
     for kind, claims in sides.items():
         for j, chunk in enumerate(chunks):
-            for i, one in enumerate(claims):
-                found[kind, str(i), str(j)] = one.text, chunk.text
-    return found
+            for i, claim in enumerate(claims):
+                questions[kind, str(i), str(j)] = Question(claim.text, chunk.text)
+    return questions
 
 
 def _not_asked(result: Result) -> int:
     """How many of the questions the judge's lazy plan left out."""
     if not is_lazy(result.judge):
         return 0
-    verdicts = _parts(result)[1].verdicts
+    _, scored = _parts(result)
+    verdicts = scored.verdicts
     needed = NeededCells(verdicts)
     left_out = 0
     for claim in verdicts.response_claims:
         if not needed.of_response(claim):
             left_out += len(claim.undetermined)
-    for key in _questions(result):
-        kind, i, j = key
-        if kind == "reference" and not needed.of_reference(int(j)):
-            left_out += int(j) in verdicts.reference_claims[int(i)].undetermined
+    for kind, claim_number, chunk_number in _questions(result):
+        if kind != "reference" or needed.of_reference(int(chunk_number)):
+            continue
+        stated = verdicts.reference_claims[int(claim_number)]
+        left_out += int(chunk_number) in stated.undetermined
     return left_out
 
 
@@ -222,15 +242,15 @@ def is_label_sheet(path: Path) -> bool:
 
 
 class SheetLabels(NamedTuple):
-    """What people said in a sheet.
+    """People's labels in a sheet.
 
     Attributes:
-        results: their verdicts on the samples that have any; what is empty is undetermined.
-        weights: by id, how many samples of the judge's results each of them stands for.
-        questions: how many the sheet has.
-        unlabeled: of these, how many have no label.
-        without: samples of the sheet without any label.
-        in_part: samples of which some questions have one, and some not.
+        results: people's verdicts on each sample with a label. A cell without one is undetermined.
+        weights: by id, how many samples of the judge's results each of these stands for.
+        questions: how many questions the sheet has.
+        unlabeled: how many of them have no label.
+        without: how many samples of the sheet have no label.
+        in_part: how many samples have labels for some of their questions only.
     """
 
     results: list[Result]
@@ -259,62 +279,93 @@ def read_labels(
     Raises:
         InputError: an id twice among the results, or a sheet without labels.
     """
-    known = {_as_text(name).strip(): result for name, result in _by_id(judged)[0].items()}
-    given: defaultdict[str, dict[Key, Cell]] = defaultdict(dict)
-    weights: dict[str, float] = {}
-    asked: defaultdict[str, set[Key]] = defaultdict(set)
+    by_id, _ = _by_id(judged)
+    by_name: dict[str, Result] = {}
+    for name, result in by_id.items():
+        by_name[_as_text(name).strip()] = result
 
     @cache
     def questions(name: str) -> dict[Key, Question]:
-        if name not in known:
+        if name not in by_name:
             hint = "the sheet belongs to the results that it was written from"
             raise InputError("a sample of the results", repr(name), where="sample", hint=hint)
-        return _questions(known[name])
+        return _questions(by_name[name])
 
+    sheet: defaultdict[str, _Answers] = defaultdict(_Answers)
     for raw in csv_rows(Path(path)):
         try:
-            row = _answer(raw, questions)
-            weights[row.sample] = row.weight
-            asked[row.sample].add(row.key)
-            _add_label(given[row.sample], row)
+            row = _checked_row(raw, questions)
+            sheet[row.sample].add(row)
         except InputError as error:
             on_error(error.within(raw.place))
-    labeled = [name for name, cells in given.items() if cells]
-    if not any(map(_has_label, given.values())):
+    if not any(answers.has_label for answers in sheet.values()):
         hint = f"write yes or no into the column {LABEL!r}"
         raise InputError("at least one label", "none", where=str(path), hint=hint)
-    stands_for = _stands_for(labeled, weights)
-    open_in = {name: len(keys) - len(given[name]) for name, keys in asked.items()}
+    stands_for = _stands_for(sheet.values())
+    results: list[Result] = []
+    weights: dict[str, float] = {}
+    in_part = 0
+    for name, answers in sheet.items():
+        if answers.cells:
+            result = by_name[name]
+            results.append(_labeled(result, answers.cells))
+            weights[result.id] = stands_for[answers.weight]
+            in_part += answers.unlabeled > 0
     return SheetLabels(
-        results=[_labeled(known[name], given[name]) for name in labeled],
-        weights={known[name].id: weight for name, weight in stands_for.items()},
-        questions=sum(map(len, asked.values())),
-        unlabeled=sum(open_in.values()),
-        without=len(asked) - len(labeled),
-        in_part=sum(open_in[name] > 0 for name in labeled),
+        results,
+        weights,
+        questions=sum(len(answers.asked) for answers in sheet.values()),
+        unlabeled=sum(answers.unlabeled for answers in sheet.values()),
+        without=len(sheet) - len(results),
+        in_part=in_part,
     )
 
 
-def _has_label(cells: dict[Key, Cell]) -> bool:
-    """Not where two answers contradict each other in every question that has any."""
-    return any(cell is not None for cell in cells.values())
+class _Answers:
+    """People's answers to the questions on one sample.
+
+    Attributes:
+        weight: how many samples of the judge's results it stands for.
+        asked: the questions in the sheet.
+        cells: their labels, without those that are empty; None where two contradict each other.
+    """
+
+    def __init__(self) -> None:
+        self.weight = 1.0
+        self.asked: set[Key] = set()
+        self.cells: dict[Key, Cell] = {}
+
+    def add(self, row: _Row) -> None:
+        """Add a row. Raises `InputError` at another label of its question."""
+        self.weight = row.weight
+        self.asked.add(row.key)
+        if row.label is None:
+            return
+        if self.cells.setdefault(row.key, row.label) is not row.label:
+            self.cells[row.key] = None
+            raise InputError("one label for each question", "yes and no", where=LABEL)
+
+    @property
+    def has_label(self) -> bool:
+        """Is there a label that no other one contradicts?"""
+        return any(cell is not None for cell in self.cells.values())
+
+    @property
+    def unlabeled(self) -> int:
+        return len(self.asked) - len(self.cells)
 
 
-def _add_label(cells: dict[Key, Cell], row: _Row) -> None:
-    """Add the row's label, if it has one. Raises `InputError` at another label of its question."""
-    if row.label is not None and cells.setdefault(row.key, row.label) is not row.label:
-        cells[row.key] = None
-        raise InputError("one label for each question", "yes and no", where=LABEL)
-
-
-def _stands_for(labeled: Iterable[str], weights: Mapping[str, float]) -> dict[str, float]:
-    """By name, how many samples each labeled one stands for."""
-    of_weight = Counter(weights.values())
-    labeled_of_weight = Counter(weights[name] for name in labeled)
-    stands_for: dict[str, float] = {}
-    for name in labeled:
-        weight = weights[name]
-        stands_for[name] = weight * of_weight[weight] / labeled_of_weight[weight]
+def _stands_for(sheet: Iterable[_Answers]) -> dict[float, float]:
+    """By weight, how many samples a labeled one of that weight stands for."""
+    all_of_weight: Counter[float] = Counter()
+    labeled_of_weight: Counter[float] = Counter()
+    for answers in sheet:
+        all_of_weight[answers.weight] += 1
+        if answers.cells:
+            labeled_of_weight[answers.weight] += 1
+    stands_for: dict[float, float] = {}
+    for weight, labeled in labeled_of_weight.items():
+        stands_for[weight] = weight * all_of_weight[weight] / labeled
     return stands_for
 
 
@@ -327,14 +378,16 @@ class _Row(NamedTuple):
     weight: float
 
 
-def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> _Row:
-    """Raises `InputError` for a row that is no question on these results."""
+def _checked_row(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> _Row:
+    """A row of a sheet. Raises `InputError` if it is no question on these results."""
     if isinstance(raw.data, InputError):
         raise raw.data
     row: dict[str, str] = {name: text.strip() for name, text in raw.data.items()}
-    if missing := [name for name in (*_KEYS, LABEL) if name not in row]:
-        raise InputError(f"the column {missing[0]!r}", f"only {', '.join(map(repr, row))}")
-    if row[LABEL].lower() not in _WORDS:
+    for column in (*_KEYS, LABEL):
+        if column not in row:
+            raise InputError(f"the column {column!r}", f"only {', '.join(map(repr, row))}")
+    word = row[LABEL].lower()
+    if word not in _WORDS:
         raise InputError("yes, no or nothing", describe(row[LABEL]), where=LABEL)
     # Some spreadsheets save whole numbers with a point.
     key = row["kind"], row["claim"].removesuffix(".0"), row["chunk"].removesuffix(".0")
@@ -342,13 +395,13 @@ def _answer(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> _Row:
     if question is None:
         raise InputError("a kind, a claim and a chunk of the sheet", describe(key))
     hint = "was the run judged again, or retrieved anew, since the sheet was written?"
-    statement, source = (_words(_as_text(text)) for text in question)
+    statement = _words(_as_text(question.statement))
+    source = _words(_as_text(question.source))
     if _words(row.get("statement", statement)) != statement:
         raise InputError("the judge's claim", "another", where="statement", hint=hint)
     if not source.startswith(_words(row.get("source", source))):  # spreadsheets cut long cells
         raise InputError("the text that was judged", "another", where="source", hint=hint)
-    label = _WORDS[row[LABEL].lower()]
-    return _Row(row["sample"], key, label, _weight(row.get(_WEIGHT, "1")))
+    return _Row(row["sample"], key, _WORDS[word], _weight(row.get(_WEIGHT, "1")))
 
 
 def _weight(text: str) -> float:
@@ -367,14 +420,17 @@ def _words(text: str) -> str:
 
 
 def _labeled(result: Result, cells: Mapping[Key, Cell]) -> Result:
-    """With people's verdicts in place of the judge's."""
+    """The result with people's verdicts in place of the judge's."""
     sample, judged = _parts(result)
     response = [claim.text for claim in judged.verdicts.response_claims]
     reference = [claim.text for claim in judged.verdicts.reference_claims]
 
     def table(kind: str, claims: list[str]) -> list[list[Cell]]:
         chunks = range(len(judged.chunk_relevance))
-        return [[cells.get((kind, str(i), str(j))) for j in chunks] for i in range(len(claims))]
+        rows: list[list[Cell]] = []
+        for i in range(len(claims)):
+            rows.append([cells.get((kind, str(i), str(j))) for j in chunks])
+        return rows
 
     people = Verdicts.from_matrices(
         [cells.get(("correct", str(i), "")) for i in range(len(response))],
