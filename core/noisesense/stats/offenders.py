@@ -12,6 +12,7 @@ from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval
 from noisesense.stats.shrinkage import Hits, shrunken
+from noisesense.verdicts.form import LightChunk
 
 
 class Offence(NamedTuple):
@@ -123,7 +124,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
     Raises:
         InputError: something else than results, or results that were not scored alike.
     """
-    found: dict[str, Offender] = {}
+    documents: dict[str, Offender] = {}
     first_scored: Result | None = None
     true_looking = 0
     unmentioned = 0
@@ -133,16 +134,17 @@ def offenders(results: Iterable[Result]) -> Offenders:
             continue
         first_scored = first_scored or result
         check_scored_alike((first_scored, result), "results")
-        _add(found, result.id, scored)
-        for claim in scored.claims:
-            from_relevant = claim.correct is False and bool(claim.relevant_chunks)
-            unmentioned += from_relevant
-            true_looking += from_relevant or claim.correct is True
-    _estimate(found.values())
-    ranked = [each for each in found.values() if each.claims or each.undetermined]
+        _add(documents, result.id, scored)
+        kinds = scored.partition
+        true_looking += kinds.correct + kinds.relevant
+        unmentioned += kinds.relevant
+    _estimate(documents.values())
+    ranked = [each for each in documents.values() if each.claims or each.undetermined]
     ranked.sort(key=_order)
-    first = ranked[0] if ranked and ranked[0].top_tenth >= SURE else None
-    return Offenders(tuple(ranked), first, true_looking, unmentioned, len(found))
+    first = None
+    if ranked and ranked[0].top_tenth >= SURE:
+        first = ranked[0]
+    return Offenders(tuple(ranked), first, true_looking, unmentioned, len(documents))
 
 
 SURE = 0.9
@@ -192,8 +194,9 @@ def _sources(claim: ClaimOutcome, names: Sequence[str]) -> _Sources:
     return _Sources(sure, perhaps - sure.keys())
 
 
-def _add(found: dict[str, Offender], sample: str, score: Score) -> None:
-    names = _retrieved(found, score)
+def _add(documents: dict[str, Offender], sample: str, score: Score) -> None:
+    """Count a sample for each document that was retrieved."""
+    names = _retrieved(documents, score)
     guilty = set[str]()
     suspect = set[str]()
     for claim in score.claims:
@@ -206,25 +209,27 @@ def _add(found: dict[str, Offender], sample: str, score: Score) -> None:
             for name, j in sure.items():
                 relevant = score.chunk_relevance[j]
                 offence = Offence(sample, claim.text, claim.index, relevant, alone)
-                found[name].offences.append(offence)
+                documents[name].offences.append(offence)
             guilty |= sure.keys()
         else:
             perhaps |= sure.keys()
         for name in perhaps:
-            found[name].undetermined += 1
+            documents[name].undetermined += 1
         suspect |= perhaps
     for name in guilty:
-        found[name].samples += 1
+        documents[name].samples += 1
     for name in suspect - guilty:
-        found[name].open_samples += 1
+        documents[name].open_samples += 1
 
 
-def _retrieved(found: dict[str, Offender], score: Score) -> list[str]:
-    """The documents by position; each is counted as retrieved."""
-    chunks = score.verdicts.chunks or ()
+def _retrieved(documents: dict[str, Offender], score: Score) -> list[str]:
+    """The documents' names by position. Each document is counted as retrieved."""
+    chunks = score.verdicts.chunks or (LightChunk(""),) * score.verdicts.chunk_count
     names = [chunk.id or chunk.text for chunk in chunks]
-    names = names or [""] * score.verdicts.chunk_count
-    for name in dict.fromkeys(names):
-        text = chunks[names.index(name)].text if chunks else ""
-        found.setdefault(name, Offender(name, text)).retrieved += 1
+    counted = set[str]()
+    for name, chunk in zip(names, chunks, strict=True):
+        if name not in counted:
+            counted.add(name)
+            document = documents.setdefault(name, Offender(name, chunk.text))
+            document.retrieved += 1
     return names
