@@ -138,14 +138,12 @@ def _means(
     samples: Iterable[VerdictsForm], definition: DefinitionName, empty: Empty
 ) -> dict[Mode, Range | None]:
     """Each mode's mean over the samples with something to measure."""
-    values: dict[Mode, list[Range]] = {mode: [] for mode in modes_of(definition)}
-    for verdicts in samples:
-        scored = score(verdicts, definition=definition, empty=empty)
-        for mode, ranges in values.items():
-            bounds = scored.bounds(mode)
-            if bounds is not None:
-                ranges.append(bounds)
-    return {mode: mean_range(ranges) for mode, ranges in values.items()}
+    scores = [score(each, definition=definition, empty=empty) for each in samples]
+    means: dict[Mode, Range | None] = {}
+    for mode in modes_of(definition):
+        bounds = [each.bounds(mode) for each in scores]
+        means[mode] = mean_range([each for each in bounds if each is not None])
+    return means
 
 
 def _band(mode: Mode, mean: Range | None, runs: Iterable[Range | None]) -> Band:
