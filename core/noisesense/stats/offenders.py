@@ -12,7 +12,6 @@ from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import Interval
 from noisesense.stats.shrinkage import Hits, shrunken
-from noisesense.verdicts.form import LightChunk
 
 
 class Offence(NamedTuple):
@@ -126,8 +125,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
     """
     documents: dict[str, Offender] = {}
     first_scored: Result | None = None
-    true_looking = 0
-    unmentioned = 0
+    kinds = Counter[str]()
     for result in results:
         scored = result_in(result).score
         if scored is None:
@@ -135,16 +133,21 @@ def offenders(results: Iterable[Result]) -> Offenders:
         first_scored = first_scored or result
         check_scored_alike((first_scored, result), "results")
         _add(documents, result.id, scored)
-        kinds = scored.partition
-        true_looking += kinds.correct + kinds.relevant
-        unmentioned += kinds.relevant
+        for claim in scored.claims:
+            kinds[claim.category] += 1
     _estimate(documents.values())
     ranked = [each for each in documents.values() if each.claims or each.undetermined]
     ranked.sort(key=_order)
     first = None
     if ranked and ranked[0].top_tenth >= SURE:
         first = ranked[0]
-    return Offenders(tuple(ranked), first, true_looking, unmentioned, len(documents))
+    return Offenders(
+        documents=tuple(ranked),
+        first=first,
+        true_looking=kinds["correct"] + kinds["relevant"],
+        unmentioned=kinds["relevant"],
+        retrieved=len(documents),
+    )
 
 
 SURE = 0.9
@@ -224,12 +227,11 @@ def _add(documents: dict[str, Offender], sample: str, score: Score) -> None:
 
 def _retrieved(documents: dict[str, Offender], score: Score) -> list[str]:
     """The documents' names by position. Each document is counted as retrieved."""
-    chunks = score.verdicts.chunks or (LightChunk(""),) * score.verdicts.chunk_count
+    chunks = score.verdicts.chunks or ()
     names = [chunk.id or chunk.text for chunk in chunks]
-    counted = set[str]()
-    for name, chunk in zip(names, chunks, strict=True):
-        if name not in counted:
-            counted.add(name)
-            document = documents.setdefault(name, Offender(name, chunk.text))
-            document.retrieved += 1
+    names = names or [""] * score.verdicts.chunk_count
+    for name in dict.fromkeys(names):
+        text = chunks[names.index(name)].text if chunks else ""
+        document = documents.setdefault(name, Offender(name, text))
+        document.retrieved += 1
     return names
