@@ -9,7 +9,7 @@ from noisesense.stats.resampling import Units, inverse, total
 
 
 def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None:
-    """Of a share of cases: Clopper and Pearson's exact interval.
+    """The exact interval of a share of cases, by Clopper and Pearson.
 
     The low end is the chance at which ``P(X ≥ x) = α/2``, the high end that at which
     ``P(X ≤ x) = α/2``, where X counts the yes among ``n`` cases. So 11 of 11 give
@@ -27,16 +27,25 @@ def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None
 
     Sources: Clopper and Pearson (1934), Biometrika 26; Kish (1965), Survey sampling.
     """
-    yes, cases = total(units) if units else (0.0, 0.0)
+    if not units:
+        return None
+    yes, cases = total(units)
     if not cases:
         return None
     count = effective_units(units)
     hits = count * yes / cases
     rest = count - hits
     tail = (1 - confidence) / 2
-    low = _beta_quantile(tail, hits, rest + 1) if yes else 0.0
-    high = _beta_quantile(1 - tail, hits + 1, rest) if yes < cases else 1.0
-    with_cases = sum(times for (_, size), times in units.items() if size)
+    low = 0.0
+    high = 1.0
+    if yes:
+        low = _beta_quantile(tail, hits, rest + 1)
+    if yes < cases:
+        high = _beta_quantile(1 - tail, hits + 1, rest)
+    with_cases = 0
+    for (_, size), times in units.items():
+        if size:
+            with_cases += times
     return Interval(low, high, confidence, "binomial", with_cases)
 
 
@@ -61,9 +70,12 @@ def beta_below(x: float, a: float, b: float) -> float:
 def _fraction(x: float, a: float, b: float) -> float:
     """``1 + d₁/(1 + d₂/(1 + …))``, from its end: some ``√(a + b)`` terms matter."""
     value = 1.0
-    for term in range(20 + int(5 * math.sqrt(a + b)), 0, -1):
+    terms = 20 + int(5 * math.sqrt(a + b))
+    for term in range(terms, 0, -1):
         half = term // 2
-        odd = -(a + half) * (a + b + half)
-        top = x * (odd if term % 2 else half * (b - half))
-        value = 1 + top / ((a + term - 1) * (a + term)) / value
+        factor = half * (b - half)
+        if term % 2:
+            factor = -(a + half) * (a + b + half)
+        below = (a + term - 1) * (a + term)
+        value = 1 + x * factor / below / value
     return value

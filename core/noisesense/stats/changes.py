@@ -1,4 +1,4 @@
-"""Which samples are another in version B, and which of their claims."""
+"""Which samples changed from version A to version B, and which of their claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from noisesense.stats.pairing import same_claims
 
 
 class ClaimChange(NamedTuple):
-    """A claim whose kind is another in B; None: the claim is not in that version's response."""
+    """A claim that is of another kind in B; None: that version's response lacks the claim."""
 
     text: str
     before: Category | None
@@ -22,7 +22,7 @@ class ClaimChange(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleChange(Record):
-    """A sample that is another in B: a value that changed for certain, or claims that did.
+    """A sample that changed: a value that changed for certain, or claims that did.
 
     Attributes:
         id: A's name for it.
@@ -40,7 +40,9 @@ class SampleChange(Record):
         """How far the values are apart whichever way the open verdicts fall; 0 if one is None."""
         a = self.a[mode]
         b = self.b[mode]
-        return b.minus(a).absolute.low if a and b else 0.0
+        if a is None or b is None:
+            return 0.0
+        return b.minus(a).absolute.low
 
     @property
     def largest(self) -> float:
@@ -49,7 +51,9 @@ class SampleChange(Record):
 
     def changed(self, mode: Mode) -> bool:
         """Did the value change, whichever way the open verdicts fall?"""
-        return self.apart(mode) > 0 or (self.a[mode] is None) != (self.b[mode] is None)
+        defined_in_a = self.a[mode] is not None
+        defined_in_b = self.b[mode] is not None
+        return defined_in_a != defined_in_b or self.apart(mode) > 0
 
 
 def sample_change(name: str, a: Score, b: Score) -> SampleChange:
@@ -63,14 +67,16 @@ def _claim_changes(a: Score, b: Score) -> tuple[ClaimChange, ...]:
     same = same_claims([claim.text for claim in before], [claim.text for claim in after])
     changes: list[ClaimChange] = []
     for i, j in same.items():
-        if before[i].category != after[j].category:
-            changes.append(ClaimChange(before[i].text, before[i].category, after[j].category))
+        claim = before[i]
+        kind_in_b = after[j].category
+        if claim.category != kind_in_b:
+            changes.append(ClaimChange(claim.text, claim.category, kind_in_b))
     for claim in before:
         if claim.index not in same:
             changes.append(ClaimChange(claim.text, claim.category, None))
-    kept = {*same.values()}
+    in_both = {*same.values()}
     for claim in after:
-        if claim.index not in kept:
+        if claim.index not in in_both:
             changes.append(ClaimChange(claim.text, None, claim.category))
     return tuple(changes)
 
@@ -80,10 +86,13 @@ def _bounds(score: Score) -> dict[Mode, Range | None]:
 
 
 def largest_first(changes: Iterable[SampleChange]) -> tuple[SampleChange, ...]:
-    """Those in which something changed."""
+    """The samples in which something changed, those that changed most first."""
     changed: list[SampleChange] = []
     for change in changes:
         if change.claims or any(map(change.changed, MODES)):
             changed.append(change)
-    changed.sort(key=lambda change: (-change.largest, -len(change.claims), change.id))
-    return tuple(changed)
+    return tuple(sorted(changed, key=_rank))
+
+
+def _rank(change: SampleChange) -> tuple[float, int, str]:
+    return -change.largest, -len(change.claims), change.id

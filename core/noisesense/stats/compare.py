@@ -76,14 +76,18 @@ class Comparison(Record, BothModes[FigureComparison]):
 
     @property
     def figures(self) -> tuple[FigureComparison, ...]:
-        """Those that there are."""
-        every = (self.relevant, self.irrelevant, self.any, self.correct)
-        return tuple(each for each in every if each is not None)
+        """The comparisons of all figures that the definition has."""
+        comparisons = (self.relevant, self.irrelevant, self.any, self.correct)
+        return tuple(each for each in comparisons if each is not None)
 
     @property
     def worse(self) -> tuple[Figure, ...]:
         """The figures in which B is worse, for a check that fails."""
-        return tuple(each.figure for each in self.figures if each.decision == "worse")
+        worse: list[Figure] = []
+        for comparison in self.figures:
+            if comparison.decision == "worse":
+                worse.append(comparison.figure)
+        return tuple(worse)
 
     @property
     def lost(self) -> bool:
@@ -92,7 +96,7 @@ class Comparison(Record, BothModes[FigureComparison]):
 
     @property
     def undefined_share(self) -> float | None:
-        """Of the scored pairs, those in which one version alone has something to measure."""
+        """The share of the scored pairs in which only one version has something to measure."""
         scored = self.pairs - len(self.failed)
         one_sided = len(self.undefined_in_a) + len(self.undefined_in_b)
         return one_sided / scored if scored else None
@@ -152,14 +156,29 @@ def compare(
     check_scored_alike((*first, *second), "A, B")
     scored: list[_Pair] = []
     failed: list[str] = []
+    undefined_in_a: list[str] = []
+    undefined_in_b: list[str] = []
     for x, y in paired.pairs:
         if x.score is None or y.score is None:
             failed.append(x.id)
-        else:
-            scored.append(_Pair(x, y, x.score, y.score))
-    changes = largest_first(sample_change(each.x.id, each.a, each.b) for each in scored)
-    clusters = clusters_of([each.x for each in scored], paired.by)
+            continue
+        scored.append(_Pair(x, y, x.score, y.score))
+        if _lacks(x.score, y.score):
+            undefined_in_a.append(x.id)
+        if _lacks(y.score, x.score):
+            undefined_in_b.append(x.id)
+    changes = largest_first(sample_change(pair.x.id, pair.a, pair.b) for pair in scored)
+    clusters = clusters_of([pair.x for pair in scored], paired.by)
     figures = _figures(scored, clusters, resampling, margin)
+    warnings = [
+        *paired.warnings,
+        *_of_clusters(scored, clusters),
+        *_of_unpaired(paired),
+        *_of_few_units(figures.values(), clustered=clusters is not None),
+        *_of_judges(scored),
+        *_same_texts(scored, changes),
+        *_echoes(scored),
+    ]
     return Comparison(
         definition=scored[0].a.definition if scored else None,
         paired_by=paired.by,
@@ -167,8 +186,8 @@ def compare(
         only_a=paired.only_a,
         only_b=paired.only_b,
         failed=tuple(failed),
-        undefined_in_a=tuple(pair.x.id for pair in scored if _lacks(pair.a, pair.b)),
-        undefined_in_b=tuple(pair.x.id for pair in scored if _lacks(pair.b, pair.a)),
+        undefined_in_a=tuple(undefined_in_a),
+        undefined_in_b=tuple(undefined_in_b),
         relevant=figures.get("relevant"),
         irrelevant=figures.get("irrelevant"),
         any=figures.get("any"),
@@ -176,15 +195,7 @@ def compare(
         changes=changes,
         clusters=None if clusters is None else len({*clusters}),
         margin=margin,
-        warnings=(
-            *paired.warnings,
-            *_of_clusters(scored, clusters),
-            *_of_unpaired(paired),
-            *_of_few_units(figures.values(), clustered=clusters is not None),
-            *_of_judges(scored),
-            *_same_texts(scored, changes),
-            *_echoes(scored),
-        ),
+        warnings=tuple(warnings),
     )
 
 
@@ -192,7 +203,7 @@ def _lacks(score: Score, other: Score) -> bool:
     """Is there a figure of noise in which only the other version has something to measure?"""
     if value_of("any", score) is None and value_of("any", other) is not None:
         return True
-    return not {*other.measures} <= {*score.measures}
+    return not {*score.measures}.issuperset(other.measures)
 
 
 def _figures(
@@ -214,9 +225,9 @@ def _figures(
 
 def _values(figure: Figure, pairs: Sequence[_Pair], units: Sequence[Hashable]) -> Values:
     values = Values([], [], [])
-    for each, unit in zip(pairs, units, strict=True):
-        a = value_of(figure, each.a)
-        b = value_of(figure, each.b)
+    for scored, unit in zip(pairs, units, strict=True):
+        a = value_of(figure, scored.a)
+        b = value_of(figure, scored.b)
         if a is not None and b is not None:
             values.before.append(a)
             values.after.append(b)
@@ -245,23 +256,33 @@ def _of_unpaired(paired: Paired) -> Iterator[str]:
 
 def _of_few_units(figures: Iterable[FigureComparison], *, clustered: bool) -> Iterator[str]:
     """A warning of the modes with so few pairs or clusters that they say little or nothing."""
-    said: dict[str, list[str]] = {}
-    for each in figures:
-        if each.figure not in MODES or not (each.too_few or each.effective < FEW_UNITS):
+    modes_by_warning: dict[str, list[str]] = {}
+    for comparison in figures:
+        enough = comparison.effective >= FEW_UNITS and not comparison.too_few
+        if enough or comparison.figure not in MODES:
             continue
-        units = counted(each.pairs, "pair")
+        units = counted(comparison.pairs, "pair")
         if clustered:
-            # Without an interval there are no units, or one.
-            count = each.interval.units if each.interval else round(each.effective)
-            units = counted(count, "cluster")
-            if each.interval and each.effective < each.interval.units - 0.5:
-                units += f" of unequal size, which say as much as {each.effective:.1f}"
-        means = "only large differences can be decided."
-        if each.too_few:
-            means = f"fewer than {each.fewest} decide nothing."
-        said.setdefault(f"{units}; {means}", []).append(each.figure)
-    for words, modes in said.items():
-        yield f"{' and '.join(modes)}: {words}"
+            units = _clusters_text(comparison)
+        meaning = "only large differences can be decided."
+        if comparison.too_few:
+            meaning = f"fewer than {comparison.fewest} decide nothing."
+        modes = modes_by_warning.setdefault(f"{units}; {meaning}", [])
+        modes.append(comparison.figure)
+    for warning, modes in modes_by_warning.items():
+        yield f"{' and '.join(modes)}: {warning}"
+
+
+def _clusters_text(comparison: FigureComparison) -> str:
+    """How many clusters there are, and how many of equal size say as much."""
+    interval = comparison.interval
+    if interval is None:
+        # There are no units, or one.
+        return counted(round(comparison.effective), "cluster")
+    clusters = counted(interval.units, "cluster")
+    if comparison.effective >= interval.units - 0.5:
+        return clusters
+    return f"{clusters} of unequal size, which say as much as {comparison.effective:.1f}"
 
 
 def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:

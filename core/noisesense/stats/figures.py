@@ -83,7 +83,8 @@ class FigureComparison(Record):
         """The ends of the interval of how much worse B is: of correct claims how many fewer."""
         if self.interval is None:
             return None
-        low, high = self.interval[:2]
+        low = self.interval.low
+        high = self.interval.high
         return (-high, -low) if self.figure == "correct" else (low, high)
 
     @property
@@ -116,9 +117,10 @@ def value_of(figure: Figure, score: Score) -> Range | None:
     if figure == "correct":
         if score.verdicts.chunks == () and not score.verdicts.response_claims:
             return None  # nothing was retrieved, and the judge not asked for claims
-        told = [claim.correct for claim in score.verdicts.response_claims]
-        sure = told.count(True)
-        return Range(float(sure), float(sure + told.count(None)))
+        cells = [claim.correct for claim in score.verdicts.response_claims]
+        fewest = cells.count(True)
+        most = fewest + cells.count(None)
+        return Range(float(fewest), float(most))
     if figure == "any":
         # Not by `measures`: no definition has a say in what comes from a chunk.
         is_measured = score.lack is None or score.empty == "zero"
@@ -142,30 +144,43 @@ class Values(NamedTuple):
     def compared(
         self, figure: Figure, pairs: int, resampling: Resampling, margin: float
     ) -> FigureComparison:
-        """The figure over them; ``pairs`` are scored."""
+        """Compare the versions in one figure, by these values.
+
+        Args:
+            figure: which one.
+            pairs: how many are scored, also those without values.
+            resampling: confidence, resamples, seed.
+            margin: the difference that does not matter; of ``"correct"`` a share of A's mean.
+        """
         mean_a = mean_range(self.before)
-        higher_is_better = figure == "correct"
-        limit = 1.0
-        if higher_is_better and mean_a is not None:
-            limit = max(1.0, *(value.high for value in (*self.before, *self.after)))
-            margin *= mean_a.high
         both = list(zip(self.before, self.after, strict=True))
-        worsening = [a.minus(b) if higher_is_better else b.minus(a) for a, b in both]
+        differences = [b.minus(a) for a, b in both]
+        worsening = differences
+        limit = 1.0
+        if figure == "correct" and mean_a is not None:
+            worsening = [a.minus(b) for a, b in both]
+            highest = [value.high for value in (*self.before, *self.after)]
+            limit = max(1.0, *highest)
+            margin *= mean_a.high
         units = ends_of(list(zip(self.units, worsening, strict=True)))
         test = _Test(units, resampling, margin, limit)
         interval = test.interval
-        if higher_is_better and interval is not None:
+        if figure == "correct" and interval is not None:
             interval = interval._replace(low=-interval.high, high=-interval.low)
+        undetermined = 0
+        for a, b in both:
+            if a.value is None or b.value is None:
+                undetermined += 1
         return FigureComparison(
             figure=figure,
             pairs=len(both),
             effective=test.effective,
-            undetermined=sum(a.value is None or b.value is None for a, b in both),
+            undetermined=undetermined,
             undefined=pairs - len(both),
-            differing=sum(each != (0.0, 0.0) for each in worsening),
+            differing=len(both) - differences.count(Range(0.0, 0.0)),
             mean_a=mean_a,
             mean_b=mean_range(self.after),
-            difference=mean_range([b.minus(a) for a, b in both]),
+            difference=mean_range(differences),
             interval=interval,
             margin=margin,
             decision=test.decision,
@@ -192,12 +207,13 @@ class _Test:
         self._highest = difference_interval(ends[1], resampling, limit)
         self.interval = covering(self._lowest, self._highest)
         self.effective = effective_units(ends[0]) if ends[0] else 0.0
+        self._too_few = decides_nothing(self.effective, resampling.tail)
 
     @property
     def decision(self) -> Decision:
         interval = self.interval
         margin = self._margin
-        if interval is None or decides_nothing(self.effective, self._resampling.tail):
+        if interval is None or self._too_few:
             return "undecided"
         if interval.low > margin:
             return "worse"
@@ -214,15 +230,13 @@ class _Test:
 
     @property
     def left_open(self) -> bool:
-        if self._lowest is None or self._highest is None:
-            return False
-        if decides_nothing(self.effective, self._resampling.tail):
+        if self._lowest is None or self._highest is None or self._too_few:
             return False
         return self._lowest.low <= self._margin < self._highest.low
 
     @property
     def seen(self) -> float | None:
-        if decides_nothing(self.effective, self._resampling.tail):
+        if self._too_few:
             return None
         scatter = max(least_seen(end, self._resampling) for end in self._ends)
         if not scatter:

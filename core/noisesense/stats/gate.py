@@ -51,8 +51,12 @@ class RunGate(Record):
     @property
     def outcome(self) -> RunOutcome:
         """The gravest of the findings."""
-        found = {each.outcome for each in self.findings}
-        return next((each for each in get_args(RunOutcome) if each in found), "pass")
+        outcomes = {finding.outcome for finding in self.findings}
+        gravest_first: tuple[RunOutcome, ...] = get_args(RunOutcome)
+        for outcome in gravest_first:
+            if outcome in outcomes:
+                return outcome
+        return "pass"
 
     @property
     def passed(self) -> bool:
@@ -62,7 +66,9 @@ class RunGate(Record):
     @property
     def reason(self) -> str:
         """All findings, or else what was not measured, in words."""
-        return "; ".join(each.reason for each in self.findings) or self.unmeasured
+        if not self.findings:
+            return self.unmeasured
+        return "; ".join(finding.reason for finding in self.findings)
 
 
 def gate_run(
@@ -109,17 +115,17 @@ def gate_run(
     if limit is not None:
         check_limit(limit)
     if not summary.partition.total:
-        said = summary.unmeasured or "there are no results"
-        nothing = Finding("not measured", f"nothing was measured: {said}")
+        cause = summary.unmeasured or "there are no results"
+        nothing = Finding("not measured", f"nothing was measured: {cause}")
         return RunGate((nothing,), summary.unmeasured)
     findings = [
         *_undefined(summary, modes, max_undefined),
         *_unanswered(summary, max_unanswered),
     ]
     if summary.samples < min_samples:
-        said = f"only {counted(summary.samples, 'sample')}"
-        said += f", and at least {min_samples:,} were expected"
-        findings.append(Finding("not measured", said))
+        samples = counted(summary.samples, "sample")
+        reason = f"only {samples}, and at least {min_samples:,} were expected"
+        findings.append(Finding("not measured", reason))
     unsure: RunOutcome = "undecided" if fail_undecided else "warn"
     if limit is not None:
         if summary.is_echo:
@@ -132,18 +138,24 @@ def gate_run(
 def _undefined(
     summary: Summary, modes: tuple[Mode, ...], max_undefined: float
 ) -> Iterator[Finding]:
-    """Was there something to measure of enough samples?"""
-    figures = [summary.mode(mode) for mode in modes]
-    missing = max((each.undefined for each in figures if each), default=0) + summary.failed
-    if summary.samples and missing / summary.samples > max_undefined:
-        said = f"{missing:,} of {counted(summary.samples, 'sample')} have no figure"
-        allowed = f"at most {percent_text(max_undefined)} may have none"
-        allowed += " (--max-undefined, in Python max_undefined=, allows more)"
-        yield Finding("not measured", f"{said} ({summary.unmeasured}); {allowed}")
+    """A finding if too many samples have nothing to measure in a mode, or failed."""
+    undefined = 0
+    for mode in modes:
+        figures = summary.mode(mode)
+        if figures is not None:
+            undefined = max(undefined, figures.undefined)
+    missing = undefined + summary.failed
+    if missing / summary.samples > max_undefined:
+        yield Finding(
+            "not measured",
+            f"{missing:,} of {counted(summary.samples, 'sample')} have no figure "
+            f"({summary.unmeasured}); at most {percent_text(max_undefined)} may have none "
+            "(--max-undefined, in Python max_undefined=, allows more)",
+        )
 
 
 def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
-    """Did the judge say enough?"""
+    """A finding if the judge left too many of the needed verdicts open."""
     share = summary.unanswered_share
     if share is not None and share > max_unanswered:
         yield Finding(
@@ -155,27 +167,28 @@ def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
         )
 
 
-def _units(summary: Summary, units: int) -> str:
-    return counted(units, "sample" if summary.clusters is None else "cluster")
-
-
 def _value(
     summary: Summary, mode: Mode, limit: float, *, by_interval: bool, unsure: RunOutcome
 ) -> Iterator[Finding]:
-    """Is the mean within the limit? ``unsure`` is what comes of an interval that holds it."""
+    """A finding unless the mean is within the limit.
+
+    ``unsure`` is the outcome where the interval holds the limit.
+    """
     figures = summary.mode(mode)
     if figures is None or figures.mean is None:
         yield Finding("not measured", f"the {mode} mean is undefined")
         return
-    interval = figures.interval if by_interval else None
-    if by_interval and interval is None:
-        said = f"the {mode} mean has no interval: it needs two samples or more"
-        yield Finding("undecided", said)
-        return
-    outcome = gate(figures.mean, limit, interval=interval)
     mean = extent_beside(limit, figures.mean)
-    ends = extent_beside(limit, interval[:2]) if interval else ""
-    value = f"{mean} (interval {ends})" if ends else mean
+    value = mean
+    interval = None
+    if by_interval:
+        interval = figures.interval
+        if interval is None:
+            reason = f"the {mode} mean has no interval: it needs two samples or more"
+            yield Finding("undecided", reason)
+            return
+        value = f"{mean} (interval {extent_beside(limit, interval[:2])})"
+    outcome = gate(figures.mean, limit, interval=interval)
     if outcome == "fail":
         yield Finding("fail", f"the {mode} mean, {value}, is above {limit:g}")
     elif outcome == "undecided":
@@ -186,8 +199,10 @@ def _value(
             "verdicts that the judge left open",
         )
     elif outcome == "warn" and interval is not None:
+        units = counted(interval.units, "sample" if summary.clusters is None else "cluster")
+        ends = extent_beside(limit, interval[:2])
         yield Finding(
             unsure,
-            f"{_units(summary, interval.units)} are too few to tell whether the {mode} mean is "
-            f"above {limit:g}: here it is {mean}, and its interval, {ends}, holds {limit:g}",
+            f"{units} are too few to tell whether the {mode} mean is above {limit:g}: here it is "
+            f"{mean}, and its interval, {ends}, holds {limit:g}",
         )

@@ -48,8 +48,8 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
     """The mean of the lowest values and that of the highest; None of nothing."""
     if not ranges:
         return None
-    low = math.fsum(each.low for each in ranges)
-    high = math.fsum(each.high for each in ranges)
+    low = math.fsum(value.low for value in ranges)
+    high = math.fsum(value.high for value in ranges)
     return Range(low, high).over(len(ranges))
 
 
@@ -130,7 +130,10 @@ def units_of(parts: Iterable[tuple[Hashable, float, float]]) -> Counter[Unit]:
     for unit, part, whole in parts:
         values[unit].append(part)
         sizes[unit].append(whole)
-    return Counter((_sum(values[unit]), _sum(sizes[unit])) for unit in values)
+    units = Counter[Unit]()
+    for unit, unit_values in values.items():
+        units[_sum(unit_values), _sum(sizes[unit])] += 1
+    return units
 
 
 def _sum(parts: Sequence[float]) -> float:
@@ -174,9 +177,11 @@ def _ratio_interval(
     units = dict(listed)
     if sum(units.values()) < 2 or ratio(total(units)) is None:
         return None
-    few = effective_units(units) < _FEW or _differing(units) < _FEW_DIFFER
-    found = None if few else bootstrap_interval(units, ratio, resampling)
-    return found or few_units_interval(units, resampling, limits)
+    if effective_units(units) >= _FEW and _differing(units) >= _FEW_DIFFER:
+        interval = bootstrap_interval(units, ratio, resampling)
+        if interval is not None:
+            return interval
+    return few_units_interval(units, resampling, limits)
 
 
 class Estimate(NamedTuple):
@@ -253,7 +258,8 @@ def _differing(units: Units) -> int:
     """
     values = Counter[float]()
     for (part, size), times in units.items():
-        values[round(part / size, 12) if size else 0.0] += times
+        value = part / size if size else 0.0
+        values[round(value, 12)] += times
     return values.total() - max(values.values())
 
 
@@ -318,7 +324,10 @@ def bootstrap_interval(
         return None
     sums = total(units)
     value = statistic(sums)
-    if value is None or (acceleration := _acceleration(units, sums, statistic)) is None:
+    if value is None:
+        return None
+    acceleration = _acceleration(units, sums, statistic)
+    if acceleration is None:
         return None
     random = Random(resampling.seed)
     values = sorted(resampled(units, statistic, resamples=resampling.resamples, random=random))
@@ -333,19 +342,19 @@ def bootstrap_interval(
 
 def _acceleration(units: Units, sums: list[float], statistic: Statistic) -> float | None:
     """How skewed the units' influence is, by leaving out each once; None if they have none."""
-    left: list[tuple[float, int]] = []
+    values: list[tuple[float, int]] = []
     for unit, times in units.items():
         without = statistic(list(map(sub, sums, unit)))
         if without is not None:
-            left.append((without, times))
-    if not left:
+            values.append((without, times))
+    if not values:
         return None
-    count = sum(times for _, times in left)
-    mean = sum(value * times for value, times in left) / count
-    squares = sum(times * (mean - value) ** 2 for value, times in left)
+    count = sum(times for _, times in values)
+    mean = sum(value * times for value, times in values) / count
+    squares = sum(times * (mean - value) ** 2 for value, times in values)
     if math.sqrt(squares) < _TIE:
         return None
-    cubes = sum(times * (mean - value) ** 3 for value, times in left)
+    cubes = sum(times * (mean - value) ** 3 for value, times in values)
     return cubes / (6 * squares * math.sqrt(squares))
 
 

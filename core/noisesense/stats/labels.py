@@ -86,12 +86,12 @@ class Trust(Record):
     @property
     def compared(self) -> int:
         """Cells in which both gave a verdict."""
-        return sum(each.counts.compared for each in self.cells.values())
+        return sum(agreement.counts.compared for agreement in self.cells.values())
 
     @property
     def not_asked(self) -> int:
         """Labeled cells that the judge's lazy plan left out."""
-        return sum(each.counts.not_asked for each in self.cells.values())
+        return sum(agreement.counts.not_asked for agreement in self.cells.values())
 
 
 def trust(
@@ -136,24 +136,29 @@ def trust(
             sample.judge, sample.labels, sample.name, lazy=sample.lazy
         )
         unmatched += one_sided
-        units[number if sample.cluster is None else sample.cluster] += cells
-    found: dict[CellKind, CellAgreement] = {}
+        unit_name = number if sample.cluster is None else sample.cluster
+        units[unit_name] += cells
+    agreements: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
         # Units with the same figures are kept as one, with how many they are.
         confusions = Counter[Unit]()
         for unit in units.values():
-            confusions[tuple(float(unit[kind, name]) for name in Confusion._fields)] += 1
-        found[kind] = cell_agreement(confusions, resampling)
-    known = list(probabilities)
+            confusion = tuple(float(unit[kind, name]) for name in Confusion._fields)
+            confusions[confusion] += 1
+        agreements[kind] = cell_agreement(confusions, resampling)
+    calibration = None
+    labeled_probabilities = list(probabilities)
+    if len({label for label, _ in labeled_probabilities}) == 2:
+        calibration = calibrate(labeled_probabilities)
     trusted = Trust(
         judge=judge,
         means={},
         samples=samples,
         failed=failed,
         unmatched_claims=unmatched,
-        cells=found,
+        cells=agreements,
         usage=usage,
-        calibration=calibrate(known) if len({label for label, _ in known}) == 2 else None,
+        calibration=calibration,
         warnings=(),
     )
     if not trusted.compared:
@@ -200,13 +205,13 @@ def trust_results(
     means: dict[Mode, PPIMean] = {}
     for mode in _modes_of(labeled, definition):
         try:
-            means[mode] = corrected_mean(labeled, mode, Resampling(confidence))
+            mean = corrected_mean(labeled, mode, Resampling(confidence))
         except InputError as error:
             warnings.append(f"{mode}: no mean corrected by the labels: {error}")
-        else:
-            warnings += (f"{mode}: {each}" for each in means[mode].warnings)
-    people_of = [people for _, people in labeled.pairs]
-    if means and any(result.cluster for result in (*labeled.judged, *people_of)):
+            continue
+        means[mode] = mean
+        warnings += [f"{mode}: {warning}" for warning in mean.warnings]
+    if means and any(result.cluster for result in _results(labeled)):
         warnings.append(
             "The corrected means have intervals over single samples: where samples share a "
             "cluster, they are too narrow."
@@ -227,9 +232,17 @@ def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
             )
 
 
+def _results(labeled: Labeled) -> list[Result]:
+    """The judge's, and people's."""
+    return [*labeled.judged, *[people for _, people in labeled.pairs]]
+
+
 def _modes_of(labeled: Labeled, definition: DefinitionName | None) -> tuple[Mode, ...]:
-    """Those of the definition that all were scored under. Raises `InputError` if not by this."""
-    for result in (*labeled.judged, *(people for _, people in labeled.pairs)):
+    """The modes of the definition that all were scored under.
+
+    Raises `InputError` if that is not ``definition``; None: any will do.
+    """
+    for result in _results(labeled):
         if result.score is None:
             continue
         scored_under = result.score.definition

@@ -93,14 +93,19 @@ def kappa(counts: Sequence[float]) -> float | None:
     a, b, c, d = counts[:4]
     n = a + b + c + d
     chance = (a + b) * (a + c) + (c + d) * (b + d)
-    return ((a + d) * n - chance) / (n * n - chance) if n * n > chance else None
+    beyond_chance = n * n - chance
+    if beyond_chance <= 0:
+        return None
+    return ((a + d) * n - chance) / beyond_chance
 
 
 def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
     """From the samples' confusions (and how often each occurs) to the figures."""
     counts = Confusion(*map(round, total(samples))) if samples else Confusion()
     value = kappa(counts)
-    interval = None if value is None else bootstrap_interval(samples, kappa, resampling)
+    interval = None
+    if value is not None:
+        interval = bootstrap_interval(samples, kappa, resampling)
     return CellAgreement(
         counts=counts,
         false_yes=_rate(samples, 2, 3, resampling),
@@ -110,10 +115,14 @@ def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
 
 
 def _rate(samples: Units, wrong: int, right: int, resampling: Resampling) -> Rate:
-    """One field of the confusions over it and another; samples without either say nothing."""
-    units: Counter[Unit] = Counter()
+    """The share of ``wrong`` in ``wrong`` and ``right``, two fields of the confusions by position.
+
+    Samples that have neither are in no unit.
+    """
+    units = Counter[Unit]()
     for sums, times in samples.items():
-        if cells := sums[wrong] + sums[right]:
+        cells = sums[wrong] + sums[right]
+        if cells:
             units[sums[wrong], cells] += times
     if not units:
         return Rate(None, None)
@@ -152,8 +161,9 @@ def compare_cells(
         for chunk in chunks:
             left_out = lazy and not needed.of_reference(chunk)
             fields += _fields("reference", stated, people, chunk, left_out=left_out)
-    claims = sum(map(_count_claims, (judge, human)))
-    return Counter(fields), claims - 2 * (len(response) + len(reference))
+    claims = _count_claims(judge) + _count_claims(human)
+    matched_claims = 2 * (len(response) + len(reference))
+    return Counter(fields), claims - matched_claims
 
 
 def _fields(
@@ -171,8 +181,9 @@ def _count_claims(verdicts: VerdictsForm) -> int:
 
 
 def _matched(a: Sequence[_Claim], b: Sequence[_Claim]) -> list[tuple[_Claim, _Claim]]:
-    found = same_claims([claim.text for claim in a], [claim.text for claim in b])
-    return [(a[i], b[j]) for i, j in found.items()]
+    """The claims that both sides have."""
+    same = same_claims([claim.text for claim in a], [claim.text for claim in b])
+    return [(a[i], b[j]) for i, j in same.items()]
 
 
 def cell_of(claim: ClaimForm, chunk: int) -> Truth:
@@ -224,40 +235,53 @@ def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
     Raises:
         InputError: not both a "yes" and a "no"; a probability outside 0 to 1, or NaN.
     """
-    given = list(cells)
-    for number, (_, p) in enumerate(given):
+    yes: list[float] = []
+    no: list[float] = []
+    for number, (label, p) in enumerate(cells):
         if not 0 <= p <= 1:
             raise InputError("a probability from 0 to 1", describe(p), where=f"cell {number}")
-    yes = sorted(p for label, p in given if label)
-    no = sorted(p for label, p in given if not label)
+        if label:
+            yes.append(p)
+        else:
+            no.append(p)
     if not yes or not no:
-        got = "one kind" if given else "none"
+        got = "one kind" if yes or no else "none"
         raise InputError('labels of both kinds, "yes" and "no"', got, where="calibrate")
+    yes.sort()
+    no.sort()
     cuts: list[Calibration] = []
     below = 0.0
     # A cut above all is as good as the one below all, which stands first.
     for p in sorted({*yes, *no}):
         missed = bisect_left(yes, p)
         refused = bisect_left(no, p)
-        agreement = kappa((len(yes) - missed, missed, len(no) - refused, refused))
+        false_yes = len(no) - refused
+        agreement = kappa((len(yes) - missed, missed, false_yes, refused))
         assert agreement is not None, "there are labels of both kinds"
         cut = Calibration(
-            cells=len(given),
+            cells=len(yes) + len(no),
             threshold=_between(below, p),
-            false_yes=(len(no) - refused) / len(no),
+            false_yes=false_yes / len(no),
             false_no=missed / len(yes),
             kappa=agreement,
         )
         cuts.append(cut)
         below = p
+    return min(cuts, key=_rank)
+
+
+def _rank(cut: Calibration) -> tuple[float, float]:
+    """The best first: of highest kappa, then wrong about as often either way."""
+    imbalance = abs(cut.false_yes - cut.false_no)
     # Rounded: 1/2 is as far from 1/3 as from 2/3.
-    return min(cuts, key=lambda cut: (-cut.kappa, round(abs(cut.false_yes - cut.false_no), 12)))
+    return -cut.kappa, round(imbalance, 12)
 
 
 def _between(low: float, high: float) -> float:
     """The middle, rounded, but above the one and at most the other."""
     middle = (low + high) / 2
     for digits in range(1, 17):
-        if low < round(middle, digits) <= high:
-            return round(middle, digits)
+        rounded = round(middle, digits)
+        if low < rounded <= high:
+            return rounded
     return high

@@ -52,11 +52,14 @@ def labeled_pairs(
             f"labeled samples with another answer, or another text, than the judge's: {others} of "
             f"{len(paired.pairs)}; they are in no figure."
         )
-    if unknown := len(paired.only_b):
+    unknown = len(paired.only_b)
+    if unknown:
         warnings.append(
             f"labeled samples that are not in the results: {unknown}; they are in no figure."
         )
-    stands_for = [1.0 if weights is None else _weight_of(y.id, weights) for _, y in same]
+    stands_for = [1.0] * len(same)
+    if weights is not None:
+        stands_for = [_weight_of(people.id, weights) for _, people in same]
     if _stand_together(judged, same, stands_for):
         warnings.append(
             "The labeled samples stand together in the results, more than a random choice would: "
@@ -76,9 +79,10 @@ def _weight_of(name: str, weights: Mapping[str, float]) -> float:
 def _stand_together(
     judged: Sequence[Result], pairs: Sequence[tuple[Result, Result]], weights: Sequence[float]
 ) -> bool:
-    place = {id(each): float(i) for i, each in enumerate(judged)}
-    labeled = [place.pop(id(each)) for each, _ in pairs]
-    return differ(labeled, [*place.values()], weights)
+    """Are the labeled results' places further from the others' than a random choice's would be?"""
+    places = {id(result): float(place) for place, result in enumerate(judged)}
+    labeled = [places.pop(id(result)) for result, _ in pairs]
+    return differ(labeled, list(places.values()), weights)
 
 
 def prediction_powered(
@@ -122,11 +126,11 @@ def prediction_powered(
 
 def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIMean:
     """Of one mode; see `prediction_powered`."""
-    taken = {id(x) for x, _ in labeled.pairs}
+    with_labels = {id(ours) for ours, _ in labeled.pairs}
     others: list[Range] = []
     for result in labeled.judged:
         bounds = result.bounds(mode)
-        if bounds is not None and id(result) not in taken:
+        if bounds is not None and id(result) not in with_labels:
             others.append(bounds)
     scores: list[Range] = []
     labels: list[Range] = []
@@ -139,7 +143,8 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
             labels.append(label)
             weights.append(weight)
     powered = powered_mean(others, scores, labels, weights, resampling)
-    if left_out := len(labeled.judged) - len(others) - len(labels):
+    left_out = len(labeled.judged) - len(others) - len(labels)
+    if left_out:
         are = "sample is" if left_out == 1 else "samples are"
         warning = f"{left_out} {are} not in the mean: failed, or with nothing to measure."
         powered = replace(powered, warnings=(*powered.warnings, warning))

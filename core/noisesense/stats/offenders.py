@@ -123,26 +123,31 @@ def offenders(results: Iterable[Result]) -> Offenders:
     Raises:
         InputError: something else than results, or results that were not scored alike.
     """
-    found: dict[str, Offender] = {}
+    documents: dict[str, Offender] = {}
     first_scored: Result | None = None
-    true_looking = 0
-    unmentioned = 0
+    kinds = Counter[str]()
     for result in results:
         scored = result_in(result).score
         if scored is None:
             continue
         first_scored = first_scored or result
         check_scored_alike((first_scored, result), "results")
-        _add(found, result.id, scored)
+        _add(documents, result.id, scored)
         for claim in scored.claims:
-            from_relevant = claim.correct is False and bool(claim.relevant_chunks)
-            unmentioned += from_relevant
-            true_looking += from_relevant or claim.correct is True
-    _estimate(found.values())
-    ranked = [each for each in found.values() if each.claims or each.undetermined]
+            kinds[claim.category] += 1
+    _estimate(documents.values())
+    ranked = [each for each in documents.values() if each.claims or each.undetermined]
     ranked.sort(key=_order)
-    first = ranked[0] if ranked and ranked[0].top_tenth >= SURE else None
-    return Offenders(tuple(ranked), first, true_looking, unmentioned, len(found))
+    first = None
+    if ranked and ranked[0].top_tenth >= SURE:
+        first = ranked[0]
+    return Offenders(
+        documents=tuple(ranked),
+        first=first,
+        true_looking=kinds["correct"] + kinds["relevant"],
+        unmentioned=kinds["relevant"],
+        retrieved=len(documents),
+    )
 
 
 SURE = 0.9
@@ -192,8 +197,9 @@ def _sources(claim: ClaimOutcome, names: Sequence[str]) -> _Sources:
     return _Sources(sure, perhaps - sure.keys())
 
 
-def _add(found: dict[str, Offender], sample: str, score: Score) -> None:
-    names = _retrieved(found, score)
+def _add(documents: dict[str, Offender], sample: str, score: Score) -> None:
+    """Count a sample for each document that was retrieved."""
+    names = _retrieved(documents, score)
     guilty = set[str]()
     suspect = set[str]()
     for claim in score.claims:
@@ -206,25 +212,26 @@ def _add(found: dict[str, Offender], sample: str, score: Score) -> None:
             for name, j in sure.items():
                 relevant = score.chunk_relevance[j]
                 offence = Offence(sample, claim.text, claim.index, relevant, alone)
-                found[name].offences.append(offence)
+                documents[name].offences.append(offence)
             guilty |= sure.keys()
         else:
             perhaps |= sure.keys()
         for name in perhaps:
-            found[name].undetermined += 1
+            documents[name].undetermined += 1
         suspect |= perhaps
     for name in guilty:
-        found[name].samples += 1
+        documents[name].samples += 1
     for name in suspect - guilty:
-        found[name].open_samples += 1
+        documents[name].open_samples += 1
 
 
-def _retrieved(found: dict[str, Offender], score: Score) -> list[str]:
-    """The documents by position; each is counted as retrieved."""
+def _retrieved(documents: dict[str, Offender], score: Score) -> list[str]:
+    """The documents' names by position. Each document is counted as retrieved."""
     chunks = score.verdicts.chunks or ()
     names = [chunk.id or chunk.text for chunk in chunks]
     names = names or [""] * score.verdicts.chunk_count
     for name in dict.fromkeys(names):
         text = chunks[names.index(name)].text if chunks else ""
-        found.setdefault(name, Offender(name, text)).retrieved += 1
+        document = documents.setdefault(name, Offender(name, text))
+        document.retrieved += 1
     return names

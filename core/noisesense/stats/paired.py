@@ -48,7 +48,8 @@ def critical_t(size: float, tail: float) -> float:
     freedom = max(size - 1, 1.0)
     if decides_nothing(size, tail):
         return t_quantile(1 - tail, freedom)
-    t = t_quantile(1 - (tail - 2.0**-size), freedom)
+    by_signs = 2.0**-size
+    t = t_quantile(1 - (tail - by_signs), freedom)
     return min(t, _FOUR_OF_SIX) if _are_fewest(size, tail) else t
 
 
@@ -101,7 +102,8 @@ def difference_interval(
     mean = part / whole
     size = effective_units(units)
     few = decides_nothing(size, resampling.tail)
-    if len({round(each / n, 12) for each, n in units}) == 1:
+    differences = [each / n for each, n in units]
+    if len({round(difference, 12) for difference in differences}) == 1:
         wide = few_units_interval(units, resampling, (-limit, limit))
         if few or abs(mean) <= _TIE:
             return wide
@@ -116,7 +118,6 @@ def difference_interval(
         low = _monotone_end(units, t)
         high = -_monotone_end(mirrored, t)
     if _are_fewest(size, resampling.tail):
-        differences = [each / n for each, n in units]
         low = min(low, math.nextafter(min(differences), math.inf))
         high = max(high, math.nextafter(max(differences), -math.inf))
     return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", count)
@@ -135,11 +136,11 @@ def mean_error(units: Units) -> float:
     count = sum(units.values())
     part, whole = total(units)
     mean = part / whole
-    squares = math.fsum(
-        times * ((each - mean * size) / (whole - size)) ** 2
-        for (each, size), times in units.items()
-    )
-    return math.sqrt(squares * (count - 1) / count)
+    squares: list[float] = []
+    for (each, size), times in units.items():
+        influence = (each - mean * size) / (whole - size)
+        squares.append(times * influence**2)
+    return math.sqrt(math.fsum(squares) * (count - 1) / count)
 
 
 _HALVINGS = 40
@@ -166,9 +167,9 @@ def _monotone_end(units: Units, t: float) -> float:
     least = low = min(each / size for each, size in units)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        found = _end_at(middle, units, t)
-        best = max(best, found)
-        if found.rises:
+        end = _end_at(middle, units, t)
+        best = max(best, end)
+        if end.rises:
             low = middle
         else:
             high = middle

@@ -40,14 +40,16 @@ def partners(
 
     ``found`` are partners already; they stay.
     """
-    found = dict(found or {})
+    pairs = dict(found or {})
+    in_pairs = {*pairs.values()}
     free: dict[Hashable, deque[int]] = defaultdict(deque)
-    for j in sorted({*range(len(b))} - {*found.values()}):
-        free[b[j]].append(j)
+    for j, name in enumerate(b):
+        if j not in in_pairs:
+            free[name].append(j)
     for i, name in enumerate(a):
-        if i not in found and name is not None and free[name]:
-            found[i] = free[name].popleft()
-    return dict(sorted(found.items()))
+        if i not in pairs and name is not None and free[name]:
+            pairs[i] = free[name].popleft()
+    return dict(sorted(pairs.items()))
 
 
 def same_claims(a: Sequence[str], b: Sequence[str]) -> dict[int, int]:
@@ -117,10 +119,12 @@ def pair(
         if not results:
             raise InputError("at least one result", "none", where=run)
     check_limit(min_paired, "min_paired")
-    rules = (by,) if by else _rules(a, b)
-    tried = (_pair(a, b, rule, runs, same_first) for rule in rules)
-    first = next(tried)
-    paired = first if first.pairs else next((each for each in tried if each.pairs), first)
+    first, *others = (by,) if by else _rules(a, b)
+    paired = _pair(a, b, first, runs, same_first)
+    for rule in others:
+        if not paired.pairs:
+            by_rule = _pair(a, b, rule, runs, same_first)
+            paired = by_rule if by_rule.pairs else paired
     if not paired.pairs or len(paired.pairs) < min_paired * len(a) - 1e-9:
         raise _too_few(paired, len(a), runs, min_paired)
     return paired
@@ -139,23 +143,27 @@ def _pair(
     a: Sequence[Result], b: Sequence[Result], by: PairedBy, runs: tuple[str, str], same_first: bool
 ) -> Paired:
     if by == "id":
-        found = partners(_ids(a, runs[0]), _ids(b, runs[1]))
+        positions = partners(_ids(a, runs[0]), _ids(b, runs[1]))
     else:
         same = partners([*map(_key, a)], [*map(_key, b)]) if same_first else None
-        found = partners([*map(question_of, a)], [*map(question_of, b)], same)
-    pairs = [(a[i], b[j]) for i, j in found.items()]
+        positions = partners([*map(question_of, a)], [*map(question_of, b)], same)
+    pairs = [(a[i], b[j]) for i, j in positions.items()]
     warnings = _of_ids(pairs) if by == "id" else _of_questions(a, b)
     return Paired(
         by=by,
         pairs=pairs,
-        only_a=_ids_except(a, found.keys()),
-        only_b=_ids_except(b, {*found.values()}),
+        only_a=_ids_except(a, positions.keys()),
+        only_b=_ids_except(b, {*positions.values()}),
         warnings=tuple(warnings),
     )
 
 
 def _ids_except(results: Sequence[Result], positions: Set[int]) -> tuple[str, ...]:
-    return tuple(each.id for i, each in enumerate(results) if i not in positions)
+    ids: list[str] = []
+    for i, result in enumerate(results):
+        if i not in positions:
+            ids.append(result.id)
+    return tuple(ids)
 
 
 def _of_ids(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:

@@ -91,22 +91,26 @@ def power(
     check_between(change, "change")
     check_between(often, "often")
     check_whole(answers, 1, "answers")
-    first = [result_in(result) for result in results]
-    paired = other is not None
-    second = first if other is None else [result_in(result) for result in other]
+    first = list(map(result_in, results))
+    second = first
+    if other is not None:
+        second = list(map(result_in, other))
     check_scored_alike((*first, *second), "results")
-    definitions = [each.score.definition for each in first if each.score]
-    if not definitions:
+    scores = [result.score for result in first if result.score]
+    if not scores:
         raise InputError("scored results", "none", where="results")
     pairs = pair(first, second, runs=("results", "other"), min_paired=MIN_PAIRED)
     plan = _Plan(Resampling(confidence), change, often, answers)
-    chosen: tuple[Figure, ...] = (*modes_of(definitions[0]), "any")
+    chosen: tuple[Figure, ...] = (*modes_of(scores[0].definition), "any")
+    paired = other is not None
     figures = [_figure(figure, pairs, plan, paired=paired) for figure in chosen]
     return Power(change, often, answers, paired, tuple(figures))
 
 
 @dataclass(frozen=True)
 class _Plan:
+    """What the caller of `power` wants to see."""
+
     resampling: Resampling
     change: float
     often: float
@@ -125,13 +129,14 @@ def _figure(figure: Figure, pairs: Paired, plan: _Plan, *, paired: bool) -> Figu
         error *= math.sqrt(2)
     samples = len(values)
     size = effective_units(ends[0])
-    scatter = error * math.sqrt(samples)
     if not error:
         return FigurePower(figure, samples, 0.0, None, None)
+    scatter = error * math.sqrt(samples)
+    pairs_needed = _pairs_needed(error, size, samples, plan)
     seen = None
     if not decides_nothing(size, plan.resampling.tail):
         seen = errors_seen(size, plan.resampling.tail, plan.often) * error
-    return FigurePower(figure, samples, scatter, _pairs_needed(error, size, samples, plan), seen)
+    return FigurePower(figure, samples, scatter, pairs_needed, seen)
 
 
 def _values(figure: Figure, pairs: Paired, *, paired: bool) -> list[tuple[Hashable, Range]]:

@@ -92,9 +92,9 @@ def prediction_powered_mean(
     count = len(human_labeled)
     if weights is None:
         weights = [1.0] * count
-    for name, given in (("judge_labeled", judge_labeled), ("weights", weights)):
-        if len(given) != count:
-            raise InputError(f"{count} numbers", str(len(given)), where=name)
+    for name, numbers in (("judge_labeled", judge_labeled), ("weights", weights)):
+        if len(numbers) != count:
+            raise InputError(f"{count} numbers", str(len(numbers)), where=name)
     return powered_mean(
         _ranges("judge_unlabeled", judge_unlabeled),
         _ranges("judge_labeled", judge_labeled),
@@ -109,7 +109,7 @@ def _ranges(name: str, scores: Sequence[float]) -> list[Range]:
         # What is undefined (None, NaN) has no place in a mean.
         if not isinstance(value, Real) or not 0 <= value <= 1:
             raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
-    return [Range(each, each) for each in scores]
+    return [Range(value, value) for value in scores]
 
 
 def powered_mean(
@@ -119,21 +119,24 @@ def powered_mean(
     weights: Sequence[float],
     resampling: Resampling,
 ) -> PPIMean:
-    """As `prediction_powered_mean`, of ranges: for the lowest and for the highest labels."""
+    """As `prediction_powered_mean`, of ranges: with the lowest labels and with the highest."""
     if len(labels) < 2:
         raise InputError("at least two scores", str(len(labels)), where="human_labeled")
     stands_for = _for_others(weights, len(others))
     scores = _middles(judged)
     rest = _middles(others)
-    slopes = _slopes(_middles(labels), scores)
-    error = _error_nobody_saw([*scores, *_middles(labels), *rest], len(labels))
+    middle_labels = _middles(labels)
+    slopes = _slopes(middle_labels, scores)
+    error = _error_nobody_saw([*scores, *middle_labels, *rest], len(labels))
     lows = [label.low for label in labels]
     highs = [label.high for label in labels]
     lowest = _Prediction.of(lows, scores, rest, slopes, stands_for)
     highest = _Prediction.of(highs, scores, rest, slopes, stands_for)
     mean = Range(lowest.mean, highest.mean)
     low = lowest.interval(error, resampling)
-    high = low if mean.low == mean.high else highest.interval(error, resampling)
+    high = low
+    if mean.low != mean.high:
+        high = highest.interval(error, resampling)
     judge_mean = mean_range([*others, *judged])
     assert judge_mean is not None, "there are labels, and so scores"
     warnings: list[str] = []
@@ -211,7 +214,7 @@ _AS_MANY = 10
 def _error_nobody_saw(scores: Sequence[float], labels: int) -> float:
     """How large the error of a sample may be that nobody labeled: as a noisy sample's score is on
     average, which few labels cannot say: as if ten more of them were wrong altogether."""
-    noisy = [each for each in scores if each > 0]
+    noisy = [score for score in scores if score > 0]
     typical = fmean(noisy) if noisy else 1.0
     return (typical * labels + _AS_MANY) / (labels + _AS_MANY)
 
@@ -276,10 +279,9 @@ class _Prediction(NamedTuple):
         count = len(self.terms) + self.others
         if not self.others:
             return Interval(self.mean, self.mean, resampling.confidence, "dirichlet", count)
-        units = Counter[Unit](
-            (round(term * size, 12), round(size, 12))
-            for term, size in zip(self.terms, self.stands_for, strict=True)
-        )
+        units = Counter[Unit]()
+        for term, size in zip(self.terms, self.stands_for, strict=True):
+            units[round(term * size, 12), round(size, 12)] += 1
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         limits = (self.shift - self.slope * error, self.shift + error)
         of_endless = few_units_interval(units, resampling, limits)

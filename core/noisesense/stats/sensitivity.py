@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from random import Random
 from typing import NamedTuple
 
@@ -92,49 +91,53 @@ def sensitivity_band(
     for rate, name in ((false_yes, "false_yes"), (false_no, "false_no")):
         check_limit(rate, name)
     check_whole(simulations, 1, "simulations")
-    scores = [*map(score_in, results)]
+    scores = list(map(score_in, results))
     scored = [each for each in scores if each is not None]
     if not scored:
         raise InputError("verdicts on at least one sample", "none", where="results")
     check_scores_alike(scored, "results")
-    judged = [each.verdicts for each in scored]
-    means = partial(_means, definition=definition or scored[0].definition, empty=scored[0].empty)
+    definition = definition or scored[0].definition
+    empty = scored[0].empty
     errors = _Errors(false_yes, false_no, Random(seed))
-    actual = means(judged)
+    actual = _means([each.verdicts for each in scored], definition, empty)
     runs: list[dict[Mode, Range | None]] = []
     for _ in range(simulations):
-        runs.append(means([_flipped(each, errors) for each in scored]))
+        flipped = [_flipped(each, errors) for each in scored]
+        runs.append(_means(flipped, definition, empty))
     bands: dict[Mode, Band] = {}
     for mode, mean in actual.items():
         bands[mode] = _band(mode, mean, [run[mode] for run in runs])
     return SensitivityBand(
-        samples=len(judged),
-        failed=len(scores) - len(judged),
+        samples=len(scored),
+        failed=len(scores) - len(scored),
         relevant=bands["relevant"],
         irrelevant=bands.get("irrelevant"),
     )
 
 
 class _Errors(NamedTuple):
-    """How often a cell is turned over."""
+    """How often a cell is turned into its opposite."""
 
     false_yes: float
     false_no: float
     random: Random
 
     def flip(self, cell: Truth) -> Truth:
+        """The cell, or by chance its opposite; what is open stays open."""
         if cell is None:
             return None
         rate = self.false_no if cell else self.false_yes
         return cell != (self.random.random() < rate)
 
     def entailing(self, claim: ClaimForm, chunks: int) -> tuple[int, ...]:
+        """The chunks that entail the claim once its cells are flipped."""
         return tuple(j for j in range(chunks) if self.flip(cell_of(claim, j)))
 
 
 def _means(
     samples: Iterable[VerdictsForm], definition: DefinitionName, empty: Empty
 ) -> dict[Mode, Range | None]:
+    """Each mode's mean over the samples with something to measure."""
     scores = [score(each, definition=definition, empty=empty) for each in samples]
     means: dict[Mode, Range | None] = {}
     for mode in modes_of(definition):
@@ -154,6 +157,7 @@ def _band(mode: Mode, mean: Range | None, runs: Iterable[Range | None]) -> Band:
 
 
 def _flipped(scored: Score, errors: _Errors) -> LightVerdicts:
+    """The verdicts with the errors of one simulation."""
     verdicts = scored.verdicts
     count = verdicts.chunk_count
     if scored.lack == "nothing_retrieved":

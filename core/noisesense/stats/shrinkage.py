@@ -48,8 +48,12 @@ _NEGLIGIBLE = 30.0  # a prior whose fit is so much worse, in logarithms
 
 
 def _beta(a: float, b: float) -> list[float]:
+    """How likely each cell is by a beta distribution."""
     scale = lgamma(a) + lgamma(b) - lgamma(a + b)
-    inside = [exp(a * log(rate) + b * log1p(-rate) - scale) * _STEP for rate in _RATES]
+    inside: list[float] = []
+    for rate in _RATES:
+        density = exp(a * log(rate) + b * log1p(-rate) - scale)
+        inside.append(density * _STEP)
     below = exp(a * (_LOGITS[0] - _STEP / 2) - scale) / a
     above = exp(-b * (_LOGITS[-1] + _STEP / 2) - scale) / b
     return [below, *inside, above]
@@ -63,9 +67,13 @@ def _priors() -> list[list[float]]:
         for cases in _CASES:
             beta = _beta(mean * cases, (1 - mean) * cases)
             for share in _OTHERWISE:
-                mixed = [(1 - share) * p + share * q for p, q in zip(beta, uniform, strict=True)]
-                priors.append(mixed)
+                priors.append(_mixed(beta, uniform, share))
     return priors
+
+
+def _mixed(first: list[float], second: list[float], share: float) -> list[float]:
+    """A mixture of two distributions, of the second by this share."""
+    return [(1 - share) * p + share * q for p, q in zip(first, second, strict=True)]
 
 
 def _likelihood(case: Hits) -> list[float]:
@@ -77,7 +85,7 @@ def _likelihood(case: Hits) -> list[float]:
     always = -inf if misses else 0.0
     logs = [never, *logs, always]
     top = max(logs)
-    return [exp(each - top) for each in logs]
+    return [exp(value - top) for value in logs]
 
 
 class Rate(NamedTuple):
@@ -125,19 +133,16 @@ def _posteriors(counts: Counter[Hits]) -> dict[Hits, list[float]]:
             fits[i] += times * log(value)
     best = max(fits)
     likely = [i for i, fit in enumerate(fits) if fit > best - _NEGLIGIBLE]
-    by_cell = list(zip(*[priors[i] for i in likely], strict=True))
+    likely_priors = [priors[i] for i in likely]
+    by_cell = list(zip(*likely_priors, strict=True))
     posteriors: dict[Hits, list[float]] = {}
     for case, values in evidence.items():
         weights = [exp(fits[i] - best) / values[i] for i in likely]
         prior = [_dot(weights, column) for column in by_cell]
-        posteriors[case] = _posterior(prior, likelihoods[case])
+        joint = list(map(mul, prior, likelihoods[case]))
+        whole = fsum(joint)
+        posteriors[case] = [cell / whole for cell in joint]
     return posteriors
-
-
-def _posterior(prior: Sequence[float], likelihood: Sequence[float]) -> list[float]:
-    joint = list(map(mul, prior, likelihood))
-    whole = fsum(joint)
-    return [each / whole for each in joint]
 
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:

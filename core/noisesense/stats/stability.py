@@ -159,34 +159,36 @@ def _mode(
 ) -> ModeStability | None:
     if not _has_mode(samples, mode):
         return None
-    found: list[SampleStability] = []
+    measured: list[SampleStability] = []
     questions = defaultdict[Hashable, list[SampleStability]](list)
     for results in samples:
         values = _values(results, mode)
         if len(values) == repeats:
             sample = SampleStability(results[0].id, values, _crosses(values, limit))
-            found.append(sample)
+            measured.append(sample)
             questions[_question(results[0])].append(sample)
     shares: dict[Source, Share] = {}
     mean_error = None
-    if found:
-        shares = _shares(Counter(map(_sums, questions.values())), repeats)
-        within = fsum(variance(each.values) for each in found)
-        mean_error = sqrt(within) / len(found)
-    runs = zip(*(each.values for each in found), strict=True)
+    if measured:
+        units = Counter(map(_sums, questions.values()))
+        shares = _shares(units, repeats)
+        within = fsum(variance(sample.values) for sample in measured)
+        mean_error = sqrt(within) / len(measured)
+    values_of_samples = [sample.values for sample in measured]
+    values_of_runs = zip(*values_of_samples, strict=True)
     return ModeStability(
         mode=mode,
-        samples=len(found),
-        left_out=len(samples) - len(found),
-        means=tuple(map(fmean, runs)),
+        samples=len(measured),
+        left_out=len(samples) - len(measured),
+        means=tuple(map(fmean, values_of_runs)),
         shares=shares,
         mean_error=mean_error,
-        changed=_changed(found),
+        changed=_changed(measured),
     )
 
 
 def _has_mode(samples: Iterable[Sequence[Result]], mode: Mode) -> bool:
-    """Has the definition the mode? If nothing is scored, it may."""
+    """Does the definition have the mode? If nothing is scored, it may."""
     for result in chain.from_iterable(samples):
         if result.score is not None:
             return result.score.counts(mode) is not None
@@ -194,7 +196,7 @@ def _has_mode(samples: Iterable[Sequence[Result]], mode: Mode) -> bool:
 
 
 def _values(results: Iterable[Result], mode: Mode) -> tuple[float, ...]:
-    """Those that are determined."""
+    """The values that are determined, by repeat."""
     values: list[float] = []
     for result in results:
         bounds = result.bounds(mode)
@@ -210,10 +212,15 @@ def _crosses(values: Iterable[float], limit: float | None) -> bool:
 
 
 def _changed(samples: Iterable[SampleStability]) -> tuple[SampleStability, ...]:
-    changed = [each for each in samples if len({*each.values}) > 1]
+    """The samples with several values, those that cross the limit and scatter most first."""
+    changed = [sample for sample in samples if len({*sample.values}) > 1]
+    return tuple(sorted(changed, key=_rank))
+
+
+def _rank(sample: SampleStability) -> tuple[bool, float, str]:
     # Rounded: 1/4, 1/2, 1/2 scatter as much as 1/4, 0, 0.
-    changed.sort(key=lambda each: (not each.crosses, -round(variance(each.values), 12), each.id))
-    return tuple(changed)
+    scatter = round(variance(sample.values), 12)
+    return not sample.crosses, -scatter, sample.id
 
 
 def _question(result: Result) -> Hashable:
@@ -247,15 +254,17 @@ class _Sums(NamedTuple):
 
 
 def _sums(answers: Sequence[SampleStability]) -> Unit:
+    """From a question's answers to what it adds to each sum."""
     count = len(answers)
-    means = [fmean(each.values) for each in answers]
-    mean = fmean(means)
+    means = [fmean(answer.values) for answer in answers]
+    sum_of_means = fsum(means)
+    question_mean = fmean(means)
     return _Sums(
-        within=fsum(variance(each.values) for each in answers),
-        means=fsum(means),
-        squares=fsum(means) ** 2 / count,
+        within=fsum(variance(answer.values) for answer in answers),
+        means=sum_of_means,
+        squares=sum_of_means**2 / count,
         answers=float(count),
-        inside=fsum((each - mean) ** 2 for each in means),
+        inside=fsum((mean - question_mean) ** 2 for mean in means),
         sizes=float(count * count),
         questions=1.0,
     )
@@ -269,7 +278,8 @@ def _variances(sums: _Sums, repeats: int) -> dict[Source, float] | None:
     if sums.questions < 2:
         return None
     judge = sums.within / sums.answers
-    spread = max(sums.squares - sums.means**2 / sums.answers, 0.0) / (sums.questions - 1)
+    between_questions = sums.squares - sums.means**2 / sums.answers
+    spread = max(between_questions, 0.0) / (sums.questions - 1)
     if sums.answers == sums.questions:
         return {"question": max(spread - judge / repeats, 0.0), "judge": judge}
     inside = sums.inside / (sums.answers - sums.questions)
@@ -283,13 +293,16 @@ def _variances(sums: _Sums, repeats: int) -> dict[Source, float] | None:
 
 
 def _shares(units: Units, repeats: int) -> dict[Source, Share]:
-    several = any(unit[3] > 1 for unit in units)
-    sources: tuple[Source, ...] = ("question", "generator", "judge") if several else ("judge",)
-    found: dict[Source, Share] = {}
+    """The shares that can be told; without several answers to a question only the judge's."""
+    sources: tuple[Source, ...] = ("judge",)
+    if any(_Sums(*unit).answers > 1 for unit in units):
+        sources = ("question", "generator", "judge")
+    shares: dict[Source, Share] = {}
     for source in sources:
         share = _share(source, repeats)
-        found[source] = Share(share(total(units)), bootstrap_interval(units, share, Resampling()))
-    return found
+        interval = bootstrap_interval(units, share, Resampling())
+        shares[source] = Share(share(total(units)), interval)
+    return shares
 
 
 def _share(source: Source, repeats: int) -> Statistic:

@@ -160,16 +160,17 @@ class Summary(Record, BothModes[ModeSummary]):
         """
         parts: list[str] = []
         of = f" of {self.samples:,}"
-        if claimed := self.nothing_claimed:
+        claimed = self.nothing_claimed
+        if claimed:
             parts.append(f"{claimed:,}{of} answers claim{'s' if claimed == 1 else ''} nothing")
             of = ""
-        if retrieved := self.nothing_retrieved:
+        if self.nothing_retrieved:
             questions = f"{of} questions" if of else ""
-            parts.append(f"for {retrieved:,}{questions} nothing was retrieved")
+            parts.append(f"for {self.nothing_retrieved:,}{questions} nothing was retrieved")
             of = ""
-        if others := self.otherwise_undefined:
+        if self.otherwise_undefined:
             samples = f"{of} samples" if of else ""
-            parts.append(f"for {others:,}{samples} there is nothing to measure")
+            parts.append(f"for {self.otherwise_undefined:,}{samples} there is nothing to measure")
             of = ""
         if self.failed:
             samples = f"{of} samples" if of else ""
@@ -179,9 +180,11 @@ class Summary(Record, BothModes[ModeSummary]):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the figures must know, in words."""
-        modes = [mode for mode in (self.relevant, self.irrelevant) if mode]
-        of_modes = (warning for mode in modes for warning in _of_mode(self, mode))
-        return (*_of_run(self), *of_modes)
+        warnings = list(_of_run(self))
+        for mode in (self.relevant, self.irrelevant):
+            if mode is not None:
+                warnings += _of_mode(self, mode)
+        return tuple(warnings)
 
 
 def _mean_text(figures: ModeSummary) -> str:
@@ -207,12 +210,11 @@ FEW_UNITS = 30
 
 def _of_run(run: Summary) -> Iterator[str]:
     yield from _of_missing(run)
-    if repeated := run.repeated_claims:
-        claims = counted(repeated, "claim")
+    if run.repeated_claims:
+        claims = counted(run.repeated_claims, "claim")
         yield f"The given verdicts repeat {claims} of the same answer by words; each counts."
     if run.is_echo:
-        said = echo_of(run.echoes, run.scored)
-        yield f"{said[0].upper()}{said[1:]}"
+        yield _capitalized(echo_of(run.echoes, run.scored))
     if 0 < run.in_clusters < run.scored:
         yield PARTLY_CLUSTERED
     if run.repeated:
@@ -230,14 +232,18 @@ def _of_missing(run: Summary) -> Iterator[str]:
         every = "The only sample" if run.samples == 1 else f"All {run.samples:,} samples"
         yield f"{every} failed: there are no figures."
     elif run.unmeasured:
-        said = f"{run.unmeasured[0].upper()}{run.unmeasured[1:]}"
-        yield f"{said}{_left_out(run)}."
-    if share := run.unanswered_share:
+        yield f"{_capitalized(run.unmeasured)}{_left_out(run)}."
+    share = run.unanswered_share
+    if share:
         percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
         yield (
             f"{run.open_cells:,} of the {run.needed_cells:,} verdicts that the scores need "
             f"({percent}) have no answer: where they decide a score, it is a range."
         )
+
+
+def _capitalized(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _left_out(run: Summary) -> str:
@@ -252,14 +258,18 @@ def _left_out(run: Summary) -> str:
         return f": left out are {left_out}; if they are the hard ones, the mean is too good"
     # By some definitions an answer counts though nothing was retrieved.
     named = run.nothing_claimed + run.nothing_retrieved + run.otherwise_undefined + run.failed
-    who, hard = (f"{most:,} samples are", "they are the hard ones")
+    who = f"{most:,} samples are"
+    hard = "they are the hard ones"
     if most == 1:
-        who, hard = ("it is" if named == 1 else "1 sample is", "it is a hard one")
+        who = "it is" if named == 1 else "1 sample is"
+        hard = "it is a hard one"
     elif named == most:
         who = "they are"
-    where, means = ("in neither mean", "both means are")
+    where = "in neither mean"
+    means = "both means are"
     if len(modes) == 1:
-        where, means = ("not in the mean", "the mean is")
+        where = "not in the mean"
+        means = "the mean is"
     return f": {who} {where}; if {hard}, {means} too good"
 
 
@@ -277,12 +287,14 @@ def echo_of(echoes: int, samples: int) -> str:
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
-    if not (samples := mode.determined + mode.undetermined):
+    units = mode.determined + mode.undetermined
+    if not units:
         yield f"{mode.mode}: no sample has anything to measure."
         return
-    units, unit = (samples, "sample")
+    unit = "sample"
     if run.clusters is not None:
-        units, unit = (1 if mode.interval is None else mode.interval.units, "cluster")
+        units = 1 if mode.interval is None else mode.interval.units
+        unit = "cluster"
     if units < FEW_UNITS:
         yield f"{mode.mode}: {counted(units, unit)} only; read the interval, not the mean."
 

@@ -165,10 +165,7 @@ class Tally:
         """The figures so far; see `summarize`."""
         resampling = Resampling(confidence)
         sums = self._sums
-        in_clusters = 0
-        for (cluster, _), times in self._named.items():
-            if cluster is not None:
-                in_clusters += times
+        in_clusters = self._in_clusters()
         by_name = in_clusters == self._named.total() and not self._unnamed
         units = self._units(by_name=by_name)
         samples = _samples_in(units)
@@ -181,6 +178,7 @@ class Tally:
         for mode in modes_of(self.definition) if self.definition else ():
             modes[mode] = _mode(mode, units, resampling)
         cost = None if self._cost is None else float(self._cost)
+        usage = Usage(**{name: sums[name] for name in COUNTED}, cost=cost)
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
@@ -196,12 +194,20 @@ class Tally:
             repeated=0 if by_name else _repeated(units),
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
-            usage=Usage(**{name: sums[name] for name in COUNTED}, cost=cost),
+            usage=usage,
             relevant=modes.get("relevant"),
             irrelevant=modes.get("irrelevant"),
             clusters=_clusters(units, by_name=by_name),
             confidence=confidence,
         )
+
+    def _in_clusters(self) -> int:
+        """How many samples name their cluster."""
+        samples = 0
+        for (cluster, _), times in self._named.items():
+            if cluster is not None:
+                samples += times
+        return samples
 
     def _units(self, *, by_name: bool) -> Counter[_Unit]:
         """The independent units, and how many are alike.
@@ -246,8 +252,12 @@ def _samples_in(units: Counter[_Unit]) -> list[tuple[_Sample, int]]:
 
 def _repeated(units: Counter[_Unit]) -> int:
     """How many samples are not alone in their unit."""
-    sizes = [(_size(unit), units_alike) for unit, units_alike in units.items()]
-    return sum(size * units_alike for size, units_alike in sizes if size > 1)
+    repeated = 0
+    for unit, units_alike in units.items():
+        size = _size(unit)
+        if size > 1:
+            repeated += size * units_alike
+    return repeated
 
 
 def _clusters(units: Counter[_Unit], *, by_name: bool) -> int | None:
@@ -262,17 +272,21 @@ def _clusters(units: Counter[_Unit], *, by_name: bool) -> int | None:
 
 
 def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSummary:
+    """The figures of one mode."""
     samples = _samples_in(units)
     measured = [(sample, times) for sample, times in samples if mode in sample.measures]
     ranges = Counter[Range]()
     for sample, times in measured:
         ranges[Counts.of(sample.outcomes, mode).bounds] += times
-    undetermined = sum(times for bounds, times in ranges.items() if bounds.value is None)
+    determined = 0
+    for bounds, times in ranges.items():
+        if bounds.value is not None:
+            determined += times
     claims = _counts(_outcomes_of(measured), mode)
     return ModeSummary(
         mode=mode,
-        determined=ranges.total() - undetermined,
-        undetermined=undetermined,
+        determined=determined,
+        undetermined=ranges.total() - determined,
         undefined=sum(times for _, times in samples) - ranges.total(),
         mean=_mean(ranges),
         interval=_interval(mode, units, _of_sample, resampling),
