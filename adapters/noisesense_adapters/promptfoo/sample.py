@@ -32,22 +32,22 @@ NAMES = {
 """What is looked for under which names, the first of them Promptfoo's."""
 
 _ONE_TEXT = "context"  # the one name of chunks under which a test may hold one text
-_GIVEN = tuple(dict.fromkeys((*NAMES[_CHUNKS], *CONTEXTS.split())))
+_PROVIDERS_NAMES = tuple(dict.fromkeys((*NAMES[_CHUNKS], *CONTEXTS.split())))
 """What providers call the chunks."""
 _AUTHORED = ("config", "vars")  # where Promptfoo may have left templates unfilled
 _TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
 _MOST_NESTED = 8
 _RAW = re.compile(r"\{%-?\s*raw\s*-?%\}(.*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL)
 _FILE = "file://"
-_SPLIT = (
+_SPLIT_HINT = (
     "one text for all chunks is a 'context'; in a CSV column write a JSON list; in YAML"
     " `- text: …` for each, since Promptfoo makes a test of each text in a plain list"
 )
-_NOT_LOADED = (
+_NOT_LOADED_HINT = (
     "Promptfoo loads files in variables at the top only: write `contextChunks: file://…` itself"
     " there, or put the text here"
 )
-_UNFILLED = (
+_UNFILLED_HINT = (
     "a text that is {{path}} and nothing else is filled here: put the finished text into a"
     " variable, or leave it to the provider's metadata; braces that are text stand between"
     " {% raw %} and {% endraw %}"
@@ -119,7 +119,7 @@ class Inputs:
         with error_context(where):
             place, _, name = where.partition(".")
             if isinstance(value, str) and place in _AUTHORED and name != _ONE_TEXT:
-                raise InputError("a list of chunks", "one text", hint=_SPLIT)
+                raise InputError("a list of chunks", "one text", hint=_SPLIT_HINT)
             if isinstance(value, str):
                 return [self._one_chunk(value)]
             return chunks_of(value)
@@ -207,7 +207,7 @@ class Inputs:
         """The first of the field's names that has a value there: one place and value, or none."""
         names = NAMES[field]
         if field == _CHUNKS and place not in _AUTHORED:
-            names = _GIVEN
+            names = _PROVIDERS_NAMES
         for name in names:
             where = f"{place}.{name}"
             value = values.get(name)
@@ -250,7 +250,7 @@ class Inputs:
             return self._value_at(template[1], where, depth)
         outside = _RAW.sub("", value)
         if "{{" in outside or "{%" in outside:
-            raise InputError("no templates", describe(value), where=where, hint=_UNFILLED)
+            raise InputError("no templates", describe(value), where=where, hint=_UNFILLED_HINT)
         return _RAW.sub(r"\1", value)
 
     def _value_at(self, path: str, where: str, depth: int) -> Any:
@@ -298,7 +298,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 def _check_loaded(value: Any, where: str) -> None:
     """Raise `InputError` for the name of a file in place of its text, at any depth."""
     if isinstance(value, str) and value.lstrip().startswith(_FILE):
-        raise InputError("a text", describe(value), where=where, hint=_NOT_LOADED)
+        raise InputError("a text", describe(value), where=where, hint=_NOT_LOADED_HINT)
     for item in as_list(value) or as_object(value).values():
         _check_loaded(item, where)
 

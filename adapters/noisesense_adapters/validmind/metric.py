@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noisesense import Judge, summarize
+from noisesense import Judge, ModeSummary, summarize
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined
@@ -158,7 +158,11 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
         if len(errors) == len(results):
             raise NoiseSenseError(message)
     summary = summarize(results)
-    summaries = [figures for name in modes if (figures := summary.mode(name)) is not None]
+    summaries: list[ModeSummary] = []
+    for name in modes:
+        figures = summary.mode(name)
+        if figures is not None:
+            summaries.append(figures)
     histogram, box = plots(results, summaries, undetermined)
     return (
         tables(summary, summaries, undetermined),

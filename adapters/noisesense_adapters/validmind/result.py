@@ -29,11 +29,19 @@ SPREAD = 0.25
 
 
 def _lows(mode: ModeSummary) -> list[float]:
-    return [values.low for values, count in mode.ranges for _ in range(count)]
+    """The lowest value of each sample that has claims."""
+    lows: list[float] = []
+    for values, count in mode.ranges:
+        lows += [values.low] * count
+    return lows
 
 
 def _highs(mode: ModeSummary) -> list[float]:
-    return [values.high for values, count in mode.ranges for _ in range(count)]
+    """The highest value of each sample that has claims."""
+    highs: list[float] = []
+    for values, count in mode.ranges:
+        highs += [values.high] * count
+    return highs
 
 
 def _stdev(mode: ModeSummary) -> Range | None:
@@ -51,10 +59,12 @@ def tables(
     summary: Summary, modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> dict[str, list[dict[str, Any]]]:
     """Two tables: one row per mode, and one row per mode and sign of high risk."""
-    return {
-        "Aggregate Scores": [_aggregates(summary, mode, undetermined) for mode in modes],
-        "Signs of High Risk": [sign for mode in modes for sign in signs(mode)],
-    }
+    aggregates: list[dict[str, Any]] = []
+    risks: list[dict[str, Any]] = []
+    for mode in modes:
+        aggregates.append(_aggregates(summary, mode, undetermined))
+        risks += signs(mode)
+    return {"Aggregate Scores": aggregates, "Signs of High Risk": risks}
 
 
 def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
@@ -109,7 +119,12 @@ def _reaches(figure: Range, threshold: float) -> str | None:
 
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
-    minimum = Range(min(_lows(mode)), min(_highs(mode))) if mode.mean else None
+    minimum = None
+    low: float | str = "undefined"
+    high: float | str = "undefined"
+    if mode.mean is not None:
+        minimum = Range(min(_lows(mode)), min(_highs(mode)))
+        low, high = mode.mean
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
@@ -120,8 +135,8 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
         "Min Score": _figure(minimum, mode, choice),
         "Standard Deviation": _figure(_stdev(mode), mode),
         "Count": summary.samples,
-        "Mean Low": mode.mean.low if mode.mean else "undefined",
-        "Mean High": mode.mean.high if mode.mean else "undefined",
+        "Mean Low": low,
+        "Mean High": high,
         "Undetermined": mode.undetermined,
         "Undefined": mode.undefined,
         "Nothing Claimed": summary.nothing_claimed,
@@ -143,6 +158,14 @@ def _missing(mode: ModeSummary) -> str:
     return "undetermined" if mode.undetermined else "undefined"
 
 
+_SHOWN_AS: dict[Undetermined, str] = {
+    "none": "left out",
+    "low": "as no noise",
+    "high": "as noise",
+}
+"""How the figures show undetermined scores, by the choice."""
+
+
 def plots(
     results: Sequence[Result], modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> tuple[Any, Any]:
@@ -155,10 +178,11 @@ def plots(
                 points.append((value, mode.mode))
     data = pandas.DataFrame(points, columns=["Score", "Mode"])
     axes = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
-    note = f"({' and '.join(mode.mode for mode in modes)})"
-    if counts := [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]:
-        place = {"none": "left out", "low": "as no noise", "high": "as noise"}[undetermined]
-        note += f", undetermined {place}: {', '.join(counts)}"
+    names = " and ".join(mode.mode for mode in modes)
+    note = f"({names})"
+    counts = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
+    if counts:
+        note += f", undetermined {_SHOWN_AS[undetermined]}: {', '.join(counts)}"
     title = f"Noise Sensitivity {note}"
     histogram = express.histogram(data, nbins=10, barmode="group", title=title, **axes)
     title = f"Noise Sensitivity Distribution {note}"
@@ -181,15 +205,18 @@ def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
     )
 
 
+_TEXTS = ("user_input", "retrieved_contexts", "response", "reference")
+
+
 def _raw_row(result: Result) -> dict[str, Any]:
     """A result's row of `raw_data`. Without texts or a score their columns are None."""
     sample = result.sample
-    row: dict[str, Any] = {
-        "user_input": sample and sample.user_input,
-        "retrieved_contexts": sample and [chunk.text for chunk in sample.retrieved_contexts],
-        "response": sample and sample.response,
-        "reference": sample and sample.reference,
-    }
+    row: dict[str, Any] = dict.fromkeys(_TEXTS)
+    if sample is not None:
+        row["user_input"] = sample.user_input
+        row["retrieved_contexts"] = [chunk.text for chunk in sample.retrieved_contexts]
+        row["response"] = sample.response
+        row["reference"] = sample.reference
     for mode in MODES:
         row |= _mode_columns(result.score, mode)
     return row | {"error": result.error}
@@ -200,6 +227,6 @@ def _mode_columns(score: Score | None, mode: Mode) -> dict[str, Any]:
     columns = (name, f"{name}_status", f"{name}_low", f"{name}_high", f"{name}_reason")
     if score is None:
         return dict.fromkeys(columns)
-    low, high = score.bounds(mode) or (None, None)
-    cells = (score.value(mode), score.status(mode), low, high, score.reason(mode))
+    bounds = score.bounds(mode) or (None, None)
+    cells = (score.value(mode), score.status(mode), *bounds, score.reason(mode))
     return dict(zip(columns, cells, strict=True))
