@@ -174,11 +174,11 @@ def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     return OpenAILLM(model, params=params, **settings)
 
 
-def _unknown_provider(provider: str, said: str) -> InputError:
+def _unknown_provider(provider: str, message: str) -> InputError:
     """With the provider that was meant: ours, or one of those that LangChain's error lists."""
     from difflib import get_close_matches
 
-    theirs = re.findall(r"\w+", said.rpartition(":")[2])
+    theirs = re.findall(r"\w+", message.rpartition(":")[2])
     known = list(dict.fromkeys(["openai", "local", *theirs]))
     near = get_close_matches(provider.lower(), known, 1)
     hint = f"did you mean {near[0]}:MODEL?" if near else f"known are {', '.join(known)}"

@@ -106,7 +106,7 @@ def _text_of(message: Any) -> str:
 
 
 def _raw_arguments(message: Any) -> list[str]:
-    """The arguments of tool calls as the model wrote them; none if LangChain keeps them not.
+    """The arguments of tool calls as the model wrote them, if LangChain keeps that.
 
     LangChain's own parser takes the last of two values for one key.
     """
@@ -170,10 +170,10 @@ def _names(description: object) -> list[str]:
     if not parts:
         model = as_object(description)
         settings = {**model, **as_object(model.get("_default_config"))}  # of init_chat_model
-        given = [settings[field] for field in MODEL_NAMES if settings.get(field)]
-        if given and "class" in model:
+        own_names = [settings[field] for field in MODEL_NAMES if settings.get(field)]
+        if own_names and "class" in model:
             kind = model["class"].rpartition(".")[2]
-            return [f"{kind} {given[0]}"]
+            return [f"{kind} {own_names[0]}"]
         parts = list(model.values())
     names: list[str] = []
     for part in parts:

@@ -305,9 +305,9 @@ def _row_count(run_id: str) -> int:
     """The number of rows that the run was given, as MLflow noted it."""
     inputs: Any = get_run(run_id).inputs
     count = 0
-    for given in inputs.dataset_inputs:
-        if any(tag.key == "mlflow.data.context" for tag in given.tags):
+    for dataset_input in inputs.dataset_inputs:
+        if any(tag.key == "mlflow.data.context" for tag in dataset_input.tags):
             continue  # logged by the user, such as a corpus, and not what was evaluated
-        profile = as_object(json.loads(given.dataset.profile or "{}"))
+        profile = as_object(json.loads(dataset_input.dataset.profile or "{}"))
         count += int(profile.get("num_rows") or 0)
     return count

@@ -31,6 +31,9 @@ from noisesense_adapters.models.running import is_about_loops
 
 T = TypeVar("T")
 
+_Links = Sequence[BaseException]
+"""An exception and those behind it, see `_chain`."""
+
 
 class _Cause(NamedTuple):
     """Why a provider refuses a request: by its words for it, and as we say it."""
@@ -165,9 +168,7 @@ async def call_model(
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        failure = _reply_error(error)
-        if failure is None and has_other_form and _may_be_of_form(error):
-            failure = RequestRefusedError(_texts(error))
+        failure = _reply_error(error) or _refused_form(error, has_other_form)
         if failure is None and explain is not None:
             failure = explain(next(_chain(error)))
         if failure is None:
@@ -176,9 +177,15 @@ async def call_model(
     raise failure
 
 
-def _may_be_of_form(error: BaseException) -> bool:
-    """May the form be what the endpoint refuses? What else is wrong is wrong in any form."""
-    return _status(error) in (400, 422) and _cause(error) in (None, _OPTION)
+def _refused_form(error: BaseException, has_other_form: bool) -> RequestRefusedError | None:
+    """The failure that asks for another form; None if there is none, or the form is not refused.
+
+    What else is wrong with a request is wrong in any form.
+    """
+    links = list(_chain(error))
+    if not has_other_form or _status(links) not in (400, 422):
+        return None
+    return RequestRefusedError(_texts(links)) if _cause(links) in (None, _OPTION) else None
 
 
 def made(make: Callable[[], T], model: str) -> T:
@@ -208,12 +215,12 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
         hint = "give each loop a client of its own, or a blocking client"
         problem = "its client was opened in another event loop, which holds its connections"
         return JudgeError(f"{model} cannot be asked: {problem}. Hint: {hint}")
-    if _status(error) is not None or _cause(error) is _TOO_LONG:
-        return _refusal(error, model)
+    if _status(links) is not None or _cause(links) is _TOO_LONG:
+        return _refusal(links, model)
     return _unreached(links, model) or _unknown(links, model)
 
 
-def _unreached(links: Sequence[BaseException], model: str) -> JudgeError | None:
+def _unreached(links: _Links, model: str) -> JudgeError | None:
     """There was no reply in time, or nobody to reply."""
     names = [type(link).__name__ for link in links]
     is_connecting = any("Connect" in name for name in names)
@@ -227,18 +234,18 @@ def _unreached(links: Sequence[BaseException], model: str) -> JudgeError | None:
     return None
 
 
-def _unknown(links: Sequence[BaseException], model: str) -> JudgeError:
+def _unknown(links: _Links, model: str) -> JudgeError:
     """Without the exception's text, where it was raised helps most to find the cause."""
     first = links[0]
-    said = f"{model} could not be called: {type(first).__name__}"
+    problem = f"{model} could not be called: {type(first).__name__}"
     frames = traceback.extract_tb(first.__traceback__)
     if frames:
-        said += f", raised in {Path(frames[-1].filename).name}, line {frames[-1].lineno}"
-    remedy = _REMEDY.search(_texts(first))
+        problem += f", raised in {Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+    remedy = _REMEDY.search(_texts(links))
     if remedy is None:
-        return JudgeError(said)
+        return JudgeError(problem)
     hint = f"its message, which is withheld, names {remedy[0]!r}"
-    return JudgeSetupError(f"{said}. Hint: {hint}")
+    return JudgeSetupError(f"{problem}. Hint: {hint}")
 
 
 def _is_bad_header(error: BaseException) -> bool:
@@ -247,15 +254,14 @@ def _is_bad_header(error: BaseException) -> bool:
     return type(error).__name__ in kinds or "header value" in str(error).lower()
 
 
-def _refusal(error: BaseException, model: str) -> JudgeError:
+def _refusal(links: _Links, model: str) -> JudgeError:
     """The endpoint, or a model in this process, did not take the request."""
-    links = list(_chain(error))
-    status = _status(error)
+    status = _status(links)
     source = type(links[-1]).__name__ if status is None else f"HTTP {status}"
     codes = _codes_of(links, "code", "type")
     options = _codes_of(links, "param")
     details = ", ".join([source, *codes[:1], *options])
-    cause = _cause(error)
+    cause = _cause(links)
     if cause is not None:
         problem = f"{cause.problem} ({details}). Hint: {cause.hint}"
         return cause.kind(f"{model} could not be called: {problem}")
@@ -342,9 +348,9 @@ def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseExcep
         link = link.__cause__ or context
 
 
-def _status(error: BaseException) -> int | None:
+def _status(links: _Links) -> int | None:
     """The HTTP status behind an exception, if there is one."""
-    for link in _chain(error):
+    for link in links:
         for holder in (link, getattr(link, "response", None)):
             for name in ("status_code", "status", "code"):
                 value = getattr(holder, name, None)
@@ -353,7 +359,7 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _codes_of(links: Iterable[BaseException], *names: str) -> list[str]:
+def _codes_of(links: _Links, *names: str) -> list[str]:
     """Words like rate_limit_exceeded, never a key, that errors or their bodies have by a name."""
     codes: dict[str, None] = {}
     for link in links:
@@ -366,25 +372,25 @@ def _codes_of(links: Iterable[BaseException], *names: str) -> list[str]:
     return list(codes)
 
 
-def _cause(error: BaseException) -> _Cause | None:
+def _cause(links: _Links) -> _Cause | None:
     """What the provider's status, its code, or else its wording, says is wrong."""
-    status = _status(error)
+    status = _status(links)
     if status == 413:
         return _TOO_LONG
     # Too many tokens in a minute are no long prompt.
     causes = [cause for cause in _CAUSES if cause is not _TOO_LONG or status != 429]
-    codes = " ".join(_codes_of(_chain(error), "code", "type"))
-    for words in (codes, _texts(error)):
+    codes = " ".join(_codes_of(links, "code", "type"))
+    for words in (codes, _texts(links)):
         for cause in causes:
             if re.search(cause.words, words, re.IGNORECASE):
                 return cause
     return None
 
 
-def _texts(error: BaseException) -> str:
+def _texts(links: _Links) -> str:
     """The start of every message in the chain."""
     texts: list[str] = []
-    for link in _chain(error):
+    for link in links:
         message = str(getattr(link, "message", link))
         texts.append(message[:2_000])
     return " ".join(texts)

@@ -190,12 +190,8 @@ def _candidates(context: dict[str, Any]) -> list[tuple[dict[str, Any], bool]]:
     """
     test = as_object(context.get("test"))
     config = context.get("config") or None
-    every: list[tuple[dict[str, Any], bool]] = []
-    same: list[tuple[dict[str, Any], bool]] = []
-    for assertion, limited in _assertions(test.get("assert"), test.get("threshold") is not None):
-        every.append((assertion, limited))
-        if (assertion.get("config") or None) == config:
-            same.append((assertion, limited))
+    every = list(_assertions(test.get("assert"), test.get("threshold") is not None))
+    same = [pair for pair in every if (pair[0].get("config") or None) == config]
     return same or every
 
 

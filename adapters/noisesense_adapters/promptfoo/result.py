@@ -35,11 +35,11 @@ def as_result(
     averages equal names, so any definition but the default is part of the name.
     """
     gate = score.gate(mode, max_noise)
-    values = {each: score.value(each) for each in MODES}
+    values = {name: score.value(name) for name in MODES}
     named: dict[str, float] = {}
-    for each, value in values.items():
+    for name, value in values.items():
         if value is not None:
-            named[score_name(each, score.definition)] = value
+            named[score_name(name, score.definition)] = value
     status = score.status(mode)
     metadata: dict[str, Any] = {
         **_claims(score, mode),
@@ -49,7 +49,7 @@ def as_result(
         "maxNoise": max_noise,
         "definition": score.definition,
         "noiseSensitivity": values,
-        "bounds": {each: score.bounds(each) for each in MODES},
+        "bounds": {name: score.bounds(name) for name in MODES},
         "partition": score.partition._asdict(),
         "chunkRelevance": score.chunk_relevance,
         **record,

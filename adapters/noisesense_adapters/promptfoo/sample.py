@@ -68,12 +68,12 @@ class Inputs:
         self._vars = as_object(context.get("vars"))
         metadata = as_object(provider.get("metadata"))
         self._places = {"config": config, "vars": self._vars, "the provider's metadata": metadata}
-        given = {
+        outputs = {
             "output": output,
             "the provider's output": provider.get("providerTransformedOutput"),
             "the provider's untransformed output": provider.get("output"),
         }
-        self._outputs = {place: as_object(opened(value)) for place, value in given.items()}
+        self._outputs = {place: as_object(opened(value)) for place, value in outputs.items()}
         self._roots = {"output": [*self._outputs.values()], "metadata": [metadata]}
 
     @property

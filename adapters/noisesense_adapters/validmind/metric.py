@@ -251,9 +251,9 @@ _HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of Lang
 
 def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
     """The given judge, or one over the given model or that of ValidMind's configuration."""
-    given = given_judge(judge, judge_llm=judge_llm, store=store)
-    if given is not None:
-        return given
+    users_judge = given_judge(judge, judge_llm=judge_llm, store=store)
+    if users_judge is not None:
+        return users_judge
     from noisesense_adapters.langchain import LangChainLLM
 
     name = "judge_llm" if judge_llm is not None else "there is no judge, and ValidMind's own model"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from statistics import mean, stdev
+from statistics import stdev
 from typing import Any
 
 from noisesense import ModeSummary, Range, Result, Score, Summary, Undetermined
@@ -28,27 +28,13 @@ SPREAD = 0.25
 0.71 of two."""
 
 
-def _lows(mode: ModeSummary) -> list[float]:
-    """The lowest value of each sample that has claims."""
-    lows: list[float] = []
-    for values, count in mode.ranges:
-        lows += [values.low] * count
-    return lows
-
-
-def _highs(mode: ModeSummary) -> list[float]:
-    """The highest value of each sample that has claims."""
-    highs: list[float] = []
-    for values, count in mode.ranges:
-        highs += [values.high] * count
-    return highs
-
-
 def _stdev(mode: ModeSummary) -> Range | None:
     """Sample standard deviation; from 0 to 1 if a sample is undetermined."""
     if mode.undetermined:
         return Range(0.0, 1.0)
-    values = _lows(mode)
+    values: list[float] = []
+    for value, count in mode.distribution:
+        values += [value] * count
     if len(values) < 2:
         return None
     deviation = stdev(values)
@@ -81,15 +67,24 @@ def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
     """
     share = gap = None
     if mode.mean and mode.median:
-        share = Range(_share_of_high(_lows(mode)), _share_of_high(_highs(mode)))
+        share = _share_of_high(mode)
         gap = mode.mean.minus(mode.median).absolute
     yield _sign(mode, f"high scores (share of samples at {HIGH:g} up)", share, MANY)
     yield _sign(mode, "mean far from median (distance)", gap, GAP)
     yield _sign(mode, "high standard deviation", _stdev(mode), SPREAD)
 
 
-def _share_of_high(values: list[float]) -> float:
-    return mean(value >= HIGH for value in values)
+def _share_of_high(mode: ModeSummary) -> Range:
+    """The share of samples with claims whose score is high."""
+    least = 0
+    most = 0
+    for values, count in mode.ranges:
+        if values.low >= HIGH:
+            least += count
+        if values.high >= HIGH:
+            most += count
+    samples = mode.determined + mode.undetermined
+    return Range(least / samples, most / samples)
 
 
 def _sign(mode: ModeSummary, name: str, figure: Range | None, threshold: float) -> dict[str, Any]:
@@ -123,7 +118,10 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
     low: float | str = "undefined"
     high: float | str = "undefined"
     if mode.mean is not None:
-        minimum = Range(min(_lows(mode)), min(_highs(mode)))
+        ranges = [values for values, _ in mode.ranges]
+        minimum = Range(
+            min(values.low for values in ranges), min(values.high for values in ranges)
+        )
         low, high = mode.mean
     return {
         "Mode": mode.mode,
