@@ -76,11 +76,18 @@ def model_judge(
     """
     is_local = model.startswith("local:")
     asked = claims if is_local else model
-    of_llm: dict[str, Any] = {"base_url": base_url, "temperature": temperature}
-    of_llm |= {"max_tokens": max_tokens, "timeout": timeout}
+    of_llm = {
+        "base_url": base_url,
+        "temperature": temperature,
+        "max_tokens": max_tokens,
+        "timeout": timeout,
+    }
     of_classifier = {"device": device, "batch_size": batch_size}
-    of_judge: dict[str, Any] = {"check": check, "votes": None if votes == 1 else votes}
-    of_judge["max_wait"] = max_wait
+    of_judge: dict[str, Any] = {
+        "check": check,
+        "votes": None if votes == 1 else votes,
+        "max_wait": max_wait,
+    }
     if not is_local:
         _refuse("none without a local judge (local:MODEL)", claims=claims, **of_classifier)
     if asked is None:
@@ -119,6 +126,7 @@ def api_key_in(variable: str | None) -> str | None:
 
 
 def _given(**options: Any) -> dict[str, Any]:
+    """The options without those that are None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -166,12 +174,12 @@ def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     return OpenAILLM(model, params=params, **settings)
 
 
-def _unknown_provider(provider: str, said: str) -> InputError:
+def _unknown_provider(provider: str, message: str) -> InputError:
     """With the provider that was meant: ours, or one of those that LangChain's error lists."""
     from difflib import get_close_matches
 
-    theirs = re.findall(r"\w+", said.rpartition(":")[2])
-    known = [*dict.fromkeys(["openai", "local", *theirs])]
+    theirs = re.findall(r"\w+", message.rpartition(":")[2])
+    known = list(dict.fromkeys(["openai", "local", *theirs]))
     near = get_close_matches(provider.lower(), known, 1)
     hint = f"did you mean {near[0]}:MODEL?" if near else f"known are {', '.join(known)}"
     return InputError("a provider LangChain knows", describe(provider), where="judge", hint=hint)

@@ -88,18 +88,20 @@ class DeepEvalLLM(Bridge):
                 returned = await self._llm.a_generate(prompt, **options)
             except NotImplementedError:  # it has only a synchronous side
                 returned = await in_thread(blocking)
-        pair = cast("Any", returned if isinstance(returned, tuple) else (returned, None))
-        content, cost = pair
+        if not isinstance(returned, tuple):
+            returned = (returned, None)
+        content, cost = cast("Any", returned)
         # An EvaluationCost is a float that may hold the tokens; its value is None where the price
         # is unknown.
         price = getattr(cost, "value", cost)
         price = float(price) if isinstance(price, (int, float)) else None
         usage = replace(usage_of(cost), cost=price)
-        return Reply(_text_of(content), usage, *ending_of(received[-1] if received else None))
+        last = received[-1] if received else None
+        return Reply(_text_of(content), usage, *ending_of(last))
 
     def explain(self, error: BaseException) -> JudgeError | None:
         """See `Bridge`."""
-        if any(_INVALID_JSON in str(each) for each in (error, error.__cause__)):
+        if _INVALID_JSON in str(error) or _INVALID_JSON in str(error.__cause__):
             return ReplyError(NOT_JSON, Usage(calls=1))
         if self._native and isinstance(error, _NO_TEXT):
             return ReplyError("the reply holds no text", Usage(calls=1))
@@ -125,10 +127,11 @@ def _is_of_others(_: logging.LogRecord) -> bool:
 def _watched_model(llm: Any) -> Any:
     """A model of DeepEval's own, which returns a text and keeps to itself why it ended."""
     watched = copy.copy(llm)
-    if load := getattr(llm, "load_model", None):
+    load = getattr(llm, "load_model", None)
+    if load is not None:
 
-        def load_model(*given: Any, **options: Any) -> _Watched:
-            return _Watched(load(*given, **options))
+        def load_model(*arguments: Any, **options: Any) -> _Watched:
+            return _Watched(load(*arguments, **options))
 
         watched.load_model = load_model
     return watched
@@ -143,8 +146,8 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return _Watched(getattr(self._inner, name))
 
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        result = self._inner(*given, **options)
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        result = self._inner(*arguments, **options)
         return _noted(result) if inspect.isawaitable(result) else _note(result)
 
 

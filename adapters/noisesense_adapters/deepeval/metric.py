@@ -223,10 +223,11 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         An error, an undecided score and a judge that said nothing usable are False; an undefined
         score (unless it fails) and no measurement are None.
         """
-        if self.error is None and self.score_detail is not None:
-            found = outcome_of(self.score_detail, self.mode, self.threshold, self.higher_is_better)
-            skipped = found == "undefined" and not self.fail_undefined
-            self.success = None if skipped else found == "pass"
+        score = self.score_detail
+        if self.error is None and score is not None:
+            outcome = outcome_of(score, self.mode, self.threshold, self.higher_is_better)
+            is_skipped = outcome == "undefined" and not self.fail_undefined
+            self.success = None if is_skipped else outcome == "pass"
         return self.success
 
     @property
@@ -242,11 +243,15 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
     def __name__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         # DeepEval's cache and its tables tell metrics apart by name only: what changes the
         # number is in it.
-        parts = [self.mode, self.definition * (self.definition != "ragas")]
-        parts += [f"empty={self.empty}" * (self.empty != "undefined")]
-        parts += [f"undetermined={self.undetermined}" * (self.undetermined != "none")]
+        parts: list[str] = [self.mode]
+        if self.definition != "ragas":
+            parts.append(self.definition)
+        if self.empty != "undefined":
+            parts.append(f"empty={self.empty}")
+        if self.undetermined != "none":
+            parts.append(f"undetermined={self.undetermined}")
         what = "Robustness" if self.higher_is_better else "Sensitivity"
-        return f"Noise {what} ({', '.join(filter(None, parts))})"
+        return f"Noise {what} ({', '.join(parts)})"
 
 
 for _name in (

@@ -18,7 +18,6 @@ _SAYS: dict[GateOutcome, str] = {
     "pass": "The score is {}.",
     "fail": "The score is not {}.",
     "undecided": "Whether the score is {} cannot be decided: it does not pass.",
-    "undefined": "",
 }
 
 
@@ -37,34 +36,40 @@ def outcome_of(score: Score, mode: Mode, threshold: float, higher: bool) -> Gate
     if bounds is None or not higher:
         return gate(bounds, threshold)
     low, high = bounds
-    return "pass" if low >= threshold else "fail" if high < threshold else "undecided"
+    if low >= threshold:
+        return "pass"
+    return "fail" if high < threshold else "undecided"
 
 
 def reason_of(
     score: Score, judgement: Judgement, mode: Mode, threshold: float, higher: bool
 ) -> str:
     """The score's reason, and how it stands to the threshold."""
-    parts = [score.reason(mode)]
+    parts: list[str] = []
     bounds = _bounds(score, mode, higher)
     if higher and bounds:
         low, high = bounds
         lies = f"is {low:.6g}" if low == high else f"lies between {low:.6g} and {high:.6g}"
         noise = "Noise robustness, one minus noise sensitivity,"
-        parts.insert(0, f"{noise} {lies} (higher is better).")
+        parts.append(f"{noise} {lies} (higher is better).")
+    parts.append(score.reason(mode))
     if judgement.unanswered:
         parts.append(f"The judge left {judgement.unanswered} verdicts unanswered.")
-    limit = f"at {'least' if higher else 'most'} the threshold {threshold:g}"
-    parts.append(_SAYS[outcome_of(score, mode, threshold, higher)].format(limit))
-    return " ".join(filter(None, parts))
+    outcome = outcome_of(score, mode, threshold, higher)
+    if outcome in _SAYS:
+        limit = f"at {'least' if higher else 'most'} the threshold {threshold:g}"
+        parts.append(_SAYS[outcome].format(limit))
+    return " ".join(parts)
 
 
 def steps_of(score: Score, judgement: Judgement, value: float | str, reason: str) -> list[str]:
     """The report, in the steps of DeepEval's own metrics."""
+    sentences = prettify_list([claim.sentence for claim in score.claims])
     paid = judgement.usage + judgement.paid
     shared = " for all metrics of this test case" if judgement.shared else ""
     again = reused(paid.cached_calls)
     return [
-        f"Verdicts:\n{prettify_list([claim.sentence for claim in score.claims])}",
+        f"Verdicts:\n{sentences}",
         f"Judge: {paid.calls} calls{shared}, {again}, {judgement.unanswered} unanswered",
         f"Score: {value}\nReason: {reason}",
     ]

@@ -28,9 +28,12 @@ def read_case(test_case: LLMTestCase, metric: str) -> Given:
 
     Raises `MissingTestCaseParamsError`, `InputError`.
     """
-    needed = {name: getattr(test_case, name) for name in _NEEDED}
-    # An empty list is not absent: nothing was retrieved.
-    absent = [name for name, value in needed.items() if value is None or not str(value).strip()]
+    absent: list[str] = []
+    for name in _NEEDED:
+        value = getattr(test_case, name)
+        # An empty list is not absent: nothing was retrieved.
+        if value is None or not str(value).strip():
+            absent.append(name)
     if absent:
         names = f"{' and '.join(map(repr, absent))} cannot be None or empty"
         where = f"for the '{metric}' metric in {place_of(test_case)}"

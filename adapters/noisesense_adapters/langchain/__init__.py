@@ -65,8 +65,9 @@ class LangChainLLM(Bridge):
             raise InputError("a LangChain chat model", kind_of(model), where="model", hint=hint)
         self._model = model
         self._config = config
-        self.name = " or ".join(dict.fromkeys(_names(described(model)))) or type(model).__name__
-        choices = (config or {}).get("configurable")
+        names = dict.fromkeys(_names(described(model)))
+        self.name = " or ".join(names) or type(model).__name__
+        choices = as_object(config).get("configurable")
         self.identity = identity(model=model, configurable=choices)
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
@@ -89,40 +90,55 @@ def message_ending(message: object) -> Ending:
     """Why a message of LangChain's ended, and what it holds in place of a reply."""
     ending = ending_of(getattr(message, "response_metadata", None))
     extra = as_object(getattr(message, "additional_kwargs", None))
-    blocks = map(as_object, as_list(getattr(message, "content", None)))
-    refusals = [block for block in blocks if block.get("type") == "refusal"]
+    blocks = as_list(getattr(message, "content", None))
+    refusals = [block for block in blocks if as_object(block).get("type") == "refusal"]
     return Ending(ending.stop, extra.get("refusal") or ending.refusal or refusals)
 
 
 def _text_of(message: Any) -> str:
-    """The arguments of tool calls, or the text if there are none.
+    """The arguments of tool calls, or the text if there are none."""
+    calls = _raw_arguments(message) or _parsed_arguments(message)
+    if calls:
+        return "\n".join(calls)
+    content: Any = getattr(message, "content", message)
+    blocks = as_list(content) or [content]
+    return "".join(map(_text_in, blocks))
 
-    As the model wrote them, if LangChain keeps that: its own parser takes the last of two values
-    for one key.
+
+def _raw_arguments(message: Any) -> list[str]:
+    """The arguments of tool calls as the model wrote them, if LangChain keeps that.
+
+    LangChain's own parser takes the last of two values for one key.
     """
     extra = as_object(getattr(message, "additional_kwargs", None))
-    raw = [call.get("function", {}).get("arguments") for call in extra.get("tool_calls") or ()]
-    calls = raw if all(isinstance(arguments, str) for arguments in raw) else []
-    if not calls:
-        for field in ("tool_calls", "invalid_tool_calls"):
-            calls += [call.get("args") for call in as_list(getattr(message, field, None))]
-    if calls:
-        return "\n".join(map(_as_json, calls))
-    content: Any = getattr(message, "content", message)
-    texts = map(_text_in, as_list(content) or [content])
-    return "".join(text for text in texts if isinstance(text, str))
+    calls: list[str] = []
+    for call in extra.get("tool_calls") or ():
+        arguments = call.get("function", {}).get("arguments")
+        if not isinstance(arguments, str):
+            return []
+        calls.append(arguments)
+    return calls
 
 
-def _as_json(arguments: object) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
+def _parsed_arguments(message: Any) -> list[str]:
+    """The arguments of tool calls as LangChain has read them."""
+    calls: list[str] = []
+    for field in ("tool_calls", "invalid_tool_calls"):
+        for call in as_list(getattr(message, field, None)):
+            arguments = call.get("args")
+            if not isinstance(arguments, str):
+                arguments = json.dumps(arguments, default=str)
+            calls.append(arguments)
+    return calls
 
 
-def _text_in(block: object) -> object:
-    """The text of a content block; None of thoughts, images and the like."""
+def _text_in(block: object) -> str:
+    """The text of a content block; empty for thoughts, images and the like."""
+    text = block
     if isinstance(block, dict):
         part = as_object(cast("object", block))
-        return part.get("text") if part.get("type", "text") == "text" else None
-    return block
+        text = part.get("text") if part.get("type", "text") == "text" else None
+    return text if isinstance(text, str) else ""
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
@@ -136,13 +152,16 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
     try:
         bind = model.with_structured_output
         parameters = inspect.signature(bind).parameters
-        strict = "strict" in parameters and parameters["method"].default == "json_schema"
-        bound = bind(form, include_raw=True, **({"strict": True} if strict else {}))
+        options: dict[str, Any] = {"include_raw": True}
+        if "strict" in parameters and parameters["method"].default == "json_schema":
+            options["strict"] = True
+        bound = bind(form, **options)
     except Exception:  # noqa: BLE001 - wrappers evaluate the user's annotations
         return None
     # LangChain builds RunnableParallel(raw=model) | parser; anything else is run as a whole.
     # By vars, as a model with fallbacks has the attributes of its first one.
-    return getattr(vars(bound).get("first"), "steps__", {}).get("raw", bound)
+    steps = getattr(vars(bound).get("first"), "steps__", {})
+    return steps.get("raw", bound)
 
 
 def _names(description: object) -> list[str]:
@@ -151,11 +170,15 @@ def _names(description: object) -> list[str]:
     if not parts:
         model = as_object(description)
         settings = {**model, **as_object(model.get("_default_config"))}  # of init_chat_model
-        name = next((settings[field] for field in MODEL_NAMES if settings.get(field)), "")
-        if name and "class" in model:
-            return [f"{model['class'].rpartition('.')[2]} {name}"]
+        own_names = [settings[field] for field in MODEL_NAMES if settings.get(field)]
+        if own_names and "class" in model:
+            kind = model["class"].rpartition(".")[2]
+            return [f"{kind} {own_names[0]}"]
         parts = list(model.values())
-    return [name for part in parts for name in _names(part)]
+    names: list[str] = []
+    for part in parts:
+        names += _names(part)
+    return names
 
 
 def judge(model: BaseChatModel, config: RunnableConfig | None = None, **options: Any) -> LLMJudge:

@@ -117,5 +117,5 @@ def _shown(name: str, figure: Figure) -> Evaluation:
 
 
 def _row(result: ExperimentItemResult) -> dict[str, Any]:
-    row = dict.fromkeys(("input", "expected_output", "metadata"))
-    return {**row, **plain(result.item), "output": result.output}
+    absent = dict.fromkeys(("input", "expected_output", "metadata"))
+    return {**absent, **plain(result.item), "output": result.output}

@@ -100,9 +100,10 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
     def noise_sensitivity_summary(
         inputs: Sequence[Any], outputs: Sequence[Any], reference_outputs: Sequence[Any]
     ) -> list[dict[str, Any]]:
-        names = ("inputs", "outputs", "reference_outputs")
-        columns = zip(inputs, outputs, reference_outputs, strict=True)
-        summary = rows.summary([dict(zip(names, values, strict=True)) for values in columns])
+        run: list[dict[str, Any]] = []
+        for row in zip(inputs, outputs, reference_outputs, strict=True):
+            run.append({"inputs": row[0], "outputs": row[1], "reference_outputs": row[2]})
+        summary = rows.summary(run)
         means = [mean_of(summary, mode) for mode in rows.modes]
         return [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]
 
@@ -110,5 +111,9 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
 
 
 def _shown(key: str, figure: Figure) -> dict[str, Any]:
-    _, value, reason, metadata = figure
-    return {"key": key, "score": value, "comment": reason, "metadata": metadata}
+    return {
+        "key": key,
+        "score": figure.value,
+        "comment": figure.reason,
+        "metadata": figure.metadata,
+    }

@@ -127,7 +127,11 @@ class LocalJudge(PlannedJudge):
 
         prompt = json.dumps([text, list(claims)], ensure_ascii=False)
         await self._calls.ask(run, ModelCall(lambda _: prompt, 1, Probabilities, read))
-        return [Finding(None if p is None else p >= self.threshold, p) for p in probabilities]
+        findings: list[Finding] = []
+        for probability in probabilities:
+            entailed = None if probability is None else probability >= self.threshold
+            findings.append(Finding(entailed, probability))
+        return findings
 
 
 class Probabilities(BaseModel):
@@ -150,24 +154,21 @@ class _Bridge:
         premise, claims = json.loads(prompt)
         loop = asyncio.get_running_loop()
         values = await loop.run_in_executor(self._thread, self._ask, premise, claims)
-        return schema(probabilities=values), Usage(calls=1)
+        if len(values) != len(claims):
+            counts = f"{len(values)} probabilities for {len(claims)} pairs"
+            raise JudgeError(f"{self.name} gave {counts}")
+        probabilities = [self._checked(value) for value in values]
+        return schema(probabilities=probabilities), Usage(calls=1)
 
-    def _ask(self, premise: str, claims: list[str]) -> list[float | None]:
+    def _ask(self, premise: str, claims: list[str]) -> list[Any]:
         try:
-            values = list(self._classifier.entails([premise] * len(claims), claims))
+            return list(self._classifier.entails([premise] * len(claims), claims))
         except JudgeError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a classifier raises
             problem = type(error).__name__
-        else:
-            return self._all_checked(values, len(claims))
         # Not within the handler: the error may quote the texts.
         raise JudgeError(f"the classifier {self.name} failed ({problem})")
-
-    def _all_checked(self, values: list[Any], pairs: int) -> list[float | None]:
-        if len(values) != pairs:
-            raise JudgeError(f"{self.name} gave {len(values)} probabilities for {pairs} pairs")
-        return [self._checked(value) for value in values]
 
     def _checked(self, value: Any) -> float | None:
         expected = "where a probability from 0 to 1 is expected"

@@ -117,16 +117,23 @@ class NLIModel:
             counts.append(len(encoded))
             inputs += encoded
         probabilities = iter(self._probabilities(inputs))
-        return [_highest(list(islice(probabilities, count))) for count in counts]
+        highest: list[float] = []
+        for count in counts:
+            of_windows = list(islice(probabilities, count))
+            highest.append(_highest(of_windows))
+        return highest
 
     def _windows(self, premise: str, claim: str) -> list[str]:
         # Where texts meet, there may be a few more tokens.
         marks = len(self._encoded("", "")["input_ids"]) + 4
         room = self._limit - marks - self._count(claim)
-        return windows(premise, min(room, self._form.window or room), self._count)
+        if self._form.window is not None:
+            room = min(room, self._form.window)
+        return windows(premise, room, self._count)
 
     def _count(self, text: str) -> int:
-        return len(self._tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+        encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)
+        return len(encoded["input_ids"])
 
     def _encoded(self, premise: str, claim: str) -> Any:
         if self._form.template is None:
@@ -195,17 +202,20 @@ def _load(model: str, name: str, device: str | None) -> tuple[Form, Any, Any]:
         torch: Any = import_module("torch")  # first, as transformers needs it
         transformers: Any = import_module("transformers")
     try:
-        form = form_of(name, transformers.PretrainedConfig.get_config_dict(model)[0])
+        config, _ = transformers.PretrainedConfig.get_config_dict(model)
+        form = form_of(name, config)
         kind: Any = transformers.AutoModelForSequenceClassification
         if form.words:
             kind = transformers.AutoModelForSeq2SeqLM
         loaded, info = kind.from_pretrained(model, output_loading_info=True)
-        if missing := sorted(info["missing_keys"]):
+        missing = sorted(info["missing_keys"])
+        if missing:
             hint = "a model that was trained to classify, not one to be fine-tuned"
             expected = "weights for every part of the model"
             raise InputError(expected, f"none for {missing[0]}", where=model, hint=hint)
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-        return form, loaded.eval().to(device or _best_device(torch)), tokenizer
+        loaded = loaded.eval().to(device or _best_device(torch))
+        return form, loaded, tokenizer
     except (ImportError, InputError):
         raise
     except Exception as error:  # noqa: BLE001 - transformers may raise anything
@@ -250,8 +260,9 @@ def windows(text: str, room: int, count: Count) -> list[str]:
         return [text]
     parts: list[tuple[int, int]] = []
     used = room
-    spans = [*sentence_spans(text)] or [(0, len(text))]
-    pieces = [piece for span in spans for piece in _fitting(text, *span, room, count)]
+    pieces: list[tuple[int, int]] = []
+    for start, end in list(sentence_spans(text)) or [(0, len(text))]:
+        pieces += _fitting(text, start, end, room, count)
     for start, end in pieces:
         tokens = count(text[start:end])
         used += tokens + 1  # one for the space between them
@@ -270,7 +281,9 @@ def _fitting(text: str, start: int, end: int, room: int, count: Count) -> list[t
     space = text.rfind(" ", start + 1, middle + 1)
     if space > (start + middle) // 2:
         middle = space
-    return [*_fitting(text, start, middle, room, count), *_fitting(text, middle, end, room, count)]
+    first = _fitting(text, start, middle, room, count)
+    second = _fitting(text, middle, end, room, count)
+    return first + second
 
 
 def _weights(folder: Path) -> str:

@@ -51,7 +51,8 @@ class MLflowLLM(Bridge):
     """
 
     def __init__(self, uri: str) -> None:
-        self.name, self.identity = uri, identity(uri=uri, temperature=0)
+        self.name = uri
+        self.identity = identity(uri=uri, temperature=0)
         backend: Any = import_module("mlflow.genai.scorers.llm_backend")
         self._client = made(lambda: backend.ScorerLLMClient(uri), uri)
 
@@ -60,7 +61,8 @@ class MLflowLLM(Bridge):
         form = {} if schema is None else {"response_format": schema}
         messages = [{"role": "user", "content": prompt}]
         call = partial(self._client.complete, messages, temperature=0, **form)
-        return Reply(str(await in_thread(call) or ""), Usage(calls=1))
+        text = await in_thread(call)
+        return Reply(str(text or ""), Usage(calls=1))
 
 
 def bridge(model: object) -> StructuredLLM:
@@ -103,22 +105,25 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
     entities = import_module("mlflow.entities")
     spans = {span.span_id: span for span in trace.search_spans()}
     retrievers = trace.search_spans(span_type=entities.SpanType.RETRIEVER)
-    inside = {span.span_id for span in retrievers}
-
-    def nested(span: Any) -> bool:
-        parent = spans.get(span.parent_id)
-        return parent is not None and (parent.span_id in inside or nested(parent))
-
-    top = [span for span in retrievers if not nested(span)]
-    if not top:
-        return None
+    ids = {span.span_id for span in retrievers}
     documents: list[Any] = []
     try:
-        for span in top:
-            documents += _documents(span, entities.SpanStatusCode.ERROR)
+        for span in retrievers:
+            if not _is_inside(span, ids, spans):
+                documents += _documents(span, entities.SpanStatusCode.ERROR)
     except InputError as error:
         return error
-    return documents
+    return documents if retrievers else None
+
+
+def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
+    """Is a span inside one of the outer ones, at any depth?"""
+    parent = spans.get(span.parent_id)
+    while parent is not None:
+        if parent.span_id in outer:
+            return True
+        parent = spans.get(parent.parent_id)
+    return False
 
 
 def _documents(span: Any, failed: Any) -> list[Any]:
@@ -188,11 +193,15 @@ class NoiseSensitivity(Scorer):
         if arguments.get("judge") is None and arguments.get("model") is None:
             arguments["model"] = get_default_model()
         rows = RowEvaluator(_USUAL, bridge, **arguments)
-        own = {"aggregations": aggregations, "description": description, "timeout": timeout}
-        fields: dict[str, Any] = {each: value for each, value in own.items() if value is not None}
         known = type(self).model_fields  # MLflow shows a scorer by its fields
-        fields |= {each: value for each, value in arguments.items() if each in known}
-        super().__init__(name=name or _NAME + suffix(rows.definition), **fields)
+        fields: dict[str, Any] = {key: value for key, value in arguments.items() if key in known}
+        super().__init__(
+            name=name or _NAME + suffix(rows.definition),
+            aggregations=aggregations,
+            description=description,
+            timeout=timeout,
+            **fields,
+        )
         self._rows = rows
 
     # MLflow hands over what is named here; a whole session is not what this scores.
@@ -211,20 +220,14 @@ class NoiseSensitivity(Scorer):
         """
         row = {"outputs": outputs, "expectations": expectations, "inputs": inputs}
         row |= {"retrieved": _retrieved(trace), "trace": trace}
-        name = getattr(getattr(trace, "info", None), "trace_id", None)
-        places = ([] if name is None else [f"trace {name}"]) + [f"inputs {describe(inputs)}"]
-        # MLflow runs a row again, and pays for it again, whose error has these digits anywhere.
-        place = next((each for each in places if "429" not in each), "row")
-        figures = run_blocking(self._rows.kept_figures(row, place))
+        figures = run_blocking(self._rows.kept_figures(row, _place(trace, inputs)))
         return [self._feedback(figure) for figure in figures]
 
     def _feedback(self, figure: Figure) -> Feedback:
-        metadata = {
-            _COSTS.get(name, f"noisesense.{name}"): value
-            if isinstance(value, str)
-            else json.dumps(value)
-            for name, value in figure.metadata.items()
-        }
+        metadata: dict[str, str] = {}
+        for name, value in figure.metadata.items():
+            key = _COSTS.get(name, f"noisesense.{name}")
+            metadata[key] = value if isinstance(value, str) else json.dumps(value)
         judge = str(figure.metadata["judge"])
         return Feedback(
             name=f"{self.name}/{figure.mode}",
@@ -233,6 +236,20 @@ class NoiseSensitivity(Scorer):
             source=AssessmentSource(source_type="LLM_JUDGE", source_id=judge),
             metadata=metadata,
         )
+
+
+def _place(trace: Any, inputs: Any) -> str:
+    """What errors call a row: by its trace, or else by its inputs.
+
+    MLflow runs a row again, and pays for it again, whose error has the digits 429 anywhere.
+    """
+    names = [f"inputs {describe(inputs)}"]
+    if trace is not None:
+        names.insert(0, f"trace {trace.info.trace_id}")
+    for name in names:
+        if "429" not in name:
+            return name
+    return "row"
 
 
 def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
@@ -254,7 +271,7 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
     echoes = 0
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         row = trace.info.trace_id
-        scored, error = _said_of(trace, run_id, name)
+        scored, error = _feedback_on(trace, run_id, name)
         if scored is not None:
             echoes += scored["echoes"]
             results.append(rescored(row, scored))
@@ -262,13 +279,13 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
             results.append(Result(row, error=error))
     if not results:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
-    for number in range(len(results), _rows_given(run_id)):
+    for number in range(len(results), _row_count(run_id)):
         results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
     # Without their texts the results do not know.
     return replace(summarize(results), echoes=echoes)
 
 
-def _said_of(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | None, str | None]:
+def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | None, str | None]:
     """The row's score, and why there is none, as the run's scorer of that name gave them."""
     error: str | None = None
     scored: dict[str, Any] | None = None
@@ -284,13 +301,13 @@ def _said_of(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | Non
     return scored, error
 
 
-def _rows_given(run_id: str) -> int:
+def _row_count(run_id: str) -> int:
     """The number of rows that the run was given, as MLflow noted it."""
     inputs: Any = get_run(run_id).inputs
     count = 0
-    for given in inputs.dataset_inputs:
-        if any(tag.key == "mlflow.data.context" for tag in given.tags):
+    for dataset_input in inputs.dataset_inputs:
+        if any(tag.key == "mlflow.data.context" for tag in dataset_input.tags):
             continue  # logged by the user, such as a corpus, and not what was evaluated
-        profile = as_object(json.loads(given.dataset.profile or "{}"))
+        profile = as_object(json.loads(dataset_input.dataset.profile or "{}"))
         count += int(profile.get("num_rows") or 0)
     return count

@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Choice, Usage
-from noisesense_adapters.evaluate.inputs import as_list, as_object
+from noisesense_adapters.evaluate.inputs import as_list
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.failures import RequestRefusedError, call_model
+from noisesense_adapters.models.replies import field_of
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -73,21 +74,24 @@ _REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
 
 
 def ending_of(reply: object) -> Ending:
-    """Wherever a provider's reply, as an object or as a dict, says why it ended."""
-    choices = as_list(_field(reply, "choices")) or as_list(_field(reply, "candidates"))
+    """Why a provider's reply, an object or a dict, ended, wherever the provider says it."""
+    choices = as_list(field_of(reply, "choices")) or as_list(field_of(reply, "candidates"))
     choice = choices[0] if choices else reply
-    reasons = (_field(choice, name) for name in _REASONS)
-    stop = next((reason for reason in reasons if reason), None)
-    status = _field(choice, "status")  # of OpenAI's Responses
+    refusal = field_of(field_of(choice, "message"), "refusal")
+    return Ending(_stop_of(reply, choice), refusal)
+
+
+def _stop_of(reply: object, choice: object) -> object:
+    if field_of(reply, "error"):  # the provider failed on the way, as OpenRouter says it
+        return "error"
+    status = field_of(choice, "status")  # of OpenAI's Responses
     if isinstance(status, str):
-        stop = _field(_field(choice, "incomplete_details"), "reason") or status
-    if _field(reply, "error"):  # the provider failed on the way, as OpenRouter says it
-        stop = "error"
-    return Ending(stop, _field(_field(choice, "message"), "refusal"))
-
-
-def _field(value: object, name: str) -> Any:
-    return as_object(value).get(name, getattr(value, name, None))
+        return field_of(field_of(choice, "incomplete_details"), "reason") or status
+    for name in _REASONS:
+        reason = field_of(choice, name)
+        if reason:
+            return reason
+    return None
 
 
 def completion_reply(completion: Any) -> Reply:
@@ -97,14 +101,17 @@ def completion_reply(completion: Any) -> Reply:
         ReplyError: it is none.
     """
     usage = replies.usage_of(completion)
-    choice: Any = next(iter(as_list(getattr(completion, "choices", None))), None)
+    choices = as_list(getattr(completion, "choices", None))
+    choice: Any = choices[0] if choices else None
     message: Any = getattr(choice, "message", None)
     if message is None:
         raise ReplyError("the reply is not a chat completion", usage)
-    calls = as_list(getattr(message, "tool_calls", None))
-    functions: list[Any] = [getattr(call, "function", None) for call in calls]
-    texts = [getattr(function, "arguments", None) for function in functions]
-    texts = texts or [getattr(message, "content", None)]
+    texts: list[Any] = []
+    for call in as_list(getattr(message, "tool_calls", None)):
+        function = getattr(call, "function", None)
+        texts.append(getattr(function, "arguments", None))
+    if not texts:
+        texts.append(getattr(message, "content", None))
     text = "\n".join(text for text in texts if isinstance(text, str))
     tokens = getattr(getattr(choice, "logprobs", None), "content", None)
     return Reply(text, usage, *ending_of(completion), tokens)

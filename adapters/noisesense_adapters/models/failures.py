@@ -31,6 +31,9 @@ from noisesense_adapters.models.running import is_about_loops
 
 T = TypeVar("T")
 
+_Links = Sequence[BaseException]
+"""An exception and those behind it, see `_chain`."""
+
 
 class _Cause(NamedTuple):
     """Why a provider refuses a request: by its words for it, and as we say it."""
@@ -120,6 +123,7 @@ _REPLY_PROBLEMS = {
     "ValidationError": replies.MISFIT,
     "RecursionError": replies.MISFIT,  # nested more deeply than a client can read
 }
+_CODE = re.compile(r"[a-z]+([_.][a-z]+)*")
 _REMEDY = re.compile(r"pip install [-\w.\[\]\"']{1,60}|\b[A-Z][A-Z0-9_]{2,40}_API_KEY\b")
 _REFUSAL = "Unable to generate a response"  # so begins instructor's AssertionError for a refusal
 _UNFIT_REPLY = "json_validate_failed"  # Groq's 400 for a reply that does not fit the form
@@ -164,15 +168,24 @@ async def call_model(
     except NoiseSenseError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-        failure = _reply_error(error)
-        # What else is wrong with a request is wrong in any form.
-        if has_other_form and _status(error) in (400, 422) and _cause(error) in (None, _OPTION):
-            failure = failure or RequestRefusedError(_texts(error))
-        failure = (
-            failure or (explain and explain(next(_chain(error)))) or judge_error(error, model)
-        )
+        failure = _reply_error(error) or _refused_form(error, has_other_form)
+        if failure is None and explain is not None:
+            failure = explain(next(_chain(error)))
+        if failure is None:
+            failure = judge_error(error, model)
     # Raised out here so that it carries no context.
     raise failure
+
+
+def _refused_form(error: BaseException, has_other_form: bool) -> RequestRefusedError | None:
+    """The failure that asks for another form; None if there is none, or the form is not refused.
+
+    What else is wrong with a request is wrong in any form.
+    """
+    links = list(_chain(error))
+    if not has_other_form or _status(links) not in (400, 422):
+        return None
+    return RequestRefusedError(_texts(links)) if _cause(links) in (None, _OPTION) else None
 
 
 def made(make: Callable[[], T], model: str) -> T:
@@ -202,12 +215,12 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
         hint = "give each loop a client of its own, or a blocking client"
         problem = "its client was opened in another event loop, which holds its connections"
         return JudgeError(f"{model} cannot be asked: {problem}. Hint: {hint}")
-    if _status(error) is not None or _cause(error) is _TOO_LONG:
-        return _refusal(error, model)
+    if _status(links) is not None or _cause(links) is _TOO_LONG:
+        return _refusal(links, model)
     return _unreached(links, model) or _unknown(links, model)
 
 
-def _unreached(links: Sequence[BaseException], model: str) -> JudgeError | None:
+def _unreached(links: _Links, model: str) -> JudgeError | None:
     """There was no reply in time, or nobody to reply."""
     names = [type(link).__name__ for link in links]
     is_connecting = any("Connect" in name for name in names)
@@ -221,18 +234,18 @@ def _unreached(links: Sequence[BaseException], model: str) -> JudgeError | None:
     return None
 
 
-def _unknown(links: Sequence[BaseException], model: str) -> JudgeError:
+def _unknown(links: _Links, model: str) -> JudgeError:
     """Without the exception's text, where it was raised helps most to find the cause."""
     first = links[0]
-    said = f"{model} could not be called: {type(first).__name__}"
+    problem = f"{model} could not be called: {type(first).__name__}"
     frames = traceback.extract_tb(first.__traceback__)
     if frames:
-        said += f", raised in {Path(frames[-1].filename).name}, line {frames[-1].lineno}"
-    remedy = _REMEDY.search(_texts(first))
+        problem += f", raised in {Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+    remedy = _REMEDY.search(_texts(links))
     if remedy is None:
-        return JudgeError(said)
+        return JudgeError(problem)
     hint = f"its message, which is withheld, names {remedy[0]!r}"
-    return JudgeSetupError(f"{said}. Hint: {hint}")
+    return JudgeSetupError(f"{problem}. Hint: {hint}")
 
 
 def _is_bad_header(error: BaseException) -> bool:
@@ -241,15 +254,14 @@ def _is_bad_header(error: BaseException) -> bool:
     return type(error).__name__ in kinds or "header value" in str(error).lower()
 
 
-def _refusal(error: BaseException, model: str) -> JudgeError:
+def _refusal(links: _Links, model: str) -> JudgeError:
     """The endpoint, or a model in this process, did not take the request."""
-    links = list(_chain(error))
-    status = _status(error)
-    cause = _cause(error)
-    codes = [code for link in links for code in _codes_of(link, "code", "type")]
-    options = [name for link in links for name in _codes_of(link, "param")]
+    status = _status(links)
     source = type(links[-1]).__name__ if status is None else f"HTTP {status}"
-    details = ", ".join([source, *codes[:1], *dict.fromkeys(options)])
+    codes = _codes_of(links, "code", "type")
+    options = _codes_of(links, "param")
+    details = ", ".join([source, *codes[:1], *options])
+    cause = _cause(links)
     if cause is not None:
         problem = f"{cause.problem} ({details}). Hint: {cause.hint}"
         return cause.kind(f"{model} could not be called: {problem}")
@@ -258,7 +270,9 @@ def _refusal(error: BaseException, model: str) -> JudgeError:
         return JudgeSetupError(f"{problem}. Hint: {_SETUP_HINTS[status]}")
     if status in _HINTS:
         problem = f"{problem}. Hint: {_HINTS[status]}"
-    return BusyError(problem, wait_of(links)) if status in BUSY else JudgeError(problem)
+    if status in BUSY:
+        return BusyError(problem, wait_of(links))
+    return JudgeError(problem)
 
 
 def wait_of(links: Iterable[BaseException]) -> float | None:
@@ -296,15 +310,18 @@ def completion_in(error: BaseException) -> object:
     """The reply that a client could not use, as its exception carries it; else None."""
     for link in (error, *_chain(error, contexts=False)):
         for name in ("completion", "last_completion"):
-            if (reply := getattr(link, name, None)) is not None:
+            reply = getattr(link, name, None)
+            if reply is not None:
                 return reply
     return None
 
 
 def _reply_error(error: Exception) -> ReplyError | None:
+    """What is wrong with a reply that was received; None if there was none."""
     reply = completion_in(error)
-    unfit = reply is not None or _UNFIT_REPLY in _codes_of(error, "code")
-    problem = replies.MISFIT if unfit else ""
+    problem = ""
+    if reply is not None or _UNFIT_REPLY in _codes_of([error], "code"):
+        problem = replies.MISFIT
     for link in _chain(error, contexts=False):
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
         if isinstance(link, AssertionError) and str(link).startswith(_REFUSAL):
@@ -325,41 +342,55 @@ def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseExcep
             return
         if type(link).__name__ not in _WRAPPERS or link.__cause__ is None:
             yield link
-        context = link.__context__ if contexts and not link.__suppress_context__ else None
+        context: BaseException | None = None
+        if contexts and not link.__suppress_context__:
+            context = link.__context__
         link = link.__cause__ or context
 
 
-def _status(error: BaseException) -> int | None:
+def _status(links: _Links) -> int | None:
     """The HTTP status behind an exception, if there is one."""
-    holders = [each for link in _chain(error) for each in (link, getattr(link, "response", None))]
-    names = ("status_code", "status", "code")
-    values = [getattr(holder, name, None) for holder in holders for name in names]
-    return next((v for v in values if isinstance(v, int) and 300 <= v <= 599), None)
+    for link in links:
+        for holder in (link, getattr(link, "response", None)):
+            for name in ("status_code", "status", "code"):
+                value = getattr(holder, name, None)
+                if isinstance(value, int) and 300 <= value <= 599:
+                    return value
+    return None
 
 
-def _codes_of(error: BaseException, *names: str) -> list[str]:
-    """Words like rate_limit_exceeded, never a key, that the error or its body has by a name."""
-    body = as_object(getattr(error, "body", None))
-    inner = as_object(body.get("error", body))
-    values = [*(getattr(error, name, None) for name in names), *map(inner.get, names)]
-    words = (value for value in values if isinstance(value, str) and len(value) <= 40)
-    return list(dict.fromkeys(w for w in words if re.fullmatch(r"[a-z]+([_.][a-z]+)*", w)))
+def _codes_of(links: _Links, *names: str) -> list[str]:
+    """Words like rate_limit_exceeded, never a key, that errors or their bodies have by a name."""
+    codes: dict[str, None] = {}
+    for link in links:
+        body = as_object(getattr(link, "body", None))
+        inner = as_object(body.get("error", body))
+        own = [getattr(link, name, None) for name in names]
+        for value in (*own, *map(inner.get, names)):
+            if isinstance(value, str) and len(value) <= 40 and _CODE.fullmatch(value):
+                codes[value] = None
+    return list(codes)
 
 
-def _cause(error: BaseException) -> _Cause | None:
+def _cause(links: _Links) -> _Cause | None:
     """What the provider's status, its code, or else its wording, says is wrong."""
-    status = _status(error)
+    status = _status(links)
     if status == 413:
         return _TOO_LONG
     # Too many tokens in a minute are no long prompt.
     causes = [cause for cause in _CAUSES if cause is not _TOO_LONG or status != 429]
-    codes = " ".join(w for link in _chain(error) for w in _codes_of(link, "code", "type"))
-    for words in (codes, _texts(error)):
+    codes = " ".join(_codes_of(links, "code", "type"))
+    for words in (codes, _texts(links)):
         for cause in causes:
             if re.search(cause.words, words, re.IGNORECASE):
                 return cause
     return None
 
 
-def _texts(error: BaseException) -> str:
-    return " ".join(str(getattr(link, "message", link))[:2_000] for link in _chain(error))
+def _texts(links: _Links) -> str:
+    """The start of every message in the chain."""
+    texts: list[str] = []
+    for link in links:
+        message = str(getattr(link, "message", link))
+        texts.append(message[:2_000])
+    return " ".join(texts)

@@ -83,14 +83,17 @@ def endpoint(url: object) -> str:
     A short digest stands for what may be one.
     """
     parts = urlsplit(str(url))
-    path = "/".join(map(_shown, parts.path.rstrip("/").split("/")))
-    return parts.netloc.rpartition("@")[2] + path
+    host = parts.netloc.rpartition("@")[2]
+    segments = parts.path.rstrip("/").split("/")
+    return host + "/".join(map(_shown, segments))
 
 
 def _shown(text: str) -> str:
+    """The text, or a short digest of one that may hold a key."""
     if not _RANDOM.search(text) and not _SECRET_TEXT.search(text):
         return text
-    return f"~{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"~{digest[:8]}"
 
 
 def check_address(address: str, where: str) -> None:
@@ -172,7 +175,8 @@ def _object(value: object, depth: int) -> Any:
     kind = type(value)
     # LangChain's wrappers pass getattr on to what they wrap.
     fields: dict[str, Any] = getattr(value, "__dict__", {})
-    if own := _own_identity(value, fields):
+    own = _own_identity(value, fields)
+    if own:
         return [_name_of(kind), own]
     if "bound" in fields and "kwargs" in fields:
         return _wrapper(fields, depth)
@@ -186,8 +190,12 @@ def _object(value: object, depth: int) -> Any:
 
 
 def _endpoints(clients: Iterable[object]) -> list[str]:
-    urls = [str(getattr(client, "base_url", "")) for client in clients]
-    return sorted({endpoint(url) for url in urls if url.startswith("http")})
+    addresses: set[str] = set()
+    for client in clients:
+        url = str(getattr(client, "base_url", ""))
+        if url.startswith("http"):
+            addresses.add(endpoint(url))
+    return sorted(addresses)
 
 
 def _own_identity(value: object, fields: dict[str, Any]) -> str | None:

@@ -49,7 +49,8 @@ def stop_problem(reason: object) -> str:
     """Why a reply that ended for that reason is no whole one; empty if it is, or nobody says."""
     if reason is None or reason == "":
         return ""
-    word = str(getattr(reason, "value", reason)).rpartition(".")[2].lower()  # Google's are enums
+    name = str(getattr(reason, "value", reason))  # Google's are enums
+    word = name.rpartition(".")[2].lower()
     return "" if word in _WHOLE else _STOPS.get(word, UNFINISHED)
 
 
@@ -103,7 +104,9 @@ _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[
 
 def usage_of(reply: object) -> Usage:
     """One call, with the tokens that a provider's reply, or its usage object, reports."""
-    counts = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None) or reply
+    counts: object = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None)
+    if not counts:
+        counts = reply
     # Anthropic's input_tokens are those that no cache had; prompt_tokens are all of them.
     read = _first_count(counts, ("prompt_tokens",))
     if not read:
@@ -114,15 +117,20 @@ def usage_of(reply: object) -> Usage:
 
 
 def _first_count(counts: object, names: Sequence[str]) -> int:
-    """Under the first of the names that has one; else 0."""
-    return next(iter(_counts(counts, names)), 0)
+    """The count under the first of the names that has one; else 0."""
+    present = _counts(counts, names)
+    return present[0] if present else 0
 
 
 def _counts(counts: object, names: Sequence[str]) -> list[int]:
-    """The counts of tokens under these names, of an object or a dict."""
-    known = as_object(counts)
-    values = [known.get(name, getattr(counts, name, None)) for name in names]
+    """The counts of tokens under these names."""
+    values = [field_of(counts, name) for name in names]
     return [value for value in values if isinstance(value, int) and value > 0]
+
+
+def field_of(value: object, name: str) -> Any:
+    """A field of a dict, or an attribute of an object; None if there is none."""
+    return as_object(value).get(name, getattr(value, name, None))
 
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
@@ -131,7 +139,8 @@ def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
     The judge's prompts say what each value is. A schema behind them is what small models reply:
     Qwen2.5-Coder-0.5B gave it back in place of every answer.
     """
-    keys = ", ".join(map(json.dumps, json_form(schema)["properties"]))
+    properties = json_form(schema)["properties"]
+    keys = ", ".join(map(json.dumps, properties))
     return f"{prompt}\n\nReply with one JSON object and nothing else. Its keys are {keys}."
 
 
@@ -294,9 +303,8 @@ def _adds_nothing(rest: str, word: str, words: Sequence[str]) -> bool:
     again = _RESTATED[word].match(rest) if word in _RESTATED else None
     if again is None:
         return False
-    others = {each.casefold() for each in words}
-    said = re.findall(r"\w+", rest[again.end() :])
-    return (_TAKEN_BACK | others).isdisjoint(said)
+    doubts = _TAKEN_BACK.union(option.casefold() for option in words)
+    return doubts.isdisjoint(re.findall(r"\w+", rest[again.end() :]))
 
 
 def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
@@ -309,8 +317,8 @@ def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
         p(first) / (p(first) + p(others)), 0 to 1, over all spellings of a word that are tokens;
         None where the endpoint does not tell, or the reply's first word is another.
     """
-    spoken: Any = next((token for token in as_list(tokens) if _bare(token)), None)
-    shares = dict.fromkeys((word.casefold() for word in words), 0.0)
+    shares = {word.casefold(): 0.0 for word in words}
+    spoken = _first_spoken(tokens)
     if _bare(spoken) not in shares:
         return None
     for token in as_list(getattr(spoken, "top_logprobs", None)):
@@ -319,9 +327,21 @@ def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
         if word in shares and isinstance(logprob, (int, float)) and logprob <= 0:
             shares[word] += math.exp(logprob)
     total = sum(shares.values())
-    return shares[words[0].casefold()] / total if total > 0 else None
+    first = words[0].casefold()
+    return shares[first] / total if total > 0 else None
+
+
+def _first_spoken(tokens: object) -> object:
+    """The first token that is more than white space and marks; None without one."""
+    for token in as_list(tokens):
+        if _bare(token):
+            return cast("object", token)
+    return None
 
 
 def _bare(token: object) -> str:
+    """A token's text in lower case, without the white space and the marks around a word."""
     text = getattr(token, "token", None)
-    return text.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold() if isinstance(text, str) else ""
+    if not isinstance(text, str):
+        return ""
+    return text.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold()

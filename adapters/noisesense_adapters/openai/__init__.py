@@ -26,7 +26,13 @@ from noisesense_adapters.models.identity import (
 )
 from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import in_thread
-from noisesense_adapters.openai.client import CONNECT_SECONDS, MOST_BYTES, TOO_LARGE, ChatClient
+from noisesense_adapters.openai.client import (
+    CONNECT_SECONDS,
+    MOST_BYTES,
+    OPENAI,
+    TOO_LARGE,
+    ChatClient,
+)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -85,22 +91,23 @@ class OpenAILLM(Bridge):
         _check(model, base_url)
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
-        params = dict(params or {})
+        options = dict(params or {})
         address = base_url or _address_of(client)
         usual = _usual_address(checked=not address)
         self.name = f"{model} at {endpoint(address)}" if address else model
         self.identity = identity(
             model=model,
-            endpoint=endpoint(address or usual or "https://api.openai.com/v1"),
-            params=params,
+            endpoint=endpoint(address or usual or OPENAI),
+            params=options,
             query=getattr(client, "default_query", None),  # Azure's version of its interface
         )
-        self._request: dict[str, Any] = {"model": model, **params}
+        self._request: dict[str, Any] = {"model": model, **options}
+        reached = base_url or usual
         self._send = _sender(
             client,
             base_url=base_url,
-            api_key=api_key or _usual_key(base_url or usual),
-            timeout=patience(base_url or usual) if timeout is None else timeout,
+            api_key=api_key or _usual_key(reached),
+            timeout=patience(reached) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
         self._refused: set[str] = set()
@@ -116,8 +123,8 @@ class OpenAILLM(Bridge):
         elif form == "json_object":
             request["response_format"] = {"type": form}
         elif form == "json_schema" and schema is not None:
-            strict = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
-            request["response_format"] = {"type": form, "json_schema": strict}
+            json_schema = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
+            request["response_format"] = {"type": form, "json_schema": json_schema}
         if schema is not None and form != "json_schema":
             prompt = spelled_out(prompt, schema)
         request["messages"] = [{"role": "user", "content": prompt}]
@@ -169,7 +176,7 @@ class _Offer(NamedTuple):
 
     @property
     def options(self) -> list[str]:
-        return [each for each in self if each]
+        return [option for option in self if option]
 
     def refused(self, error: RequestRefusedError) -> set[str]:
         """What to leave out: what the error names, or else the form, or else any limit."""
@@ -180,7 +187,11 @@ class _Offer(NamedTuple):
 
 
 def _first(options: Sequence[str], refused: set[str]) -> str:
-    return next((option for option in options if option not in refused), "")
+    """The first option that was not refused; empty if there is none."""
+    for option in options:
+        if option not in refused:
+            return option
+    return ""
 
 
 def _usual_address(*, checked: bool) -> str:
@@ -197,8 +208,9 @@ def _address_of(client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
 
 def _usual_key(address: str) -> str | None:
     """A local endpoint wants none, though the client does; None for the environment's."""
-    is_set = bool(os.environ.get("OPENAI_API_KEY"))
-    return "none" if address and is_local(address) and not is_set else None
+    if os.environ.get("OPENAI_API_KEY"):
+        return None
+    return "none" if address and is_local(address) else None
 
 
 def _check(model: object, base_url: object) -> None:
@@ -211,7 +223,7 @@ def _check(model: object, base_url: object) -> None:
 
 def _check_alone(*settings: object) -> None:
     """Raise `InputError` if one of a client's settings was given beside it."""
-    if any(each is not None for each in settings):
+    if any(setting is not None for setting in settings):
         hint = "client.with_options(timeout=…, max_retries=…) changes a client's own"
         raise InputError("a client alone", "its settings too", where="client", hint=hint)
 
@@ -244,8 +256,9 @@ def _sender(
     async def send(**request: Any) -> Any:
         loop = asyncio.get_running_loop()
         if loop not in clients:
-            for other in [each for each in list(clients) if each.is_closed()]:
-                clients.pop(other, None)
+            for other in list(clients):
+                if other.is_closed():
+                    clients.pop(other, None)
             clients[loop] = _new_client(client, settings)
         create: Any = clients[loop].chat.completions.create
         return await create(**request)
@@ -261,9 +274,9 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     http = DefaultAsyncHttpxClient(event_hooks={"response": [_read]}, follow_redirects=False)
     if client is not None:
         return client.copy(http_client=http)
-    most = settings["timeout"]
-    patient: Any = Timeout(most, connect=min(most, CONNECT_SECONDS))
-    options = {**settings, "timeout": patient}
+    seconds = settings["timeout"]
+    timeout = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
         return AsyncOpenAI(**options, http_client=http)
     except OpenAIError:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from email.message import Message
     from urllib.request import OpenerDirector
 
-_OPENAI = "https://api.openai.com/v1"
+OPENAI = "https://api.openai.com/v1"
 _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 8.0  # seconds
 CONNECT_SECONDS = 10.0
@@ -52,8 +52,9 @@ class ChatClient:
         self, *, api_key: str, base_url: str = "", timeout: float = 60.0, max_retries: int = 2
     ) -> None:
         self.base_url = base_url
-        self._timeout, self._max_retries = timeout, int(max_retries)
-        parts = urlsplit(base_url or _OPENAI)
+        self._timeout = timeout
+        self._max_retries = int(max_retries)
+        parts = urlsplit(base_url or OPENAI)
         credentials, _, host = parts.netloc.rpartition("@")
         path = parts.path.rstrip("/") + "/chat/completions"
         self._url = urlunsplit((parts.scheme, host, path, parts.query, ""))
@@ -85,8 +86,7 @@ class ChatClient:
                 status = getattr(error, "status_code", 408)
                 if attempt == self._max_retries or status not in _AGAIN:
                     raise
-                delay = _delay(attempt)
-            await asyncio.sleep(delay)
+            await asyncio.sleep(_delay(attempt))
         raise AssertionError("the last attempt returns or raises")
 
     def _post(self, body: bytes, opener: OpenerDirector) -> bytes:
@@ -128,7 +128,8 @@ def _delay(attempt: int) -> float:
     """Seconds until the next attempt."""
     import random  # only where something has failed
 
-    return min(_FIRST_DELAY * 2.0 ** min(attempt, 9), _LONGEST_DELAY) * random.uniform(0.75, 1)
+    doubled = _FIRST_DELAY * 2.0 ** min(attempt, 9)
+    return min(doubled, _LONGEST_DELAY) * random.uniform(0.75, 1)
 
 
 def _new_opener() -> OpenerDirector:
@@ -139,21 +140,18 @@ def _new_opener() -> OpenerDirector:
     from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, build_opener
 
     def connection(host: str, **options: Any) -> Any:
-        made: Any = HTTPSConnection if "context" in options else HTTPConnection
-        opened: Any = made(host, **options)
+        kind: Any = HTTPSConnection if "context" in options else HTTPConnection
+        opened: Any = kind(host, **options)
         opened._create_connection = _connect
         return opened
 
-    def do_open(handler: Any, req: Any, **options: Any) -> Any:
-        return handler.do_open(connection, req, **options)
-
     class Plain(HTTPHandler):
         def http_open(self, req: Any) -> Any:
-            return do_open(self, req)
+            return self.do_open(connection, req)
 
     class Secure(HTTPSHandler):
         def https_open(self, req: Any) -> Any:
-            return do_open(self, req, context=context)
+            return self.do_open(connection, req, context=context)
 
     class NoRedirect(HTTPRedirectHandler):
         def redirect_request(self, *_: Any, **__: Any) -> None:

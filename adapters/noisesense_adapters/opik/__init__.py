@@ -92,5 +92,7 @@ def run_summary(results: Iterable[TestResult], definition: DefinitionName = "rag
     Raises:
         InputError: an unknown definition.
     """
-    rows = [[score.metadata for score in result.score_results] for result in results]
+    rows: list[list[object]] = []
+    for result in results:
+        rows.append([score.metadata for score in result.score_results])
     return summary_of(rows, definition)

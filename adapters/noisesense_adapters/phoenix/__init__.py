@@ -95,6 +95,7 @@ def run_summary(dataframe: Any, definition: DefinitionName = "ragas") -> Summary
         InputError: an unknown definition.
     """
     columns = [f"{score_name(mode, definition)}_score" for mode in MODES]
-    scores = dataframe.reindex(columns=columns).to_numpy()
-    rows = [[as_object(score).get("metadata") for score in row] for row in scores]
+    rows: list[list[Any]] = []
+    for scores in dataframe.reindex(columns=columns).to_numpy():
+        rows.append([as_object(score).get("metadata") for score in scores])
     return summary_of(rows, definition)

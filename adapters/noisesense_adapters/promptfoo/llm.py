@@ -82,9 +82,12 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
             "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
             " as config.judge.apiKeyEnv; an endpoint without keys takes any text"
         )
-    timeout = patience(address) if settings.timeout is None else settings.timeout
-    retries = settings.max_retries
-    client = ChatClient(api_key=key, base_url=address, timeout=timeout, max_retries=retries)
+    client = ChatClient(
+        api_key=key,
+        base_url=address,
+        timeout=patience(address) if settings.timeout is None else settings.timeout,
+        max_retries=settings.max_retries,
+    )
     params = {} if settings.temperature is None else {"temperature": settings.temperature}
     bridge = partial(OpenAILLM, model, client=client, params=params)
     options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)
@@ -113,10 +116,12 @@ def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings,
             expected = "the name of the key's environment variable as apiKeyEnv"
             hint = "Promptfoo writes config into its results, so no key belongs there"
             raise InputError(expected, "a key", hint=hint)
-        given: Any = {} if judge is None else {"model": judge} if isinstance(judge, str) else judge
-        if given != as_object(given):
+        if isinstance(judge, str):
+            judge = {"model": judge}
+        settings = as_object(judge)
+        if judge is not None and judge != settings:
             raise InputError("an object or a model's name", type(judge).__name__)
-        return _Settings.model_validate(given), None, _CONFIG
+        return _Settings.model_validate(settings), None, _CONFIG
 
 
 def _of_grader(value: Any) -> tuple[_Settings, Any]:
@@ -128,12 +133,12 @@ def _of_grader(value: Any) -> tuple[_Settings, Any]:
     if not isinstance(name, str) or not name.startswith("openai:"):
         hint = "name a model at any OpenAI-compatible endpoint in config.judge"
         raise InputError("openai:chat:MODEL", "another provider", where=_GRADER.model, hint=hint)
-    given = as_object(grader.get("config"))
-    host = given.get("apiHost")  # Promptfoo looks at it first
-    address = f"https://{host}/v1" if host else given.get("apiBaseUrl")
+    config = as_object(grader.get("config"))
+    host = config.get("apiHost")  # Promptfoo looks at it first
+    address = f"https://{host}/v1" if host else config.get("apiBaseUrl")
+    settings = {"model": name, "baseUrl": address, "apiKeyEnv": config.get("apiKeyEnvar")}
     with error_context(f"{_GRADER.model}.config"):
-        settings = {"model": name, "baseUrl": address, "apiKeyEnv": given.get("apiKeyEnvar")}
-        return _Settings.model_validate(settings), given.get("apiKey")
+        return _Settings.model_validate(settings), config.get("apiKey")
 
 
 def _name(model: str, address: str, where: str) -> str:

@@ -123,19 +123,16 @@ class _Settings(NamedTuple):
 
 
 def _settings(context: dict[str, Any]) -> _Settings:
-    config: Any = {} if context.get("config") is None else context["config"]
+    config: Any = context.get("config")
+    if config is None:
+        config = {}
     if not isinstance(config, dict):
         raise InputError("an object", describe(config), where="config")
     config = cast("dict[str, Any]", config)
     with error_context("config"):
-        for key in config:
-            if key not in _KNOWN:
-                from difflib import get_close_matches  # not needed to start
-
-                near = get_close_matches(str(key), _KNOWN, 1, cutoff=0.8)
-                hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}"
-                raise InputError("only known settings", f"the setting {key!r}", hint=hint)
-        if any(each.get("contextTransform") for each, _ in _candidates(context)):
+        for name in config:
+            _check_known(name)
+        if any(assertion.get("contextTransform") for assertion, _ in _candidates(context)):
             hint = "Promptfoo applies it to its own alone: contextChunks: '{{output.docs}}'"
             raise InputError("no contextTransform at this assertion", "one", hint=hint)
         scoring = Settings.checked(**{name: config[name] for name in _SCORING if name in config})
@@ -146,6 +143,17 @@ def _settings(context: dict[str, Any]) -> _Settings:
             scoring,
             passes_empty=scoring.definition == "promptfoo" and "empty" not in config,
         )
+
+
+def _check_known(name: object) -> None:
+    """Raise `InputError` for a setting that there is not, with the one that was meant."""
+    if name in _KNOWN:
+        return
+    from difflib import get_close_matches  # not needed to start
+
+    near = get_close_matches(str(name), _KNOWN, 1, cutoff=0.8)
+    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}"
+    raise InputError("only known settings", f"the setting {name!r}", hint=hint)
 
 
 def _max_noise(config: dict[str, Any]) -> float:
@@ -165,10 +173,12 @@ def _keep_from_passing(result: dict[str, Any], context: dict[str, Any]) -> None:
     It passes a set, or a test, whose mean score reaches its threshold, and what ``not-python``
     does not: an exception fails there.
     """
-    found = _candidates(context)
-    if any(each["type"] != "python" and not limited for each, limited in found):
-        raise NoiseSenseError(result["reason"])
-    if not result["score"] and not result["pass"] and any(limited for _, limited in found):
+    is_limited = False
+    for assertion, limited in _candidates(context):
+        if assertion["type"] != "python" and not limited:
+            raise NoiseSenseError(result["reason"])
+        is_limited = is_limited or limited
+    if is_limited and not result["score"] and not result["pass"]:
         result["score"] = _BELOW_ANY_THRESHOLD
 
 
@@ -179,14 +189,15 @@ def _candidates(context: dict[str, Any]) -> list[tuple[dict[str, Any], bool]]:
     assertions it is not Promptfoo that calls.
     """
     test = as_object(context.get("test"))
-    every = list(_assertions(test.get("assert"), test.get("threshold") is not None))
     config = context.get("config") or None
-    same = [each for each in every if (each[0].get("config") or None) == config]
+    every = list(_assertions(test.get("assert"), test.get("threshold") is not None))
+    same = [pair for pair in every if (pair[0].get("config") or None) == config]
     return same or every
 
 
 def _assertions(value: Any, limited: bool) -> Iterator[tuple[dict[str, Any], bool]]:
-    for assertion in map(as_object, as_list(value)):
+    for item in as_list(value):
+        assertion = as_object(item)
         if assertion.get("type") in ("python", "not-python"):
             yield assertion, limited
         threshold = assertion.get("threshold") is not None

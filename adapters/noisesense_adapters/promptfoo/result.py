@@ -35,11 +35,11 @@ def as_result(
     averages equal names, so any definition but the default is part of the name.
     """
     gate = score.gate(mode, max_noise)
-    values = {each: score.value(each) for each in MODES}
+    values = {name: score.value(name) for name in MODES}
     named: dict[str, float] = {}
-    for each, value in values.items():
+    for name, value in values.items():
         if value is not None:
-            named[score_name(each, score.definition)] = value
+            named[score_name(name, score.definition)] = value
     status = score.status(mode)
     metadata: dict[str, Any] = {
         **_claims(score, mode),
@@ -49,7 +49,7 @@ def as_result(
         "maxNoise": max_noise,
         "definition": score.definition,
         "noiseSensitivity": values,
-        "bounds": {each: score.bounds(each) for each in MODES},
+        "bounds": {name: score.bounds(name) for name in MODES},
         "partition": score.partition._asdict(),
         "chunkRelevance": score.chunk_relevance,
         **record,
@@ -93,12 +93,13 @@ def _claims(score: Score, mode: Mode) -> dict[str, Any]:
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     """What the assertion returns if there is no score: the reason, and no named score."""
     also = " and is undetermined" if isinstance(error, JudgeError) else ""
+    cause = str(error).removesuffix(".")
+    status = "undetermined" if isinstance(error, ReplyError) else "error"
     result: dict[str, Any] = {
         "pass": False,
         "score": 0.0,
-        "reason": f"Noise sensitivity could not be computed{also}:"
-        f" {str(error).removesuffix('.')}. {_NO_THIRD_OUTCOME}",
-        "metadata": {"status": "undetermined" if isinstance(error, ReplyError) else "error"},
+        "reason": f"Noise sensitivity could not be computed{also}: {cause}. {_NO_THIRD_OUTCOME}",
+        "metadata": {"status": status},
     }
     usage: Any = getattr(error, "usage", None)
     if usage is not None:
@@ -135,16 +136,18 @@ def _analysis(score: Score, claim: ClaimOutcome) -> dict[str, Any]:
     first = min((*entailing, *claim.undetermined_chunks), default=None)
     # Where an earlier chunk may entail the claim, too, its source is open.
     if claim.correct is False and first in entailing:
-        source = {"text": chunks[first].text, "id": chunks[first].id} if chunks else {"text": ""}
-        source = {key: value for key, value in source.items() if value is not None}
-        relevant = score.chunk_relevance[first]
-        analysis["sourceChunk"] = {"index": first, "relevant": relevant, **source}
+        source: dict[str, Any] = {"index": first, "relevant": score.chunk_relevance[first]}
+        source["text"] = chunks[first].text if chunks else ""
+        if chunks and chunks[first].id is not None:
+            source["id"] = chunks[first].id
+        analysis["sourceChunk"] = source
     return analysis
 
 
 def _writable(result: dict[str, Any]) -> dict[str, Any]:
     """As JSON has it. Promptfoo's wrapper writes UTF-8, which halves of surrogate pairs lack."""
-    written: dict[str, Any] = json.loads(encodable(json.dumps(result, ensure_ascii=False)))
+    text = encodable(json.dumps(result, ensure_ascii=False))
+    written: dict[str, Any] = json.loads(text)
     return written
 
 

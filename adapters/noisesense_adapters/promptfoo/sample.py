@@ -32,22 +32,22 @@ NAMES = {
 """What is looked for under which names, the first of them Promptfoo's."""
 
 _ONE_TEXT = "context"  # the one name of chunks under which a test may hold one text
-_GIVEN = tuple(dict.fromkeys((*NAMES[_CHUNKS], *CONTEXTS.split())))
+_PROVIDERS_NAMES = tuple(dict.fromkeys((*NAMES[_CHUNKS], *CONTEXTS.split())))
 """What providers call the chunks."""
 _AUTHORED = ("config", "vars")  # where Promptfoo may have left templates unfilled
 _TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
 _MOST_NESTED = 8
 _RAW = re.compile(r"\{%-?\s*raw\s*-?%\}(.*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL)
 _FILE = "file://"
-_SPLIT = (
+_SPLIT_HINT = (
     "one text for all chunks is a 'context'; in a CSV column write a JSON list; in YAML"
     " `- text: …` for each, since Promptfoo makes a test of each text in a plain list"
 )
-_NOT_LOADED = (
+_NOT_LOADED_HINT = (
     "Promptfoo loads files in variables at the top only: write `contextChunks: file://…` itself"
     " there, or put the text here"
 )
-_UNFILLED = (
+_UNFILLED_HINT = (
     "a text that is {{path}} and nothing else is filled here: put the finished text into a"
     " variable, or leave it to the provider's metadata; braces that are text stand between"
     " {% raw %} and {% endraw %}"
@@ -68,12 +68,12 @@ class Inputs:
         self._vars = as_object(context.get("vars"))
         metadata = as_object(provider.get("metadata"))
         self._places = {"config": config, "vars": self._vars, "the provider's metadata": metadata}
-        given = {
+        outputs = {
             "output": output,
             "the provider's output": provider.get("providerTransformedOutput"),
             "the provider's untransformed output": provider.get("output"),
         }
-        self._outputs = {place: as_object(opened(value)) for place, value in given.items()}
+        self._outputs = {place: as_object(opened(value)) for place, value in outputs.items()}
         self._roots = {"output": [*self._outputs.values()], "metadata": [metadata]}
 
     @property
@@ -96,14 +96,14 @@ class Inputs:
         Raises:
             InputError: chunks that cannot be read, or that differ in two places.
         """
-        first, *others = self._found(_CHUNKS) or [("", None)]
-        where, value = first
-        if value is None:
-            return where, None
+        candidates = self._candidates(_CHUNKS)
+        if not candidates:
+            return "", None
+        where, value = candidates[0]
         chunks = self._chunks(where, value)
         if where.startswith("config."):  # the author's choice
             return where, chunks
-        for place, other in others:
+        for place, other in candidates[1:]:
             retrieved = self._chunks(place, other)
             if len(chunks) == 1 and _within(retrieved, chunks):
                 # One text for the prompt, made of what was retrieved.
@@ -119,7 +119,7 @@ class Inputs:
         with error_context(where):
             place, _, name = where.partition(".")
             if isinstance(value, str) and place in _AUTHORED and name != _ONE_TEXT:
-                raise InputError("a list of chunks", "one text", hint=_SPLIT)
+                raise InputError("a list of chunks", "one text", hint=_SPLIT_HINT)
             if isinstance(value, str):
                 return [self._one_chunk(value)]
             return chunks_of(value)
@@ -172,7 +172,7 @@ class Inputs:
         where, chunks = self.contexts
         record: dict[str, Any] = {} if chunks is None else {"contextsFrom": where}
         with suppress(InputError):  # verdicts alone need no texts
-            record["sample"] = {field: value for field, (_, value) in self.fields.items()}
+            record["sample"] = _values(self.fields)
         return record
 
     def _needed(self, field: str, what: str) -> tuple[str, Any]:
@@ -181,39 +181,53 @@ class Inputs:
         if first is None:
             *names, last = map(repr, NAMES[field])
             expected = f"{what} as {', '.join(names)} or {last}"
-            hint = (
-                f"elsewhere: config, {NAMES[field][0]}: '{{{{metadata.…}}}}' or '{{{{output.…}}}}'"
-            )
+            examples = "'{{metadata.…}}' or '{{output.…}}'"
+            hint = f"elsewhere: config, {NAMES[field][0]}: {examples}"
             raise InputError(expected, _only(self._vars), where="vars", hint=hint)
         return first
 
     def first(self, field: str) -> tuple[str, Any] | None:
         """The place and the value of what is looked for under the field's `NAMES`."""
-        return next(iter(self._found(field)), None)
+        candidates = self._candidates(field)
+        return candidates[0] if candidates else None
 
-    def _found(self, field: str) -> list[tuple[str, Any]]:
+    def _candidates(self, field: str) -> list[tuple[str, Any]]:
         """The first place and value in config, in vars and from the provider."""
-        found = [self._in(place, field) for place in self._places]
-        if field == _CHUNKS:  # an output may be transformed: the first is what was judged
-            outputs = [self._in(place, field) for place in self._outputs]
-            found += [each for each in outputs if each is not None][:1]
-        return [each for each in found if each is not None]
+        candidates: list[tuple[str, Any]] = []
+        for place, values in self._places.items():
+            candidates += self._first_in(place, values, field)
+        if field == _CHUNKS:
+            outputs: list[tuple[str, Any]] = []
+            for place, values in self._outputs.items():
+                outputs += self._first_in(place, values, field)
+            candidates += outputs[:1]  # an output may be transformed: the first was judged
+        return candidates
 
-    def _in(self, place: str, field: str) -> tuple[str, Any] | None:
-        values = self._places.get(place) or self._outputs.get(place) or {}
+    def _first_in(self, place: str, values: dict[str, Any], field: str) -> list[tuple[str, Any]]:
+        """The first of the field's names that has a value there: one place and value, or none."""
         names = NAMES[field]
         if field == _CHUNKS and place not in _AUTHORED:
-            names = _GIVEN
+            names = _PROVIDERS_NAMES
         for name in names:
             where = f"{place}.{name}"
             value = values.get(name)
-            if place in _AUTHORED and (field == _CHUNKS or isinstance(value, str)):
-                value = self._filled(value if field in _READERS else _parsed(value), where)
-                if field != "verdicts":
-                    _check_loaded(value, where)
+            if place in _AUTHORED:
+                value = self._authored(value, field, where)
             if value is not None:
-                return where, _READERS.get(field, _parsed)(value)
-        return None
+                read = _READERS.get(field, _parsed)
+                return [(where, read(value))]
+        return []
+
+    def _authored(self, value: Any, field: str, where: str) -> Any:
+        """What the test's author wrote, its templates filled. Raises `InputError`."""
+        if field != _CHUNKS and not isinstance(value, str):
+            return value
+        if field not in _READERS:
+            value = _parsed(value)
+        value = self._filled(value, where)
+        if field != "verdicts":
+            _check_loaded(value, where)
+        return value
 
     def _filled(self, value: Any, where: str, depth: int = 0) -> Any:
         """With what its templates name: a text that is ``{{path}}`` and nothing else.
@@ -222,18 +236,21 @@ class Inputs:
         config nor inside lists and objects. What is left would be judged as if it were a text.
         """
         if isinstance(value, list):
-            items = as_list(cast("object", value))
-            return [self._filled(v, f"{where}, chunk {j}", depth) for j, v in enumerate(items)]
+            items: list[Any] = []
+            for number, item in enumerate(as_list(cast("object", value))):
+                items.append(self._filled(item, f"{where}, chunk {number}", depth))
+            return items
         if isinstance(value, dict):
             fields = cast("dict[str, Any]", value)
             return {key: self._filled(item, where, depth) for key, item in fields.items()}
         if not isinstance(value, str):
             return value
-        if lone := _TEMPLATE.fullmatch(value.strip()):
-            return self._value_at(lone[1], where, depth)
+        template = _TEMPLATE.fullmatch(value.strip())
+        if template is not None:
+            return self._value_at(template[1], where, depth)
         outside = _RAW.sub("", value)
         if "{{" in outside or "{%" in outside:
-            raise InputError("no templates", describe(value), where=where, hint=_UNFILLED)
+            raise InputError("no templates", describe(value), where=where, hint=_UNFILLED_HINT)
         return _RAW.sub(r"\1", value)
 
     def _value_at(self, path: str, where: str, depth: int) -> Any:
@@ -241,17 +258,21 @@ class Inputs:
         gave below ``output`` or ``metadata``, as it is. Raises `InputError` for nothing."""
         if depth == _MOST_NESTED:
             raise InputError("templates that end", f"{path!r} in itself", where=where)
-        if (value := _at(self._vars, path)) is not None:
-            return self._filled(value, where, depth + 1)
+        variable = _at(self._vars, path)
+        if variable is not None:
+            return self._filled(variable, where, depth + 1)
         root, dot, rest = path.partition(".")
         holders = self._roots.get(root, []) if dot else []
-        found = [value for holder in holders if (value := _at(holder, rest)) is not None]
-        if not found:
-            names: dict[str, None] = {}
-            for holder in holders or [self._vars]:
-                names |= {name: None for name, value in holder.items() if value is not None}
-            raise InputError(f"the variable {path!r}", _only(names), where=where)
-        return found[0]
+        for holder in holders:
+            value = _at(holder, rest)
+            if value is not None:
+                return value
+        names: dict[str, None] = {}
+        for holder in holders or [self._vars]:
+            for name, value in holder.items():
+                if value is not None:
+                    names[name] = None
+        raise InputError(f"the variable {path!r}", _only(names), where=where)
 
 
 def _only(names: Iterable[str]) -> str:
@@ -277,7 +298,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 def _check_loaded(value: Any, where: str) -> None:
     """Raise `InputError` for the name of a file in place of its text, at any depth."""
     if isinstance(value, str) and value.lstrip().startswith(_FILE):
-        raise InputError("a text", describe(value), where=where, hint=_NOT_LOADED)
+        raise InputError("a text", describe(value), where=where, hint=_NOT_LOADED_HINT)
     for item in as_list(value) or as_object(value).values():
         _check_loaded(item, where)
 
@@ -301,15 +322,23 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
+def _values(fields: dict[str, tuple[str, Any]]) -> dict[str, Any]:
+    """The values of a sample's fields without their places."""
+    return {field: value for field, (_, value) in fields.items()}
+
+
 def _validated(fields: dict[str, tuple[str, Any]]) -> Sample:
     """A sample of places and values. Errors name the places."""
     from noisesense.verdicts.sample import Sample
 
     try:
-        return Sample.model_validate({field: value for field, (_, value) in fields.items()})
+        return Sample.model_validate(_values(fields))
     except InputError as error:
-        where = error.where  # a field, or "chunk 3, relevant"
-        where = fields[where][0] if where in fields else f"{fields[_CHUNKS][0]}, {where}"
+        if error.where in fields:
+            where, _ = fields[error.where]
+        else:  # within the chunks: "chunk 3, relevant"
+            place, _ = fields[_CHUNKS]
+            where = f"{place}, {error.where}"
         raise type(error)(error.expected, error.got, where=where, hint=error.hint) from None
 
 
@@ -322,28 +351,37 @@ def given_verdicts(inputs: Inputs) -> VerdictsForm | None:
         InputError: they do not fit the chunks, or something is missing.
         RecordingError: the recording cannot be read, or does not hold the sample.
     """
-    if (given := inputs.first("verdicts")) is None:
+    given = inputs.first("verdicts")
+    if given is None:
         return None
-    from noisesense.verdicts.form import light_verdicts  # it loads msgspec
-
     where, value = given
     if isinstance(value, str):
-        path = _located(value, where)
-        fields = inputs.fields
-        plain = {field: value for field, (_, value) in fields.items()}
-        if (found := light_lookup(path.read_bytes(), plain)) is not None:
-            return found
-        from noisesense.verdicts.recording import RecordedJudge
+        return _recorded(_located(value, where), inputs.fields)
+    from noisesense.verdicts.form import light_verdicts  # it loads msgspec
 
-        return RecordedJudge(path).lookup(_validated(fields))
-    contexts = inputs.contexts
-    if (found := light_verdicts(value, contexts[1])) is not None:
-        return found
+    place, chunks = inputs.contexts
+    verdicts = light_verdicts(value, chunks)
+    if verdicts is not None:
+        return verdicts
     from noisesense_adapters.evaluate.inputs import read_verdicts
 
-    # Only the chunks matter here: who gives verdicts need not give the texts.
-    fields = {"response": ("", "-"), "reference": ("", "-"), _CHUNKS: contexts}
-    return read_verdicts(value, None if contexts[1] is None else _validated(fields), where)
+    sample = None
+    if chunks is not None:
+        # Only the chunks matter here: who gives verdicts need not give the texts.
+        sample = _validated(
+            {"response": ("", "-"), "reference": ("", "-"), _CHUNKS: (place, chunks)}
+        )
+    return read_verdicts(value, sample, where)
+
+
+def _recorded(path: Path, fields: dict[str, tuple[str, Any]]) -> VerdictsForm:
+    """The verdicts that a recording holds on a sample. Raises as `given_verdicts`."""
+    verdicts = light_lookup(path.read_bytes(), _values(fields))
+    if verdicts is not None:
+        return verdicts
+    from noisesense.verdicts.recording import RecordedJudge
+
+    return RecordedJudge(path).lookup(_validated(fields))
 
 
 def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
@@ -353,19 +391,24 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
     """
     from noisesense.verdicts.form import light_line, light_verdicts
 
-    places: dict[object, bytes] = {}
-    for line in filter(bytes.strip, content.splitlines()):
-        read = light_line(line)
-        if read is None or read.sample is None or not read.id is read.cluster is None:
+    lines: dict[object, bytes] = {}
+    for line in content.splitlines():
+        if not line.strip():
+            continue
+        recorded = light_line(line)
+        if recorded is None or recorded.sample is None:
             return None
-        if places.setdefault(read.sample.texts, line) is not line:
+        if recorded.id is not None or recorded.cluster is not None:
             return None
+        if recorded.sample.texts in lines:
+            return None
+        lines[recorded.sample.texts] = line
     asked = light_line({"sample": sample, "verdicts": {"response_claims": ()}})
-    found = places.get(asked.sample.texts) if asked and asked.sample else None
-    if found is None:
+    if asked is None or asked.sample is None or asked.sample.texts not in lines:
         return None
     # Once more: labels of the recorded chunks are not the sample's.
-    return light_verdicts(json.loads(found)["verdicts"], sample["retrieved_contexts"])
+    verdicts = json.loads(lines[asked.sample.texts])["verdicts"]
+    return light_verdicts(verdicts, sample["retrieved_contexts"])
 
 
 def _located(text: str, where: str) -> Path:
@@ -376,7 +419,7 @@ def _located(text: str, where: str) -> Path:
     name = text.removeprefix(_FILE)
     here = Path.cwd()
     script = Path(sys.path[0]).absolute()
-    above = (each for each in script.parents if each.is_relative_to(here))
+    above = [folder for folder in script.parents if folder.is_relative_to(here)]
     folders = list(dict.fromkeys((here, script, *above)))
     for folder in folders:
         # False also for what cannot be a name.

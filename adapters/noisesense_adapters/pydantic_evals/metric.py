@@ -97,9 +97,11 @@ _USUAL = {
     "chunk_labels": ("metadata.chunk_labels",),
     "verdicts": ("metadata.verdicts",),
 }
-_TELLING = ("judge", "model", "contexts", "reference", "response", "empty", "undetermined")
-_SAME = ("judge", "mode", "definition", "empty", "undetermined", "store", "contexts", "reference",
-         "response", "user_input")  # fmt: skip
+_IN_TITLE = ("judge", "model", "contexts", "reference", "response", "empty", "undetermined")
+_PASSED_ON = (
+    *("judge", "mode", "definition", "empty", "undetermined", "store"),
+    *("contexts", "reference", "response", "user_input"),
+)
 _OBJECTS = ("model", "judge", "contexts", "reference", "response", "user_input")
 _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
 
@@ -200,16 +202,20 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 
     def _title(self) -> str:
         """Tells its results from those of another evaluator over the same cases."""
-        given = {name: getattr(self, name) for name in _TELLING}
-        usual = (None, "undefined", "none")
-        told = [f"{name} {_named(it)}" for name, it in given.items() if it not in usual]
-        return ", ".join([f"definition {self.definition}", *told])
+        parts = [f"definition {self.definition}"]
+        for name in _IN_TITLE:
+            value = getattr(self, name)
+            if value not in (None, "undefined", "none"):
+                parts.append(f"{name} {_named(value)}")
+        return ", ".join(parts)
 
     def build_serialization_arguments(self) -> dict[str, Any]:
         """The arguments, as files and reports hold them: of objects their names."""
         arguments = super().build_serialization_arguments()
-        named = {name: _named(arguments[name]) for name in _OBJECTS if name in arguments}
-        return {**arguments, **named}
+        for name in _OBJECTS:
+            if name in arguments:
+                arguments[name] = _named(arguments[name])
+        return arguments
 
     def get_evaluator_version(self) -> str | None:
         """The definition and the version of the prompts."""
@@ -222,7 +228,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         if self.judge is None and model is None:
             judging: Any = import_module("pydantic_evals.evaluators.llm_as_a_judge")
             model = judging._default_model
-        same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
+        same: dict[str, Any] = {name: getattr(self, name) for name in _PASSED_ON}
         return RowEvaluator(_USUAL, PydanticAILLM, model=model, **same)
 
 
@@ -236,13 +242,16 @@ class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
 
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
         """The tables. Nothing if no case was evaluated."""
-        found = [_lines(case.attributes) for case in ctx.report.cases]
-        titles = dict.fromkeys(name for lines in found for name in lines)
+        cases = [_lines(case.attributes) for case in ctx.report.cases]
         failures = [Result(case.name, error="the task failed") for case in ctx.report.failures]
-        return [
-            _table(title, [_result(lines.get(title)) for lines in found] + failures)
-            for title in titles
-        ]
+        titles: dict[str, None] = {}
+        for lines in cases:
+            titles |= dict.fromkeys(lines)
+        tables: list[ReportAnalysis] = []
+        for title in titles:
+            results = [_result(lines.get(title)) for lines in cases]
+            tables.append(_table(title, results + failures))
+        return tables
 
 
 def _lines(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -261,16 +270,22 @@ def _table(title: str, results: list[Result]) -> ReportAnalysis:
     columns = ["mode", "mean", "mean low", "mean high", f"{percent} low", f"{percent} high"]
     columns += ["determined", "undetermined", "undefined", "nothing claimed", "nothing retrieved"]
     columns.append("failed")
-    means = [mean_of(summary, mode) for mode in MODES if summary.mode(mode) is not None]
     rows: list[list[str | int | float | bool | None]] = []
-    for mode, mean, *_ in means:
-        of: Any = summary.mode(mode)
-        counts = [of.determined, of.undetermined, of.undefined]
+    reasons: list[str] = []
+    for mode in MODES:
+        figures = summary.mode(mode)
+        if figures is None:
+            continue
+        mean = mean_of(summary, mode)
+        reasons.append(mean.reason)
+        counts = [figures.determined, figures.undetermined, figures.undefined]
         counts += [summary.nothing_claimed, summary.nothing_retrieved, summary.failed]
-        rows.append([mode, mean, *_ends(of.mean), *_ends(of.interval), *counts])
-    told = " ".join(mean.reason for mean in means)
+        rows.append([mode, mean.value, *_ends(figures.mean), *_ends(figures.interval), *counts])
     return TableResult(
-        title=f"Noise sensitivity ({title})", description=told, columns=columns, rows=rows
+        title=f"Noise sensitivity ({title})",
+        description=" ".join(reasons),
+        columns=columns,
+        rows=rows,
     )
 
 

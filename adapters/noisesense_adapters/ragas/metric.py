@@ -87,11 +87,14 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         first = mode_or_llm
         if first is not None and not isinstance(first, str):
             # The order of ragas' collections: llm, name, mode.
-            name, llm = (llm, None) if isinstance(llm, str) else (name, llm)
+            if isinstance(llm, str):
+                name = llm
+                llm = None
             if isinstance(judge, str):
                 mode = _one("mode", mode, judge)
                 judge = None
-            first, llm = None, _one("llm", first, llm)
+            llm = _one("llm", first, llm)
+            first = None
         judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode, focus) or "relevant")
         settings = Settings.checked(definition, empty, undetermined)
@@ -100,7 +103,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         self.undetermined: Undetermined = settings.undetermined
         self.judge = judge
         self.store = store
-        self.judge_options, self._run_options = dict(judge_options or {}), dict[str, Any]()
+        self.judge_options = dict(judge_options or {})
+        self._run_options: dict[str, Any] = {}
         # ragas sets its own model where there is none.
         self.llm: Any = llm if judge is None else judge
         self.output_type = MetricOutputType.CONTINUOUS
@@ -170,7 +174,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         value = math.nan
         try:
             row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
-            return (value := await self._scored(row))
+            value = await self._scored(row)
+            return value
         finally:
             count_row(value, f"{self.name}(mode={self.mode})", row_group.get())
 
@@ -194,9 +199,9 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         return judge_over(self.llm, bridge, "ragas", store=self.store, options=options)
 
 
-def _one(name: str, *given: Any) -> Any:
-    """Whichever of those that mean the same is given."""
-    found = [each for each in given if each is not None]
-    if len(found) > 1:
-        raise InputError(f"one {name}", str(len(found)), where=name)
-    return found[0] if found else None
+def _one(name: str, *arguments: Any) -> Any:
+    """The one of several arguments for the same thing that is not None; None if all are."""
+    values = [value for value in arguments if value is not None]
+    if len(values) > 1:
+        raise InputError(f"one {name}", str(len(values)), where=name)
+    return values[0] if values else None

@@ -79,11 +79,6 @@ class ScoredFloat(float):
 _NOTHING = make_score(LightVerdicts(()))
 
 
-def _counted(value: ScoredFloat) -> Score:
-    """What a mean counts of a row: nothing to measure, where only ragas has no number for it."""
-    return _NOTHING if _is_bare(value) else value.score
-
-
 def _is_bare(value: ScoredFloat) -> bool:
     """Is the row undefined in ragas alone?"""
     return _no_number_in_ragas(value.score) and value.status == "undefined"
@@ -108,17 +103,18 @@ class _OpenRows(BaseCallbackHandler):
     def on_chain_end(self, outputs: Any, **_: Any) -> None:
         columns = self.columns
         self.columns = {}
-        lines = [line for column, values in columns.items() if (line := _log_line(column, values))]
+        lines: list[str] = []
+        for column, values in columns.items():
+            if any(map(math.isnan, values)):
+                lines.append(_log_line(column, values))
         if lines:
             _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
 
 
 def _log_line(column: str, values: Sequence[float]) -> str:
-    """How many rows have no number, and the mean of all that were measured, as `summarize` has it;
-    empty if each row has a number."""
+    """How many rows have no number, and the mean of all that were measured, as `summarize` has
+    it."""
     missing = sum(map(math.isnan, values))
-    if not missing:
-        return ""
     line = f"{column}: {missing} of {len(values)} rows have no number."
     scored = [value for value in values if isinstance(value, ScoredFloat)]
     if not scored:
@@ -131,12 +127,18 @@ def count_row(value: float, column: str, group: Any) -> None:
     NaN if it failed."""
     if row_trace(group) is None:
         return
-    handlers: list[Any] = group.parent_run_manager.handlers  # of all rows of the run
-    rows = next((each for each in handlers if isinstance(each, _OpenRows)), None)
-    if rows is None:
-        rows = _OpenRows()
-        handlers.append(rows)
+    rows = _open_rows(group.parent_run_manager.handlers)
     rows.columns.setdefault(column, []).append(value)
+
+
+def _open_rows(handlers: list[Any]) -> _OpenRows:
+    """What counts the rows of a run, among the handlers that all its rows share."""
+    for handler in handlers:
+        if isinstance(handler, _OpenRows):
+            return handler
+    rows = _OpenRows()
+    handlers.append(rows)
+    return rows
 
 
 def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
@@ -195,8 +197,8 @@ def _whole_result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     if not isinstance(value, ScoredFloat):
         return scored
     sample = read_row(row, row.get(IDS)).sample
-    was = value.score
-    settings = Settings(was.definition, was.empty, was.undetermined)
+    textless = value.score
+    settings = Settings(textless.definition, textless.empty, textless.undetermined)
     score = settings.score(value.judgement.verdicts.with_sample(sample))
     return Result(
         sample.key,
@@ -226,14 +228,20 @@ def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
 
 
 def _summary(values: Sequence[Any], **options: Any) -> Summary:
-    run = summarize_results((_result(*each) for each in enumerate(values)), **options)
+    results: list[Result] = []
+    bare = 0
+    for row, value in enumerate(values):
+        results.append(_result(row, value))
+        bare += isinstance(value, ScoredFloat) and _is_bare(value)
+    run = summarize_results(results, **options)
     # The response of a row that is undefined in ragas alone does make claims.
-    bare = sum(isinstance(each, ScoredFloat) and _is_bare(each) for each in values)
     return replace(run, nothing_claimed=run.nothing_claimed - bare)
 
 
 def _result(row: int, value: Any) -> Result:
     if not isinstance(value, ScoredFloat):
         return Result(str(row), error="the row failed; ragas has logged why")
-    of = value.judgement
-    return Result(str(row), _counted(value), unanswered=of.unanswered, usage=of.usage + of.paid)
+    score = _NOTHING if _is_bare(value) else value.score
+    judgement = value.judgement
+    usage = judgement.usage + judgement.paid
+    return Result(str(row), score, unanswered=judgement.unanswered, usage=usage)

@@ -71,9 +71,10 @@ def read_row(row: Mapping[str, Any], ids: Any = None) -> Given:
 
 def row_trace(group: Any) -> Any:
     """What ragas has traced of the row of its row group; None outside ``evaluate()``."""
+    run_id = str(getattr(group, "parent_run_id", None))
     # The last tracer: a list of callbacks that is handed to several runs keeps all of them.
     for handler in reversed(getattr(group, "handlers", ())):
-        trace = getattr(handler, "traces", {}).get(str(getattr(group, "parent_run_id", None)))
+        trace = getattr(handler, "traces", {}).get(run_id)
         if trace is not None and "row_index" in trace.metadata:
             return trace
     return None

@@ -74,10 +74,10 @@ def ragchecker_aggregates(results: Iterable[Result | Score]) -> dict[str, float 
             sums[name] += math.nan if value is None else value
     if not count:
         raise InputError("at least one scored sample", "none", where="results")
-    return {
-        name: None if math.isnan(total) else round(total / count * 100, 1)
-        for name, total in sums.items()
-    }
+    aggregates: dict[str, float | None] = {}
+    for name, total in sums.items():
+        aggregates[name] = None if math.isnan(total) else round(total / count * 100, 1)
+    return aggregates
 
 
 _AGGREGATES = (
@@ -93,15 +93,18 @@ def _values(score: Score) -> tuple[float | None, ...]:
     claims = score.verdicts.response_claims
     if not claims:
         return (0.0,) * len(_AGGREGATES)
-    precision = hallucination = None
+    precision = None
     if all(claim.correct is not None for claim in claims):
         precision = score.partition.share("correct")
-    # A claim that some chunk entails is no hallucination, whatever else is undetermined.
-    undetermined = zip(claims, score.outcomes, strict=True)
-    if all(
-        claim.entailed_by or outcome.category != "undetermined" for claim, outcome in undetermined
-    ):
-        hallucination = score.partition.share("hallucination")
     if score.verdicts.chunks == ():
         return (precision, 0.0, 0.0, 0.0)
-    return (precision, hallucination, score.relevant, score.irrelevant)
+    return (precision, _hallucination(score), score.relevant, score.irrelevant)
+
+
+def _hallucination(score: Score) -> float | None:
+    """The share of claims that nothing entails; None where that is undetermined."""
+    for claim, outcome in zip(score.verdicts.response_claims, score.outcomes, strict=True):
+        # A claim that some chunk entails is no hallucination, whatever else is undetermined.
+        if outcome.category == "undetermined" and not claim.entailed_by:
+            return None
+    return score.partition.share("hallucination")

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noisesense import Judge, summarize
+from noisesense import Judge, ModeSummary, summarize
 from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined
@@ -158,7 +158,11 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
         if len(errors) == len(results):
             raise NoiseSenseError(message)
     summary = summarize(results)
-    summaries = [figures for name in modes if (figures := summary.mode(name)) is not None]
+    summaries: list[ModeSummary] = []
+    for name in modes:
+        figures = summary.mode(name)
+        if figures is not None:
+            summaries.append(figures)
     histogram, box = plots(results, summaries, undetermined)
     return (
         tables(summary, summaries, undetermined),
@@ -247,9 +251,9 @@ _HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of Lang
 
 def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
     """The given judge, or one over the given model or that of ValidMind's configuration."""
-    given = given_judge(judge, judge_llm=judge_llm, store=store)
-    if given is not None:
-        return given
+    users_judge = given_judge(judge, judge_llm=judge_llm, store=store)
+    if users_judge is not None:
+        return users_judge
     from noisesense_adapters.langchain import LangChainLLM
 
     name = "judge_llm" if judge_llm is not None else "there is no judge, and ValidMind's own model"

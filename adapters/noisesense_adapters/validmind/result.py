@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from statistics import mean, stdev
+from statistics import stdev
 from typing import Any
 
 from noisesense import ModeSummary, Range, Result, Score, Summary, Undetermined
@@ -28,19 +28,13 @@ SPREAD = 0.25
 0.71 of two."""
 
 
-def _lows(mode: ModeSummary) -> list[float]:
-    return [values.low for values, count in mode.ranges for _ in range(count)]
-
-
-def _highs(mode: ModeSummary) -> list[float]:
-    return [values.high for values, count in mode.ranges for _ in range(count)]
-
-
 def _stdev(mode: ModeSummary) -> Range | None:
     """Sample standard deviation; from 0 to 1 if a sample is undetermined."""
     if mode.undetermined:
         return Range(0.0, 1.0)
-    values = _lows(mode)
+    values: list[float] = []
+    for value, count in mode.distribution:
+        values += [value] * count
     if len(values) < 2:
         return None
     deviation = stdev(values)
@@ -51,10 +45,12 @@ def tables(
     summary: Summary, modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> dict[str, list[dict[str, Any]]]:
     """Two tables: one row per mode, and one row per mode and sign of high risk."""
-    return {
-        "Aggregate Scores": [_aggregates(summary, mode, undetermined) for mode in modes],
-        "Signs of High Risk": [sign for mode in modes for sign in signs(mode)],
-    }
+    aggregates: list[dict[str, Any]] = []
+    risks: list[dict[str, Any]] = []
+    for mode in modes:
+        aggregates.append(_aggregates(summary, mode, undetermined))
+        risks += signs(mode)
+    return {"Aggregate Scores": aggregates, "Signs of High Risk": risks}
 
 
 def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
@@ -71,15 +67,24 @@ def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
     """
     share = gap = None
     if mode.mean and mode.median:
-        share = Range(_share_of_high(_lows(mode)), _share_of_high(_highs(mode)))
+        share = _share_of_high(mode)
         gap = mode.mean.minus(mode.median).absolute
     yield _sign(mode, f"high scores (share of samples at {HIGH:g} up)", share, MANY)
     yield _sign(mode, "mean far from median (distance)", gap, GAP)
     yield _sign(mode, "high standard deviation", _stdev(mode), SPREAD)
 
 
-def _share_of_high(values: list[float]) -> float:
-    return mean(value >= HIGH for value in values)
+def _share_of_high(mode: ModeSummary) -> Range:
+    """The share of samples with claims whose score is high."""
+    least = 0
+    most = 0
+    for values, count in mode.ranges:
+        if values.low >= HIGH:
+            least += count
+        if values.high >= HIGH:
+            most += count
+    samples = mode.determined + mode.undetermined
+    return Range(least / samples, most / samples)
 
 
 def _sign(mode: ModeSummary, name: str, figure: Range | None, threshold: float) -> dict[str, Any]:
@@ -109,7 +114,15 @@ def _reaches(figure: Range, threshold: float) -> str | None:
 
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
-    minimum = Range(min(_lows(mode)), min(_highs(mode))) if mode.mean else None
+    minimum = None
+    low: float | str = "undefined"
+    high: float | str = "undefined"
+    if mode.mean is not None:
+        ranges = [values for values, _ in mode.ranges]
+        minimum = Range(
+            min(values.low for values in ranges), min(values.high for values in ranges)
+        )
+        low, high = mode.mean
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
@@ -120,8 +133,8 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
         "Min Score": _figure(minimum, mode, choice),
         "Standard Deviation": _figure(_stdev(mode), mode),
         "Count": summary.samples,
-        "Mean Low": mode.mean.low if mode.mean else "undefined",
-        "Mean High": mode.mean.high if mode.mean else "undefined",
+        "Mean Low": low,
+        "Mean High": high,
         "Undetermined": mode.undetermined,
         "Undefined": mode.undefined,
         "Nothing Claimed": summary.nothing_claimed,
@@ -143,6 +156,14 @@ def _missing(mode: ModeSummary) -> str:
     return "undetermined" if mode.undetermined else "undefined"
 
 
+_SHOWN_AS: dict[Undetermined, str] = {
+    "none": "left out",
+    "low": "as no noise",
+    "high": "as noise",
+}
+"""How the figures show undetermined scores, by the choice."""
+
+
 def plots(
     results: Sequence[Result], modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> tuple[Any, Any]:
@@ -155,10 +176,11 @@ def plots(
                 points.append((value, mode.mode))
     data = pandas.DataFrame(points, columns=["Score", "Mode"])
     axes = {"x": "Score", "color": "Mode", "range_x": [-0.05, 1.05]}
-    note = f"({' and '.join(mode.mode for mode in modes)})"
-    if counts := [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]:
-        place = {"none": "left out", "low": "as no noise", "high": "as noise"}[undetermined]
-        note += f", undetermined {place}: {', '.join(counts)}"
+    names = " and ".join(mode.mode for mode in modes)
+    note = f"({names})"
+    counts = [f"{mode.undetermined} {mode.mode}" for mode in modes if mode.undetermined]
+    if counts:
+        note += f", undetermined {_SHOWN_AS[undetermined]}: {', '.join(counts)}"
     title = f"Noise Sensitivity {note}"
     histogram = express.histogram(data, nbins=10, barmode="group", title=title, **axes)
     title = f"Noise Sensitivity Distribution {note}"
@@ -181,15 +203,18 @@ def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
     )
 
 
+_TEXTS = ("user_input", "retrieved_contexts", "response", "reference")
+
+
 def _raw_row(result: Result) -> dict[str, Any]:
     """A result's row of `raw_data`. Without texts or a score their columns are None."""
     sample = result.sample
-    row: dict[str, Any] = {
-        "user_input": sample and sample.user_input,
-        "retrieved_contexts": sample and [chunk.text for chunk in sample.retrieved_contexts],
-        "response": sample and sample.response,
-        "reference": sample and sample.reference,
-    }
+    row: dict[str, Any] = dict.fromkeys(_TEXTS)
+    if sample is not None:
+        row["user_input"] = sample.user_input
+        row["retrieved_contexts"] = [chunk.text for chunk in sample.retrieved_contexts]
+        row["response"] = sample.response
+        row["reference"] = sample.reference
     for mode in MODES:
         row |= _mode_columns(result.score, mode)
     return row | {"error": result.error}
@@ -200,6 +225,6 @@ def _mode_columns(score: Score | None, mode: Mode) -> dict[str, Any]:
     columns = (name, f"{name}_status", f"{name}_low", f"{name}_high", f"{name}_reason")
     if score is None:
         return dict.fromkeys(columns)
-    low, high = score.bounds(mode) or (None, None)
-    cells = (score.value(mode), score.status(mode), low, high, score.reason(mode))
+    bounds = score.bounds(mode) or (None, None)
+    cells = (score.value(mode), score.status(mode), *bounds, score.reason(mode))
     return dict(zip(columns, cells, strict=True))
