@@ -240,6 +240,22 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     assert {row["entailed"] for row in rows} == {""}  # blind
 
 
+def test_a_lone_carriage_return_in_a_text_costs_no_label(tmp_path: Path) -> None:
+    """Python before 3.13 leaves such a cell without quotes, and its reader ends the row there."""
+    judged = result("a")
+    assert judged.sample is not None
+    question = "Which herb?\rAnd where?"
+    judged = replace(judged, sample=judged.sample.model_copy(update={"user_input": question}))
+    sheet = tmp_path / "labels.csv"
+    write_labels([judged], sheet)
+    text = sheet.read_bytes().decode("utf-8")
+    sheet.write_bytes(text.replace(",\r\n", ",yes\r\n").encode())
+    errors: list[InputError] = []
+    labels = read_labels(sheet, [judged], errors.append)
+    assert errors == []
+    assert len(labels.results) == 1
+
+
 def test_labels_come_back_as_they_were_given(tmp_path: Path) -> None:
     """Through the sheet, labels are what they are in the verdicts themselves."""
     truths = {f"s{i}": truth for i, (_, truth) in enumerate(LABELS)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,8 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
         ({"retrieved_contexts": 1}, "chunk 1: expected a text"),
         ({"topic": ""}, "line 2, group: expected a value in every row, got ''"),
         ({"topic": None}, "line 2, group: expected a value in every row, got None"),
+        ({"topic": math.nan}, "line 2, group: expected a value in every row, got nan"),
+        ({"topic": " "}, "line 2, group: expected a value in every row, got ' '"),
     ],
 )
 def test_a_row_that_a_group_would_swallow_is_an_error(

@@ -98,6 +98,12 @@ def test_a_model_is_asked_about_the_claims_as_they_are() -> None:
     assert judged.usage.calls == judge.usage.calls > 0
 
 
+def test_no_samples_at_once_are_an_error() -> None:
+    """None was asked, and all labels were lost without a word."""
+    with pytest.raises(InputError, match="concurrency: expected a whole number of 1 or more"):
+        judge_labels([], Scripted(), concurrency=0)
+
+
 def test_labels_of_a_sample_without_chunks_are_those_of_its_reference() -> None:
     sample = Sample(response="r", reference="g", retrieved_contexts=[])
     claims = [{"text": "a", "correct": True, "entailed_by": []}]

@@ -84,6 +84,21 @@ def test_how_a_request_is_made_is_no_option() -> None:
     )
 
 
+def test_what_looks_like_a_key_still_tells_models_apart() -> None:
+    """A store gave one model's replies for another's."""
+    bases = ("https://api-inference.one.co/v1", "https://api-inference.other.cn/v1")
+    systems = ("You are the bearer of truth. Be strict.", "You are the bearer of truth. Say no.")
+    models = [
+        *(langchain(base_url=base) for base in bases),
+        *(langchain(model=name) for name in ("hf-mistral-7b", "hf-llama3-70b")),
+        *(langchain(extra_body={"system": system}) for system in systems),
+        *(langchain(extra_body={"stop_tokens": [stop]}) for stop in ("x", "y")),
+    ]
+    identities = {told(LangChainLLM(model)) for model in models}
+    assert len(identities) == len(models)
+    assert KEY not in repr(identities)
+
+
 def test_what_a_config_chooses_is_an_option() -> None:
     model = langchain().configurable_fields(temperature=ConfigurableField(id="t"))
     chosen = [

@@ -116,7 +116,18 @@ def test_what_a_claim_quotes_is_data() -> None:
         "It says <think>", "<|channel|>analysis<|message|>", "</think>", "a { b", "</s>",
         "He wrote: Here is the answer: {x}", "Here is the JSON:\n`",
     ]  # fmt: skip
-    assert read_reply(json.dumps({"claims": claims}), Claims, USAGE).claims == claims
+    written = json.dumps({"claims": claims})
+    assert read_reply(written, Claims, USAGE).claims == claims
+    quoting = [*claims, "It ends with <|end|>", "and [/THINK]"]
+    quoted = json.dumps({"claims": quoting}, ensure_ascii=False)
+    # As R1 and Qwen3 write: a blank line behind the thoughts.
+    for before, behind in (
+        ("<think>Well.</think>\n\n", ""),
+        ("<think>Well.</think>\n\nHere is the JSON:\n", ""),
+        ("<answer>", "</answer>"),
+        ("Here is the JSON:\n", ""),
+    ):
+        assert read_reply(before + quoted + behind, Claims, USAGE).claims == quoting, before
 
 
 def test_the_form_is_strict_and_short() -> None:

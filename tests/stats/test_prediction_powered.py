@@ -32,6 +32,9 @@ def test_derived_by_hand() -> None:
     assert found.unlabeled == 2
     assert found.mean == found.human_mean == (0.5, 0.5)
     assert found.judge_mean == (0.25, 0.25)
+    # An iterator may be read once; all of its scores vanished.
+    once: Any = iter([0.25, 0.25])
+    assert prediction_powered_mean(once, [0.0, 0.25, 0.5], [0.0, 0.5, 1.0]) == found
     data = json.loads(json.dumps(found.to_dict()))
     assert data["mean"]["value"] == 0.5
     assert data["interval"]["method"] == "dirichlet"

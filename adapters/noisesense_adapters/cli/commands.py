@@ -163,7 +163,8 @@ class _Lazy(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         names = self.list_commands(ctx)
-        if name not in names and not ctx.resilient_parsing:
+        is_option = name.startswith("-")  # behind "--"
+        if name not in names and not is_option and not ctx.resilient_parsing:
             matches = get_close_matches(name, names, 1)
             question = f" Did you mean {matches[0]!r}?" if matches else ""
             ctx.fail(f"No such command {name!r}.{question}")

@@ -148,8 +148,9 @@ class RunProgress:
         if task.total is not None:
             line += f" of {task.total:,.0f}"
         line += " samples"
-        if task.time_remaining is not None:
-            line += f", {timedelta(seconds=task.time_remaining)} left"
+        remaining = task.time_remaining  # once: another thread may advance the bar in between
+        if remaining is not None:
+            line += f", {timedelta(seconds=remaining)} left"
         return line
 
     def _costs(self) -> str:

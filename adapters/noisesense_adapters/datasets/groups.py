@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
+from math import isnan
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
@@ -48,12 +49,15 @@ class Merged:
             yield Raw(group[0].place, data)
 
     def _value(self, raw: Raw) -> str | InputError:
-        """The value that a row shares with others, or why it has none."""
+        """The value that a row shares with others, or why it has none.
+
+        An error equals only itself, so that `groupby` keeps each row without a value alone.
+        """
         try:
             value = pick(object_of(raw), self._by, GROUP)
         except InputError as error:
             return error
-        if value in (None, ""):  # rows without a value have nothing in common
+        if _is_empty(value) or not str(value).strip():  # such rows have nothing in common
             return InputError("a value in every row", describe(value), where=GROUP)
         return str(value)
 
@@ -65,12 +69,19 @@ class Merged:
         ids: list[Any] = []
         for row in rows:
             chunk = pick(row, self._contexts, CONTEXTS)
-            if chunk in (None, ""):  # nothing was retrieved
+            if _is_empty(chunk):  # nothing was retrieved
                 continue
             retrieved.append(chunk)
             if self._ids is not None:
                 ids.append(pick(row, self._ids, IDS))
         return {**_first_cells(rows), CONTEXTS: retrieved, IDS: ids, "id": value}
+
+
+def _is_empty(cell: object) -> bool:
+    """Is nothing in the cell? Tables have null, NaN or no text there."""
+    if isinstance(cell, float):
+        return isnan(cell)
+    return cell is None or (isinstance(cell, str) and not cell)
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
@@ -79,7 +90,7 @@ def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
     for row in rows:
         with suppress(InputError):  # told when the merged row is read
             value = pick(row, column, field)
-            if value not in (None, ""):
+            if not _is_empty(value):
                 values.add(str(value))
     if len(values) > 1:
         hint = "--map group= takes the column that only rows of one sample share"

@@ -60,10 +60,11 @@ def judge_labels(
         on_done: see `OnDone`.
 
     Raises:
-        InputError: labels without texts.
+        InputError: labels without texts, or a ``concurrency`` below 1.
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
+    errors.check_whole(concurrency, 1, "concurrency")
     samples: list[LabeledVerdicts] = []
     usages: list[Usage] = []
     probabilities: list[tuple[bool, float]] = []

@@ -122,7 +122,9 @@ def write_labels(
             rows.append((name, *key, *of_sample, *question, ""))
     sheet = io.StringIO()
     sheet.write("\ufeff")  # tells spreadsheets that it is UTF-8
-    writer = csv.writer(sheet, delimiter=_DELIMITERS[path.suffix.lower()], lineterminator="\n")
+    # With "\n" alone, Python before 3.13 would not quote a lone "\r" within a cell.
+    delimiter = _DELIMITERS[path.suffix.lower()]
+    writer = csv.writer(sheet, delimiter=delimiter, lineterminator="\r\n")
     writer.writerow((*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL))
     writer.writerows(map(_as_text, row) for row in rows)
     write_whole(path, [sheet.getvalue().removesuffix("\n")])

@@ -153,12 +153,18 @@ class _Bridge:
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         premise, claims = json.loads(prompt)
         loop = asyncio.get_running_loop()
-        values = await loop.run_in_executor(self._thread, self._ask, premise, claims)
+        probabilities = await loop.run_in_executor(
+            self._thread, self._probabilities, premise, claims
+        )
+        return schema(probabilities=probabilities), Usage(calls=1)
+
+    def _probabilities(self, premise: str, claims: list[str]) -> list[float | None]:
+        """Checked here, too: a number may first be computed when it is read."""
+        values = self._ask(premise, claims)
         if len(values) != len(claims):
             counts = f"{len(values)} probabilities for {len(claims)} pairs"
             raise JudgeError(f"{self.name} gave {counts}")
-        probabilities = [self._checked(value) for value in values]
-        return schema(probabilities=probabilities), Usage(calls=1)
+        return [self._checked(value) for value in values]
 
     def _ask(self, premise: str, claims: list[str]) -> list[Any]:
         try:

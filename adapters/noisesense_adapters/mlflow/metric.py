@@ -119,7 +119,9 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
 def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
     """Is a span inside one of the outer ones, at any depth?"""
     parent = spans.get(span.parent_id)
-    while parent is not None:
+    for _ in spans:  # no deeper than there are spans, whatever a damaged trace says
+        if parent is None:
+            return False
         if parent.span_id in outer:
             return True
         parent = spans.get(parent.parent_id)

@@ -159,9 +159,7 @@ def _number(value: Real | None) -> bool | int | float | None:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def _text(value: str) -> str | None:
-    if _SECRET_TEXT.search(value):
-        return None
+def _text(value: str) -> str:
     return endpoint(value) if re.match(r"\w+://", value) else _shown(value)
 
 
@@ -240,14 +238,17 @@ def _options(items: Mapping[Any, object], depth: int) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, item in items.items():
         name = str(key)
-        # A number is no secret: max_tokens is not a token.
-        is_secret = _SECRET.match(name.lower()) and not isinstance(item, Real)
-        if is_secret or _IRRELEVANT.match(name):
+        if _is_secret(name.lower(), item) or _IRRELEVANT.match(name):
             continue
         option = described(item, depth + 1)
         if option not in (None, {}, []):
             options[name] = option
     return options
+
+
+def _is_secret(name: str, item: object) -> bool:
+    """Is it a key, say? Numbers are none (``max_tokens``), nor is where to stop."""
+    return _SECRET.match(name) and not isinstance(item, Real) and not name.startswith("stop")
 
 
 def _name_of(value: object) -> str:

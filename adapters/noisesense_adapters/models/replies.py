@@ -90,6 +90,8 @@ _WRAPPERS = (
     ("<|channel|>final<|message|>", ""),
     ("<|channel|>final <|constrain|>json<|message|>", ""),
 )
+_ANSWERS = ("{", "`", *(start for start, _ in _WRAPPERS))
+"""How an answer begins that no thought stands before."""
 _ENDS = ("<|return|>", "<|end|>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "</s>",
          "<turn|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>")  # fmt: skip
 # A line that announces an answer and says nothing else.
@@ -232,8 +234,8 @@ def _without_thought(text: str, start: str, end: str) -> str:
         thought, closed, answer = text.removeprefix(start).partition(end)
         if not closed or start in thought:  # one within another: which one has ended?
             raise UnreadableError("it breaks off within the model's thoughts")
-        return answer
-    if text.startswith(("{", "`")):  # a claim may quote such a token
+        return answer.lstrip()
+    if text.startswith(_ANSWERS) or _ANNOUNCED.match(text):  # a claim may quote such a token
         return text
     return text.rpartition(end)[2]  # the start may stand in the prompt: its template put it there
 

@@ -146,14 +146,14 @@ def _settings(context: dict[str, Any]) -> _Settings:
 
 
 def _check_known(name: object) -> None:
-    """Raise `InputError` for a setting that there is not, with the one that was meant."""
+    """Raise `InputError` for an unknown setting, with the one that was meant."""
     if name in _KNOWN:
         return
     from difflib import get_close_matches  # not needed to start
 
     near = get_close_matches(str(name), _KNOWN, 1, cutoff=0.8)
     hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}"
-    raise InputError("only known settings", f"the setting {name!r}", hint=hint)
+    raise InputError("only known settings", f"the setting {describe(name)}", hint=hint)
 
 
 def _max_noise(config: dict[str, Any]) -> float:

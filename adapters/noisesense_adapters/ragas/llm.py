@@ -102,9 +102,10 @@ class RagasLLM(Bridge):
     takes_forms = False
 
     def __init__(self, llm: Any) -> None:
-        self.name, self.identity = _name_of(llm), identity(model=llm)
         self._cache: Any = getattr(llm, "cache", None)
         self._llm = llm if self._cache is None else _without_cache(llm)
+        self.name = _name_of(self._llm)
+        self.identity = identity(model=self._llm)
         if isinstance(llm, LangchainLLMWrapper):
             self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01
@@ -247,10 +248,14 @@ def _retried(llm: LangchainLLMWrapper) -> Callable[..., Awaitable[LLMResult]]:
         return await add_async_retry(agenerate_text, config)()
 
     async def generate(prompt: StringPromptValue, callbacks: Any) -> LLMResult:
+        failure: BaseException | None = None
+        result = None
         try:
             result = await llm.agenerate_text(prompt, callbacks=callbacks)
         except config.exception_types as error:
-            result = await retry(error, prompt, callbacks)
+            failure = error
+        if failure is not None:  # not within the handler: it is no cause of a later failure
+            result = await retry(failure, prompt, callbacks)
         if not llm.is_finished(result):
             raise LLMDidNotFinishException
         return result

@@ -228,13 +228,12 @@ def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
 
 
 def _summary(values: Sequence[Any], **options: Any) -> Summary:
-    results: list[Result] = []
-    bare = 0
-    for row, value in enumerate(values):
-        results.append(_result(row, value))
-        bare += isinstance(value, ScoredFloat) and _is_bare(value)
+    results = (_result(row, value) for row, value in enumerate(values))
     run = summarize_results(results, **options)
     # The response of a row that is undefined in ragas alone does make claims.
+    bare = 0
+    for value in values:
+        bare += isinstance(value, ScoredFloat) and _is_bare(value)
     return replace(run, nothing_claimed=run.nothing_claimed - bare)
 
 

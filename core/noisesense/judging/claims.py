@@ -25,6 +25,7 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", "
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
 _WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _STEM = 5
+_LONGEST_WORD = 40
 _LIST_NUMBER = re.compile(
     rf"""(^[\W_]*|:\s*)(?:
     (?:(?i:step|schritt|paso|étape)\s)?{NUMBER}[.):\]][*_]*(?!\S)  # "1.", "b)", "Step 3:"
@@ -124,7 +125,10 @@ def content(text: str) -> frozenset[str]:
     for run in _unspaced_runs(text):
         pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
-    found.update(map(_root, _spaced_words(text)))
+    for word in _spaced_words(text):
+        # What is longer does not come again, and would only fill the cache.
+        root = _root if len(word) <= _LONGEST_WORD else _root.__wrapped__
+        found.add(root(word))
     found.discard("")
     return frozenset(found)
 

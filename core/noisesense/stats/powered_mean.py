@@ -104,12 +104,14 @@ def prediction_powered_mean(
     )
 
 
-def _ranges(name: str, scores: Sequence[float]) -> list[Range]:
+def _ranges(name: str, scores: Iterable[float]) -> list[Range]:
+    ranges: list[Range] = []
     for i, value in enumerate(scores):
         # What is undefined (None, NaN) has no place in a mean.
         if not isinstance(value, Real) or not 0 <= value <= 1:
             raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
-    return [Range(value, value) for value in scores]
+        ranges.append(Range(value, value))
+    return ranges
 
 
 def powered_mean(
