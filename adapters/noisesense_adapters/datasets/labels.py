@@ -6,13 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 
 from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdicts, errors, score
-from noisesense.errors import check_whole, error_context
+from noisesense.errors import check_whole, describe, error_context
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Entailment, EntailmentJudge
@@ -221,7 +222,8 @@ def import_labels(
         sentences: of the evidence, in a chunk.
 
     Raises:
-        InputError: a file of another form; it names the line.
+        InputError: a file of another form, a supporting sentence that the evidence does not have,
+            or a (partially) supported claim without one; it names the line.
 
     Source: the README of github.com/ryokamoi/wice. Nothing of it is in this package: users
     download it under its own license.
@@ -262,6 +264,20 @@ class _Row(Model):
     evidence: tuple[str, ...]
     supporting_sentences: tuple[frozenset[int], ...]
     meta: _Meta
+
+    @model_validator(mode="after")
+    def _sentences_fit(self) -> _Row:
+        # A claim that is not supported may have sentences or not: WiCE has both.
+        named = set(chain.from_iterable(self.supporting_sentences))
+        count = len(self.evidence)
+        where = "supporting_sentences"
+        for index in sorted(named):
+            if not 0 <= index < count:
+                expected = f"positions in the evidence, of {count} sentences counted from 0"
+                raise InputError(expected, describe(index), where=where)
+        if self.label != "not_supported" and not named:
+            raise InputError(f"a sentence, as the label is {self.label!r}", "none", where=where)
+        return self
 
     def labeled(self, sentences: int) -> tuple[list[str], list[Cell]]:
         """The texts of chunks of so many sentences, and whether each chunk entails the claim."""
