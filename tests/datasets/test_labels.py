@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,16 @@ def test_wice(tmp_path: Path) -> None:
     assert found[0].id == "whole"
     assert found[0].cluster == "whole"
     assert scores[0].verdicts.chunks[0].text == "Sentence 0 about whole. Sentence 1 about whole."
+
+
+def test_all_the_evidence_in_one_chunk(tmp_path: Path) -> None:
+    raw = write_jsonl(tmp_path / "dev.jsonl", [row for row, _ in WICE])
+    tracemalloc.start()
+    imported = import_labels(raw, tmp_path / "o.jsonl", sentences=10**6)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert imported == (7, 3, 3, 1)  # three claims are supported, one in part, three are not
+    assert peak < 10_000_000  # bytes; a million numbers take several times as much
 
 
 @pytest.mark.parametrize(

@@ -284,8 +284,9 @@ class _Row(Model):
         texts: list[str] = []
         cells: list[Cell] = []
         for start in range(0, len(self.evidence), sentences):
-            texts.append(" ".join(self.evidence[start : start + sentences]))
-            cells.append(self._entailed_by({*range(start, start + sentences)}))
+            end = min(start + sentences, len(self.evidence))
+            texts.append(" ".join(self.evidence[start:end]))
+            cells.append(self._entailed_by({*range(start, end)}))
         return texts, cells
 
     def _entailed_by(self, chunk: set[int]) -> Cell:
