@@ -23,7 +23,7 @@ from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense.verdicts.sample import Model
 from noisesense.verdicts.verdicts import as_model
 from noisesense_adapters.datasets.files import jsonl_rows
-from noisesense_adapters.datasets.score import Failures, ask_all
+from noisesense_adapters.datasets.score import Failures, ask_all, check_not_dataset
 
 OnDone = Callable[[str | None], object]
 """Called for each labeled sample with why it failed, or None."""
@@ -223,12 +223,14 @@ def import_labels(
 
     Raises:
         InputError: a file of another form, a supporting sentence that the evidence does not have,
-            or a (partially) supported claim without one; it names the line.
+            or a (partially) supported claim without one; it names the line. Or ``out`` is the
+            download itself.
 
     Source: the README of github.com/ryokamoi/wice. Nothing of it is in this package: users
     download it under its own license.
     """
     check_whole(sentences, 1, "sentences")
+    check_not_dataset(as_path(out), as_path(path))
     counts: Counter[Cell] = Counter()
     samples = 0
 
