@@ -505,3 +505,12 @@ def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--sentences", "1")
     assert done.status == 0
     assert ": 1 yes, 1 no, 0 undecided" in done.out
+
+
+def test_import_labels_leaves_the_download(tmp_path: Path, capsys: Capsys) -> None:
+    raw = write_jsonl(tmp_path / "dev.jsonl", [{"label": "not_supported"}])
+    link = tmp_path / "link.jsonl"
+    link.hardlink_to(raw)
+    for out in (raw, link):
+        done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--force")
+        assert_error(done, [f"out: expected another file than the dataset, got {out}"])

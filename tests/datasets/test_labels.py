@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -36,14 +37,20 @@ WICE: list[tuple[dict[str, Any], list[bool | None]]] = [
     (wice("torn", "supported", [[1, 2]]), [None, None, False]),
     (wice("in part", "partially_supported", [[3]]), [False, None, False]),
     (wice("not", "not_supported", [[0]]), [False, False, False]),
+    (wice("nothing", "not_supported", [[], []]), [False, False, False]),
+    (wice("one empty", "not_supported", [[], [4]]), [False, False, False]),
 ]
 WHOLE = WICE[0][0]
+OUTSIDE = (
+    "raw.jsonl, line 1, supporting_sentences: expected positions in the evidence, of 5 sentences "
+    "counted from 0, got "
+)
 
 
 def test_wice(tmp_path: Path) -> None:
     raw = write_jsonl(tmp_path / "dev.jsonl", [row for row, _ in WICE])
     out = tmp_path / "o.jsonl"
-    assert import_labels(raw, out, sentences=2) == (5, 2, 8, 5)
+    assert import_labels(raw, out, sentences=2) == (7, 2, 14, 5)
     found = list(results_of(out))
     scores = [result.score for result in found if result.score]
     tables = [each.verdicts.to_matrices()["chunks_to_response"] for each in scores]
@@ -53,12 +60,30 @@ def test_wice(tmp_path: Path) -> None:
     assert scores[0].verdicts.chunks[0].text == "Sentence 0 about whole. Sentence 1 about whole."
 
 
+def test_all_the_evidence_in_one_chunk(tmp_path: Path) -> None:
+    raw = write_jsonl(tmp_path / "dev.jsonl", [row for row, _ in WICE])
+    tracemalloc.start()
+    imported = import_labels(raw, tmp_path / "o.jsonl", sentences=10**6)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert imported == (7, 3, 3, 1)  # three claims are supported, one in part, three are not
+    assert peak < 10_000_000  # bytes; a million numbers take several times as much
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         ({**WHOLE, "meta": {}}, r"raw.jsonl, line 1, meta: expected the field 'id'"),
         ({**WHOLE, "supporting_sentences": [0]}, r"line 1, supporting_sentences\[0\]"),
         (None, "raw.jsonl: expected a readable file"),
+        # Within the range of the first chunk, of 8 sentences, but the evidence has 5.
+        (wice("x", "supported", [[0], [5]]), OUTSIDE + "5$"),
+        (wice("x", "supported", [[8]]), OUTSIDE + "8$"),
+        (wice("x", "partially_supported", [[-1, 0]]), OUTSIDE + "-1$"),
+        (wice("x", "not_supported", [[9]]), OUTSIDE + "9$"),
+        (wice("x", "supported", []), r"a sentence, as the label is 'supported', got none$"),
+        (wice("x", "supported", [[], []]), r"line 1, supporting_sentences: expected a sentence,"),
+        (wice("x", "partially_supported", []), r"the label is 'partially_supported', got none$"),
     ],
 )
 def test_what_cannot_be_imported(row: dict[str, Any] | None, message: str, tmp_path: Path) -> None:

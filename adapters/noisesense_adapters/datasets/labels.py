@@ -6,13 +6,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 
 from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdicts, errors, score
-from noisesense.errors import check_whole, error_context
+from noisesense.errors import check_whole, describe, error_context
 from noisesense.jsonl import as_path
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Entailment, EntailmentJudge
@@ -22,7 +23,7 @@ from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense.verdicts.sample import Model
 from noisesense.verdicts.verdicts import as_model
 from noisesense_adapters.datasets.files import jsonl_rows
-from noisesense_adapters.datasets.score import Failures, ask_all
+from noisesense_adapters.datasets.score import Failures, ask_all, check_not_dataset
 
 OnDone = Callable[[str | None], object]
 """Called for each labeled sample with why it failed, or None."""
@@ -222,12 +223,15 @@ def import_labels(
         sentences: of the evidence, in a chunk.
 
     Raises:
-        InputError: a file of another form; it names the line.
+        InputError: a file of another form, a supporting sentence that the evidence does not have,
+            or a (partially) supported claim without one; it names the line. Or ``out`` is the
+            download itself.
 
     Source: the README of github.com/ryokamoi/wice. Nothing of it is in this package: users
     download it under its own license.
     """
     check_whole(sentences, 1, "sentences")
+    check_not_dataset(as_path(out), as_path(path))
     counts: Counter[Cell] = Counter()
     samples = 0
 
@@ -264,13 +268,28 @@ class _Row(Model):
     supporting_sentences: tuple[frozenset[int], ...]
     meta: _Meta
 
+    @model_validator(mode="after")
+    def _sentences_fit(self) -> _Row:
+        # A claim that is not supported may have sentences or not: WiCE has both.
+        named = set(chain.from_iterable(self.supporting_sentences))
+        count = len(self.evidence)
+        where = "supporting_sentences"
+        for index in sorted(named):
+            if not 0 <= index < count:
+                expected = f"positions in the evidence, of {count} sentences counted from 0"
+                raise InputError(expected, describe(index), where=where)
+        if self.label != "not_supported" and not named:
+            raise InputError(f"a sentence, as the label is {self.label!r}", "none", where=where)
+        return self
+
     def labeled(self, sentences: int) -> tuple[list[str], list[Cell]]:
         """The texts of chunks of so many sentences, and whether each chunk entails the claim."""
         texts: list[str] = []
         cells: list[Cell] = []
         for start in range(0, len(self.evidence), sentences):
-            texts.append(" ".join(self.evidence[start : start + sentences]))
-            cells.append(self._entailed_by({*range(start, start + sentences)}))
+            end = min(start + sentences, len(self.evidence))
+            texts.append(" ".join(self.evidence[start:end]))
+            cells.append(self._entailed_by({*range(start, end)}))
         return texts, cells
 
     def _entailed_by(self, chunk: set[int]) -> Cell:

@@ -355,8 +355,7 @@ def check_output(path: Path, dataset: Path) -> Path:
     check_folder(path.parent, "out")
     if not path.exists() or (path.is_file() and not holds_something(path)):
         return path
-    if dataset.exists() and path.samefile(dataset):
-        raise errors.InputError("another file than the dataset", str(path), where="out")
+    check_not_dataset(path, dataset)
     hint = "nothing was overwritten; choose another name"
     expected = f"an earlier results file, or a new file, as {path}"
     try:
@@ -367,3 +366,9 @@ def check_output(path: Path, dataset: Path) -> Path:
         got = "a file that holds something else"
         raise errors.InputError(expected, got, where="out", hint=hint)
     return path
+
+
+def check_not_dataset(path: Path, dataset: Path) -> None:
+    """Raise `InputError` if what is written would replace the dataset."""
+    if path.exists() and dataset.exists() and path.samefile(dataset):
+        raise errors.InputError("another file than the dataset", str(path), where="out")
