@@ -77,6 +77,24 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
     assert found.relevant.means == (1 / 8, 3 / 8)
 
 
+def test_one_object_twice_in_a_run() -> None:
+    """As `random.choices` draws it; and what the third run lacks is no sample."""
+    results = [sampled(i, 1) for i in range(40)]
+    twice = [*results, results[0]]
+    found = stability([twice, twice])
+    assert (found.samples, found.unpaired) == (41, 0)
+    second = [sampled(0, 2), sampled(0, 2), *results[1:]]
+    found = stability([twice, second, results[1:]])
+    assert (found.samples, found.unpaired) == (39, 2)
+    assert found.relevant.means == (1 / 4, 1 / 4, 1 / 4)
+
+
+def sampled(number: int, noisy: int) -> Result:
+    """With an id that is made from its texts."""
+    sample = Sample(user_input=f"q{number}", response="a", reference="r", retrieved_contexts=["c"])
+    return replace(result_of(sample.key, (noisy, 4)), sample=sample)
+
+
 def answers(*rows: tuple[str, str, int]) -> list[Result]:
     """By question and answer: noisy claims of four."""
     found: list[Result] = []

@@ -129,14 +129,14 @@ def stability(
         raise InputError("two runs or more", str(len(judgings)), where="runs")
     check_scored_alike(chain.from_iterable(judgings), "runs")
     first, *others = judgings
-    # By object: a dataset may hold a sample twice, and then its id as well.
-    repeats_of = {id(each): [each] for each in first}
+    # By position in the first run, which may hold a sample twice, and then its id as well.
+    repeats_of = [[each] for each in first]
     for other in others:
         paired = pair(first, other, pair_by, min_paired=MIN_PAIRED, same_first=True)
-        for ours, theirs in paired.pairs:
-            if same_texts(ours, theirs):
-                repeats_of[id(ours)].append(theirs)
-    samples = [each for each in repeats_of.values() if len(each) == len(judgings)]
+        for ours, theirs in paired.positions:
+            if same_texts(first[ours], other[theirs]):
+                repeats_of[ours].append(other[theirs])
+    samples = [each for each in repeats_of if len(each) == len(judgings)]
     fewest = min(map(len, judgings))
     if len(samples) < MIN_PAIRED * fewest:
         raise PairingError(
