@@ -192,6 +192,9 @@ def test_a_sample_has_its_name_of_the_first_repeat() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="two runs or more, got 1"):
         stability([run([0])])
+    for no_runs in (run([0, 1]), [None, None]):
+        with pytest.raises(InputError, match="runs: expected results of a run, got"):
+            stability(no_runs)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="limit"):
         stability([run([0]), run([0])], limit=2)
     with pytest.raises(PairingError):

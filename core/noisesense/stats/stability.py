@@ -11,7 +11,7 @@ from math import fsum, sqrt
 from statistics import fmean, variance
 from typing import Literal, NamedTuple
 
-from noisesense.errors import InputError, PairingError
+from noisesense.errors import InputError, PairingError, describe
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
@@ -124,7 +124,7 @@ def stability(
     """
     if limit is not None:
         check_limit(limit)
-    judgings = [list(map(result_in, run)) for run in runs]
+    judgings = [_results_in(run) for run in runs]
     if len(judgings) < 2:
         raise InputError("two runs or more", str(len(judgings)), where="runs")
     check_scored_alike(chain.from_iterable(judgings), "runs")
@@ -152,6 +152,13 @@ def stability(
         relevant=_mode("relevant", samples, len(judgings), limit),
         irrelevant=_mode("irrelevant", samples, len(judgings), limit),
     )
+
+
+def _results_in(run: object) -> list[Result]:
+    if not isinstance(run, Iterable):
+        hint = "give a list of runs, or read a file with read_results(path)"
+        raise InputError("results of a run", describe(run), where="runs", hint=hint)
+    return [*map(result_in, run)]
 
 
 def _mode(
