@@ -83,6 +83,15 @@ def test_a_long_title_is_whole(tmp_path: Path) -> None:
     assert top[:, :20].min() == top[:, -20:].min() == 1  # and nothing at its edges
 
 
+def test_a_title_with_what_is_no_character_has_question_marks(tmp_path: Path) -> None:
+    """As of a file whose name is not UTF-8: matplotlib raises TypeError."""
+    pictures: list[bytes] = []
+    for name, title in {"a.png": "d\udcff.jsonl", "b.png": "d?.jsonl"}.items():
+        path = write_png(readable_run(20), tmp_path / name, title=title)
+        pictures.append(path.read_bytes())
+    assert pictures[0] == pictures[1]
+
+
 @few_or_many(300, 5000)
 def test_details_are_packed_and_a_chunk_that_samples_share_is_kept_once(
     tmp_path: Path, count: int

@@ -162,7 +162,17 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     # Where one side has no texts, the id says that it is the same sample.
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
     label = Result("2", score(WRONG))
-    assert labeled_pairs(judge, [label], None)[1:] == ([(judge[1], label)], [1.0], [])
+    assert labeled_pairs(judge, [label], None)[1:] == ([(judge[1], label)], [1], [1.0], [])
+
+
+@pytest.mark.parametrize("labeled", ["01", "001"])
+def test_labels_on_a_result_that_the_judge_has_twice(labeled: str) -> None:
+    """One object twice in a list, as `random.choices` draws it, is two samples."""
+    judge = [result(f"{i}?", "x") for i in range(10)]
+    human = [result(f"{i}?", "x") for i in labeled]
+    powered = prediction_powered([*judge, judge[0]], human, mode="relevant")
+    assert (powered.labeled, powered.unlabeled) == (len(labeled), 11 - len(labeled))
+    assert not any("not in the mean" in warning for warning in powered.warnings)
 
 
 def test_claims_are_matched_by_one_rule() -> None:

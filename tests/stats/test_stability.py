@@ -77,6 +77,24 @@ def test_a_sample_that_the_dataset_holds_twice_counts_twice() -> None:
     assert found.relevant.means == (1 / 8, 3 / 8)
 
 
+def test_one_object_twice_in_a_run() -> None:
+    """As `random.choices` draws it; and what the third run lacks is no sample."""
+    results = [sampled(i, 1) for i in range(40)]
+    twice = [*results, results[0]]
+    found = stability([twice, twice])
+    assert (found.samples, found.unpaired) == (41, 0)
+    second = [sampled(0, 2), sampled(0, 2), *results[1:]]
+    found = stability([twice, second, results[1:]])
+    assert (found.samples, found.unpaired) == (39, 2)
+    assert found.relevant.means == (1 / 4, 1 / 4, 1 / 4)
+
+
+def sampled(number: int, noisy: int) -> Result:
+    """With an id that is made from its texts."""
+    sample = Sample(user_input=f"q{number}", response="a", reference="r", retrieved_contexts=["c"])
+    return replace(result_of(sample.key, (noisy, 4)), sample=sample)
+
+
 def answers(*rows: tuple[str, str, int]) -> list[Result]:
     """By question and answer: noisy claims of four."""
     found: list[Result] = []
@@ -174,6 +192,9 @@ def test_a_sample_has_its_name_of_the_first_repeat() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(InputError, match="two runs or more, got 1"):
         stability([run([0])])
+    for no_runs in (run([0, 1]), [None, None]):
+        with pytest.raises(InputError, match="runs: expected results of a run, got"):
+            stability(no_runs)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="limit"):
         stability([run([0]), run([0])], limit=2)
     with pytest.raises(PairingError):

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 
 from noisesense import Estimate, ModeSummary, Partition, Result, Summary, read_results, summarize
 from noisesense.ablation import Ablation
-from noisesense.errors import InputError
+from noisesense.errors import InputError, encodable
 from noisesense.jsonl import as_path
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import extent
@@ -162,7 +162,7 @@ def write_png(
     heights = [0.6 + plot.height for plot in plots]
     with style.context(["default", _SETTINGS]):
         figure = Figure(figsize=(6, sum(heights)), layout="constrained")
-        figure.suptitle(textwrap.fill(title, _TITLE), weight="bold")
+        figure.suptitle(textwrap.fill(encodable(title), _TITLE), weight="bold")
         rows = figure.subplots(len(plots), squeeze=False, height_ratios=heights)
         for plot, (ax,) in zip(plots, rows, strict=True):
             words = plot.draw(ax)

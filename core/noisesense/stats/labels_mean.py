@@ -21,6 +21,8 @@ class Labeled(NamedTuple):
     judged: list[Result]
     pairs: list[tuple[Result, Result]]
     """The judge's and people's on the same texts, answer included."""
+    places: list[int]
+    """Of each pair, in `judged`, which may hold one object twice."""
     weights: list[float]
     """How many samples each pair stands for."""
     warnings: list[str]
@@ -37,7 +39,12 @@ def labeled_pairs(
     labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
     paired = pair(judged, labels, by, runs=("judge", "human"), same_first=True)
-    same = [(x, y) for x, y in paired.pairs if same_texts(x, y)]
+    same: list[tuple[Result, Result]] = []
+    places: list[int] = []
+    for (ours, people), (place, _) in zip(paired.pairs, paired.positions, strict=True):
+        if same_texts(ours, people):
+            same.append((ours, people))
+            places.append(place)
     others = len(paired.pairs) - len(same)
     if not same:
         raise PairingError(
@@ -60,13 +67,13 @@ def labeled_pairs(
     stands_for = [1.0] * len(same)
     if weights is not None:
         stands_for = [_weight_of(people.id, weights) for _, people in same]
-    if _stand_together(judged, same, stands_for):
+    if _stand_together(len(judged), places, stands_for):
         warnings.append(
             "The labeled samples stand together in the results, more than a random choice would: "
             "labels on the first ones tell nothing of the others. 'noisesense trust "
             "export-labels' writes a sheet in random order, to be filled in from the top."
         )
-    return Labeled(judged, same, stands_for, warnings)
+    return Labeled(judged, same, places, stands_for, warnings)
 
 
 def _weight_of(name: str, weights: Mapping[str, float]) -> float:
@@ -76,13 +83,10 @@ def _weight_of(name: str, weights: Mapping[str, float]) -> float:
     return check_weight(weights[name], place)
 
 
-def _stand_together(
-    judged: Sequence[Result], pairs: Sequence[tuple[Result, Result]], weights: Sequence[float]
-) -> bool:
+def _stand_together(results: int, labeled: Sequence[int], weights: Sequence[float]) -> bool:
     """Are the labeled results' places further from the others' than a random choice's would be?"""
-    places = {id(result): float(place) for place, result in enumerate(judged)}
-    labeled = [places.pop(id(result)) for result, _ in pairs]
-    return differ(labeled, list(places.values()), weights)
+    others = {*range(results)} - {*labeled}
+    return differ([*map(float, labeled)], [*map(float, others)], weights)
 
 
 def prediction_powered(
@@ -126,11 +130,11 @@ def prediction_powered(
 
 def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIMean:
     """Of one mode; see `prediction_powered`."""
-    with_labels = {id(ours) for ours, _ in labeled.pairs}
+    with_labels = {*labeled.places}
     others: list[Range] = []
-    for result in labeled.judged:
+    for place, result in enumerate(labeled.judged):
         bounds = result.bounds(mode)
-        if bounds is not None and id(result) not in with_labels:
+        if bounds is not None and place not in with_labels:
             others.append(bounds)
     scores: list[Range] = []
     labels: list[Range] = []

@@ -27,6 +27,8 @@ class Paired(NamedTuple):
 
     by: PairedBy
     pairs: list[tuple[Result, Result]]
+    positions: list[tuple[int, int]]
+    """Of each pair, in the two runs: a run may hold one object twice."""
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -152,6 +154,7 @@ def _pair(
     return Paired(
         by=by,
         pairs=pairs,
+        positions=[*positions.items()],
         only_a=_ids_except(a, positions.keys()),
         only_b=_ids_except(b, {*positions.values()}),
         warnings=tuple(warnings),

@@ -11,7 +11,7 @@ from math import fsum, sqrt
 from statistics import fmean, variance
 from typing import Literal, NamedTuple
 
-from noisesense.errors import InputError, PairingError
+from noisesense.errors import InputError, PairingError, describe
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
@@ -124,19 +124,19 @@ def stability(
     """
     if limit is not None:
         check_limit(limit)
-    judgings = [list(map(result_in, run)) for run in runs]
+    judgings = [_results_in(run) for run in runs]
     if len(judgings) < 2:
         raise InputError("two runs or more", str(len(judgings)), where="runs")
     check_scored_alike(chain.from_iterable(judgings), "runs")
     first, *others = judgings
-    # By object: a dataset may hold a sample twice, and then its id as well.
-    repeats_of = {id(each): [each] for each in first}
+    # By position in the first run, which may hold a sample twice, and then its id as well.
+    repeats_of = [[each] for each in first]
     for other in others:
         paired = pair(first, other, pair_by, min_paired=MIN_PAIRED, same_first=True)
-        for ours, theirs in paired.pairs:
-            if same_texts(ours, theirs):
-                repeats_of[id(ours)].append(theirs)
-    samples = [each for each in repeats_of.values() if len(each) == len(judgings)]
+        for ours, theirs in paired.positions:
+            if same_texts(first[ours], other[theirs]):
+                repeats_of[ours].append(other[theirs])
+    samples = [each for each in repeats_of if len(each) == len(judgings)]
     fewest = min(map(len, judgings))
     if len(samples) < MIN_PAIRED * fewest:
         raise PairingError(
@@ -152,6 +152,13 @@ def stability(
         relevant=_mode("relevant", samples, len(judgings), limit),
         irrelevant=_mode("irrelevant", samples, len(judgings), limit),
     )
+
+
+def _results_in(run: object) -> list[Result]:
+    if not isinstance(run, Iterable):
+        hint = "give a list of runs, or read a file with read_results(path)"
+        raise InputError("results of a run", describe(run), where="runs", hint=hint)
+    return [*map(result_in, run)]
 
 
 def _mode(
