@@ -132,6 +132,23 @@ def test_ragas_retries_in_every_loop(kind: str) -> None:
             assert server.log.calls == (loop + 1) * (CALLS + 1)
 
 
+def test_the_last_failure_is_told_and_not_the_first() -> None:
+    """The first was the context of the last, and its status was told."""
+    with quiet(), ScriptedServer(Mind(pairs())) as server:
+        llm = model_of("LangChain", server)
+        server.script = bad.at({0}, bad.http_error(500))
+        plain = llm.agenerate_text
+
+        async def agenerate_text(*args: Any, **options: Any) -> Any:
+            if server.log.calls:
+                raise TimeoutError
+            return await plain(*args, **options)
+
+        llm.agenerate_text = agenerate_text
+        with pytest.raises(JudgeError, match="gave no reply in time"):
+            judged(llm)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_ended_early_counts_in_no_loop(kind: str) -> None:
     """MAX_TOKENS is an end to ragas. Every reply is whole to look at."""

@@ -126,6 +126,8 @@ def test_every_definition(tmp_path: Path, definition: Any) -> None:
     ]
     page = _page(results, tmp_path)
     assert f"<code>{definition}</code>" in page
+    for mode, counted in DEFINITIONS[definition].words.items():
+        assert f"{mode}: incorrect{counted}" in page
     assert ("Irrelevant noise sensitivity" in page) == (definition != "validmind")
 
 

@@ -216,8 +216,8 @@ class _Pool:
         for text in texts:
             if self._is_fit(text, case, wanted):
                 drawn.append(text)
-            if len(drawn) == count:
-                break
+                if len(drawn) == count:
+                    break
         if len(drawn) < count:
             expected = (
                 f"{count} chunks of other samples (or fewer variants), without the reference"

@@ -141,6 +141,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
     first = None
     if ranked and ranked[0].top_tenth >= SURE:
         first = ranked[0]
+    # A claim of the category "relevant" is incorrect, and a relevant chunk entails it.
     return Offenders(
         documents=tuple(ranked),
         first=first,
