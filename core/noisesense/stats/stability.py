@@ -154,7 +154,7 @@ def stability(
     )
 
 
-def _results_in(run: object) -> list[Result]:
+def _results_in(run: Iterable[object] | None) -> list[Result]:
     if not isinstance(run, Iterable):
         hint = "give a list of runs, or read a file with read_results(path)"
         raise InputError("results of a run", describe(run), where="runs", hint=hint)
