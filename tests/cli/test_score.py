@@ -139,9 +139,13 @@ def test_a_run_in_which_all_failed_replaces_no_results(
     out = tmp_path / "out.jsonl"
     report = tmp_path / "r.html"
     broken = write_jsonl(tmp_path / "broken.jsonl", [{"sample": {}, "verdicts": {}}] * 3)
-    first = run_here(capsys, "score", broken, "--out", out)
-    assert first.status == 5
-    assert f"wrote {out}" in first.out  # there was nothing to lose
+    for number in range(2):  # there is nothing to lose: no file, an empty one
+        first = run_here(capsys, "score", broken, "--out", out, "--report", report)
+        assert first.status == 5
+        assert f"wrote {out}" in first.out, number
+        assert len(list(read_results(out))) == 3
+        report.unlink()
+        out.write_bytes(b"")
     assert run_here(capsys, "score", examples, "--out", out).status == 0
     good = out.read_bytes()
     done = run_here(capsys, "score", broken, "--out", out, "--report", report)

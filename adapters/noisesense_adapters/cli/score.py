@@ -103,8 +103,10 @@ class Score(Command):
         options.check_pictures(output.report, output.png)
         if self.counting.dry_run:
             return self._dry_run()
+        from noisesense_adapters.datasets.score import holds_something  # it loads SQLite
+
         judge = self._judge()
-        had_results = output.out is not None and output.out.exists()
+        had_results = output.out is not None and holds_something(output.out)
         progress = RunProgress(self.dataset, judge)
         for note in self._notes(is_judged=judge is not None):
             progress.say(note)
