@@ -76,32 +76,6 @@ def test_of_several_assertions_the_first_says_how(first: str, tmp_path: Path) ->
     assert result.score.relevant == float(first != "ragas")
 
 
-def test_an_answer_without_claims_is_scored_as_the_assertion_did(tmp_path: Path) -> None:
-    """One claim of one counts, and an answer without claims is 0: a mean of one half."""
-    rows: list[Any] = []
-    for number, wrong in enumerate((True, False)):
-        claims = [{"text": "a", "correct": False, "entailed_by": [0]}] if wrong else []
-        given = {
-            "query": "q", "reference": "r", "contextChunks": LABELED,
-            "verdicts": {"response_claims": claims},
-        }  # fmt: skip
-        config = {"definition": "promptfoo"}
-        judged = get_assert("an answer", {"vars": given, "config": config, "test": {}})
-        assert judged["namedScores"]["noise_sensitivity_relevant_promptfoo"] == float(wrong)
-        part = {**judged, "assertion": {"type": "python", "config": config}}
-        rows.append({
-            "testIdx": number, "promptIdx": 0, "testCase": {}, "vars": given,
-            "response": {"output": "an answer"}, "gradingResult": {"componentResults": [part]},
-        })  # fmt: skip
-    path = write(tmp_path / "out.json", *rows)
-    summary = score_dataset(path)
-    assert summary.relevant.mean.value == 0.5
-    assert summary.relevant.undefined == 0
-    # Whoever chooses another way does not get the assertion's.
-    for chosen in ({"empty": "undefined"}, {"definition": "ragas"}):
-        assert score_dataset(path, **chosen).relevant.undefined == 1
-
-
 def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path) -> None:
     """Results keep the names of files in place of the texts, and outputs before a transform.
 

@@ -20,7 +20,7 @@ from ragas.llms.base import LangchainLLMWrapper, LlamaIndexLLMWrapper
 from ragas.run_config import RunConfig
 
 from noisesense import LLMJudge, score
-from noisesense.errors import ReplyError
+from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement
 from noisesense_adapters.ragas.llm import bridge_over
 from support import misbehavior as bad

@@ -9,13 +9,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from typing_extensions import Unpack
-
 from noisesense import RecordedJudge, Sample, Verdicts
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import DefinitionName
 from noisesense.scoring.results import Choices, ResultLine
-from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import Row
 from noisesense_adapters.evaluate.inputs import (
@@ -25,7 +21,6 @@ from noisesense_adapters.evaluate.inputs import (
     read_verdicts,
     without_nulls,
 )
-from noisesense_adapters.promptfoo.metric import default_empty
 from noisesense_adapters.promptfoo.sample import Inputs
 
 _KEYS = {"testCase", "testIdx", "promptIdx", "vars"}
@@ -216,17 +211,6 @@ def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any
     return {}
 
 
-class _AssertionLine(ResultLine):
-    """How an assertion scored."""
-
-    def chosen(self, **choices: Unpack[Choices]) -> tuple[DefinitionName, Empty, Undetermined]:
-        """As the line says or as chosen; ``empty`` else as the assertion has it by default."""
-        definition, empty, undetermined = super().chosen(**choices)
-        if choices.get("empty") is None and "empty" not in self.model_fields_set:
-            empty = default_empty(definition)
-        return definition, empty, undetermined
-
-
 def _line(ours: list[dict[str, Any]]) -> ResultLine:
     """How the first of our assertions scored."""
     if not ours:
@@ -235,4 +219,4 @@ def _line(ours: list[dict[str, Any]]) -> ResultLine:
     config = as_object(assertion.get("config"))
     settings = {**ours[0]["metadata"], **config}
     choices = {name: settings.get(name) for name in Choices.__annotations__}
-    return _AssertionLine.model_validate(without_nulls(choices))
+    return ResultLine.model_validate(without_nulls(choices))

@@ -16,8 +16,6 @@ from noisesense_adapters.promptfoo.sample import NAMES, Inputs
 
 if TYPE_CHECKING:
     from noisesense.judging.protocol import Judge
-    from noisesense.scoring.definitions import DefinitionName
-    from noisesense.scoring.scoring import Empty
 
 _SCORING = ("definition", "empty", "undetermined")
 _KNOWN = (
@@ -52,9 +50,10 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
 
     ``config`` takes, all optional: ``mode``, the value that passes or fails (both are always
     computed); ``maxNoise``, the highest value that passes, default 0.2; ``definition``, ``empty``
-    and ``undetermined`` (see `noisesense.score`; ``empty`` is ``zero`` by default for definition
-    ``promptfoo``); ``verdicts``; ``judge``; and ``noiseContext``, appended to a context given as
-    one text. The page beside this file has a table of them, and of what ``judge`` takes.
+    and ``undetermined`` (see `noisesense.score`; an answer without claims is ``zero`` by default
+    for definition ``promptfoo``, as there); ``verdicts``; ``judge``; and ``noiseContext``,
+    appended to a context given as one text. The page beside this file has a table of them, and of
+    what ``judge`` takes.
 
     Returns:
         ``pass``: is the value at most ``maxNoise``, in every completion of what is undetermined?
@@ -83,8 +82,11 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         row = Inputs(output, context, settings.config)
         judge = partial(_judge, settings.config, context)
         evaluated = Evaluator(settings.scoring, judge, settings.telling).evaluate_blocking(row)
+        scored = evaluated.score
+        if settings.passes_empty and not scored.claims:
+            scored = settings.scoring._replace(empty="zero").score(scored.verdicts)
         result = as_result(
-            evaluated.score, settings.mode, settings.max_noise, evaluated.asked, record=row.record
+            scored, settings.mode, settings.max_noise, evaluated.asked, record=row.record
         )
     except NoiseSenseError as error:
         result = as_failure(error)
@@ -101,17 +103,23 @@ def _judge(config: dict[str, Any], context: dict[str, Any]) -> Judge:
 
 
 class _Settings(NamedTuple):
-    """What the assertion's config says."""
+    """What the assertion's config says.
+
+    Attributes:
+        passes_empty: whether an answer that claims nothing is free of noise, as in the interface
+            that the definition ``promptfoo`` comes from.
+    """
 
     config: dict[str, Any]
     mode: Mode
     max_noise: float
     scoring: Settings
+    passes_empty: bool
 
     @property
     def telling(self) -> tuple[object, ...]:
         """What tells it from other assertions over the same verdicts."""
-        return (self.mode, self.max_noise)
+        return (self.mode, self.max_noise, self.passes_empty)
 
 
 def _settings(context: dict[str, Any]) -> _Settings:
@@ -128,18 +136,13 @@ def _settings(context: dict[str, Any]) -> _Settings:
             hint = "Promptfoo applies it to its own alone: contextChunks: '{{output.docs}}'"
             raise InputError("no contextTransform at this assertion", "one", hint=hint)
         scoring = Settings.checked(**{name: config[name] for name in _SCORING if name in config})
-        if "empty" not in config:
-            scoring = scoring._replace(empty=default_empty(scoring.definition))
-        mode = check_mode(config.get("mode", "relevant"))
-        return _Settings(config, mode, _max_noise(config), scoring)
-
-
-def default_empty(definition: DefinitionName) -> Empty:
-    """What nothing to measure gives where ``config`` has no ``empty``.
-
-    Zero in the interface that the definition ``promptfoo`` comes from.
-    """
-    return "zero" if definition == "promptfoo" else "undefined"
+        return _Settings(
+            config,
+            check_mode(config.get("mode", "relevant")),
+            _max_noise(config),
+            scoring,
+            passes_empty=scoring.definition == "promptfoo" and "empty" not in config,
+        )
 
 
 def _check_known(name: object) -> None:
