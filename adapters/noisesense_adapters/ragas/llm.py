@@ -247,15 +247,16 @@ def _retried(llm: LangchainLLMWrapper) -> Callable[..., Awaitable[LLMResult]]:
 
         return await add_async_retry(agenerate_text, config)()
 
-    async def generate(prompt: StringPromptValue, callbacks: Any) -> LLMResult:
-        failure: BaseException | None = None
-        result = None
+    async def attempt(prompt: StringPromptValue, callbacks: Any) -> LLMResult | BaseException:
         try:
-            result = await llm.agenerate_text(prompt, callbacks=callbacks)
+            return await llm.agenerate_text(prompt, callbacks=callbacks)
         except config.exception_types as error:
-            failure = error
-        if failure is not None:  # not within the handler: it is no cause of a later failure
-            result = await retry(failure, prompt, callbacks)
+            return error
+
+    async def generate(prompt: StringPromptValue, callbacks: Any) -> LLMResult:
+        result = await attempt(prompt, callbacks)
+        if isinstance(result, BaseException):  # not in the handler: no cause of a later failure
+            result = await retry(result, prompt, callbacks)
         if not llm.is_finished(result):
             raise LLMDidNotFinishException
         return result
