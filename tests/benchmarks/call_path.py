@@ -170,8 +170,8 @@ WAYS = {
 STEPS = {
     "Evaluator.evaluate": "evaluate a row",
     "Evaluator.evaluate_blocking": "evaluate a row",
-    "Evaluator._unasked": "verdicts given, or nothing to judge?",
-    "Evaluator._asked": "make the judge",
+    "Evaluator._without_judge": "verdicts given, or nothing to judge?",
+    "Evaluator._by_judge": "make the judge",
     "ask_judge": "ask it",
     "Settings.score": "score its verdicts",
 }

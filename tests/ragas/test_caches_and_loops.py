@@ -136,6 +136,7 @@ def test_the_last_failure_is_told_and_not_the_first() -> None:
     """The first was the context of the last, and its status was told."""
     with quiet(), ScriptedServer(Mind(pairs())) as server:
         llm = model_of("LangChain", server)
+        llm.run_config.exception_types = Exception
         server.script = bad.at({0}, bad.http_error(500))
         plain = llm.agenerate_text
 
