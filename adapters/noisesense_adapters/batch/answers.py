@@ -171,7 +171,10 @@ def _check_one_for_each(answers: Iterable[_Answer], where: str) -> None:
 
 
 def _read(request: StoredRequest, answer: Any) -> tuple[str, Usage]:
-    """The reply to store, read from a completion or a text, and its usage."""
+    """The reply to store, read from a completion or a text, and its usage.
+
+    It is `UNUSABLE` if it does not fit the form that was asked for, or if another version asked.
+    """
     schema = _schema(request.form)
     usage = Usage(calls=1)
     if schema is None:

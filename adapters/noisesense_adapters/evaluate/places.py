@@ -158,7 +158,7 @@ def _first_of(
     """The first value of that kind at one of the paths.
 
     A blank text comes last, and so does one text for all chunks, into which a prompt's template
-    may have joined them.
+    may have joined them. An object in which no text is found here may hold it at a later path.
     """
     last_resort: _Value | None = None
     for path in paths:

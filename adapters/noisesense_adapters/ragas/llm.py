@@ -103,6 +103,7 @@ class RagasLLM(Bridge):
 
     def __init__(self, llm: Any) -> None:
         self._cache: Any = getattr(llm, "cache", None)
+        # What ragas wraps for its cache is no option of the model.
         self._llm = llm if self._cache is None else _without_cache(llm)
         self.name = _name_of(self._llm)
         self.identity = identity(model=self._llm)

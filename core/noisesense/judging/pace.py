@@ -32,8 +32,8 @@ class Pace:
         self._most_wait = most_wait
         self._lock = threading.Lock()
         self._rate = math.inf  # calls a second, as of `_measured_from`
-        self._taken = 0
-        self._measured_from = math.inf
+        self._taken = 0  # calls that the provider took since `_measured_from`
+        self._measured_from = math.inf  # until it has taken one
         self._next_start = 0.0
         self._refused_since: float | None = None  # None: the provider takes calls
         self._refusals = 0

@@ -204,7 +204,8 @@ class Result(Struct, frozen=True):
         if len(listed) != len(contexts):
             expected = f"a score of verdicts that list the sample's chunks, {len(contexts)}"
             raise InputError(expected, str(len(listed)), where=where, hint=hint)
-        # Chunks without texts may count as not retrieved, which beside the sample they were.
+        # The score may say that nothing was retrieved (its chunks have no texts), and the sample
+        # lists chunks: then it is of others.
         none_retrieved = score.lack == "nothing_retrieved"
         for number, (own, context) in enumerate(zip(listed, contexts, strict=True)):
             if none_retrieved or not _is_of_sample(own, context):

@@ -277,7 +277,12 @@ class _Prediction(NamedTuple):
         return (self.labels + self.others * self.of_others) / count
 
     def interval(self, error: float, resampling: Resampling) -> Interval:
-        """Of `mean`; ``error`` is that of a sample nobody saw."""
+        """The interval of `mean`.
+
+        Args:
+            error: how far the judge may be off on one more sample that nobody labeled.
+            resampling: draws the weights.
+        """
         count = len(self.terms) + self.others
         if not self.others:
             return Interval(self.mean, self.mean, resampling.confidence, "dirichlet", count)

@@ -173,7 +173,8 @@ def _flipped(scored: Score, errors: _Errors) -> LightVerdicts:
     for stated in verdicts.reference_claims:
         positions = errors.entailing(stated, count)
         reference.append(LightClaim(stated.text, positions, stated.undetermined))
-    # A chunk that a verdict named is there, though its text may not be known.
+    # A chunk that a verdict named is there, though its text may not be known. With blank texts
+    # the score would be that of a sample for which nothing was retrieved.
     claims = (*verdicts.response_claims, *verdicts.reference_claims)
     unknown = "-" if any(claim.entailed_by for claim in claims) else ""
     chunks: list[LightChunk] = []
