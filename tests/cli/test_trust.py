@@ -249,7 +249,7 @@ def test_a_lone_carriage_return_in_a_text_costs_no_label(tmp_path: Path) -> None
     sheet = tmp_path / "labels.csv"
     write_labels([judged], sheet)
     text = sheet.read_bytes().decode("utf-8")
-    sheet.write_bytes(text.replace(",\r\n", ",yes\r\n").encode())
+    sheet.write_bytes(text.replace(",\n", ",yes\n").encode())
     errors: list[InputError] = []
     labels = read_labels(sheet, [judged], errors.append)
     assert errors == []

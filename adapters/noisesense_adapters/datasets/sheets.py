@@ -120,15 +120,22 @@ def write_labels(
         of_sample = f"{weight:.6g}", str(seed), sample.user_input
         for key, question in _questions(result).items():
             rows.append((name, *key, *of_sample, *question, ""))
-    sheet = io.StringIO()
-    sheet.write("\ufeff")  # tells spreadsheets that it is UTF-8
-    # With "\n" alone, Python before 3.13 would not quote a lone "\r" within a cell.
     delimiter = _DELIMITERS[path.suffix.lower()]
-    writer = csv.writer(sheet, delimiter=delimiter, lineterminator="\r\n")
-    writer.writerow((*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL))
-    writer.writerows(map(_as_text, row) for row in rows)
-    write_whole(path, [sheet.getvalue().removesuffix("\n")])
+    table = [(*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL)]
+    table += [tuple(map(_as_text, row)) for row in rows]
+    lines = "\n".join(_line(row, delimiter) for row in table)
+    write_whole(path, ["\ufeff" + lines])  # tells spreadsheets that it is UTF-8
     return Sheet(len(drawn), len(rows), left_out, not_asked)
+
+
+def _line(row: Sequence[str], delimiter: str) -> str:
+    """The cells as a line, without its end.
+
+    Python before 3.13 quotes a lone carriage return only where lines may end with one.
+    """
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(row)
+    return line.getvalue().removesuffix("\r\n")
 
 
 def _draw(by_id: dict[str, Result], count: int, seed: int, *, by_score: bool) -> list[_Drawn]:
