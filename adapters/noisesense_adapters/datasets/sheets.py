@@ -121,10 +121,12 @@ def write_labels(
         for key, question in _questions(result).items():
             rows.append((name, *key, *of_sample, *question, ""))
     delimiter = _DELIMITERS[path.suffix.lower()]
-    table = [(*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL)]
-    table += [tuple(map(_as_text, row)) for row in rows]
-    lines = "\n".join(_line(row, delimiter) for row in table)
-    write_whole(path, ["\ufeff" + lines])  # tells spreadsheets that it is UTF-8
+    lines = [_line((*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL), delimiter)]
+    for row in rows:
+        cells = [_as_text(cell) for cell in row]
+        lines.append(_line(cells, delimiter))
+    # The mark at the beginning tells spreadsheets that it is UTF-8.
+    write_whole(path, ["\ufeff" + "\n".join(lines)])
     return Sheet(len(drawn), len(rows), left_out, not_asked)
 
 
