@@ -426,16 +426,7 @@ def result_of(row: Row | BadRow, **chosen: Unpack[Choices]) -> Result:
             scored = line.scored(row.verdicts, **chosen)
         except NoiseSenseError as error:
             return unscored(row, error.within(row.place))
-    return Result(
-        id=row.id,
-        score=scored,
-        error=line.error,
-        sample=row.sample,
-        cluster=row.cluster,
-        unanswered=line.unanswered,
-        usage=line.usage,
-        judge=line.judge,
-    )
+    return line.with_score(scored, row.id, row.sample, row.cluster)
 
 
 def unscored(row: Row | BadRow, error: NoiseSenseError) -> Result:

@@ -103,12 +103,18 @@ class ResultLine(Line):
             self._check_figures(figures_of(scored))
             if any(choices.values()):
                 scored = self.scored(verdicts, **choices)
+        return self.with_score(scored, self.name, self.sample, self.cluster)
+
+    def with_score(
+        self, scored: Score | None, name: str, sample: Sample | None, cluster: str | None
+    ) -> Result:
+        """A sample's result: its score, and what the line says of its judging."""
         return Result(
-            id=self.name,
+            id=name,
             score=scored,
             error=self.error,
-            sample=self.sample,
-            cluster=self.cluster,
+            sample=sample,
+            cluster=cluster,
             unanswered=self.unanswered,
             usage=self.usage,
             judge=self.judge,
