@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,19 +134,30 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     assert done.out.startswith(head)
 
 
-def test_a_run_in_which_all_failed_replaces_no_results(
-    examples: Path, tmp_path: Path, capsys: Capsys
+BROKEN: list[dict[str, Any]] = [{"sample": {}, "verdicts": {}}] * 3
+
+
+def test_a_run_in_which_all_failed_is_written_where_nothing_is_lost(
+    tmp_path: Path, capsys: Capsys
 ) -> None:
     out = tmp_path / "out.jsonl"
     report = tmp_path / "r.html"
-    broken = write_jsonl(tmp_path / "broken.jsonl", [{"sample": {}, "verdicts": {}}] * 3)
-    for number in range(2):  # there is nothing to lose: no file, an empty one
+    broken = write_jsonl(tmp_path / "broken.jsonl", BROKEN)
+    for number in range(2):  # no file, and an empty one
         first = run_here(capsys, "score", broken, "--out", out, "--report", report)
         assert first.status == 5
         assert f"wrote {out}" in first.out, number
         assert len(list(read_results(out))) == 3
         report.unlink()
         out.write_bytes(b"")
+
+
+def test_a_run_in_which_all_failed_replaces_no_results(
+    examples: Path, tmp_path: Path, capsys: Capsys
+) -> None:
+    out = tmp_path / "out.jsonl"
+    report = tmp_path / "r.html"
+    broken = write_jsonl(tmp_path / "broken.jsonl", BROKEN)
     assert run_here(capsys, "score", examples, "--out", out).status == 0
     good = out.read_bytes()
     done = run_here(capsys, "score", broken, "--out", out, "--report", report)

@@ -10,7 +10,7 @@ from noisesense.stats.gate import gate_run
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument
-from noisesense_adapters.cli.output import modes_of, say, shown
+from noisesense_adapters.cli.output import say, shown
 from noisesense_adapters.datasets.score import check_output
 from noisesense_adapters.demo.catch import run_catch
 from noisesense_adapters.evaluate.ablation_wording import cause_sentence
@@ -68,7 +68,7 @@ class Catch(Command):
 
 def _say_run(summary: Summary) -> None:
     say(f"   {headline(summary).message}.")
-    for figures in modes_of(summary):
+    for figures in summary.modes:
         mode = figures.mode
         mean = shown(figures.mean, ".3f")
         interval = shown(figures.interval)

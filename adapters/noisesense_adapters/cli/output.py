@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, JustifyMethod
@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from noisesense import Interval, Result
-from noisesense.scoring.definitions import MODES, Category, Mode
+from noisesense.scoring.definitions import MODES, Category
 from noisesense.scoring.outcomes import extent, number_text
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.cli.terminal import columns, show, visible
@@ -22,22 +22,6 @@ from noisesense_adapters.cli.terminal import columns, show, visible
 _WIDE = 100_000  # so wide that nothing is cut or wrapped
 _HEAD = 60
 _KEY = re.compile("[0-9a-f]{64}")
-
-M = TypeVar("M", covariant=True)
-
-
-class _ByMode(Protocol[M]):
-    def mode(self, mode: Mode) -> M | None: ...
-
-
-def modes_of(by_mode: _ByMode[M]) -> list[M]:
-    """The figures of the modes that have some."""
-    modes: list[M] = []
-    for mode in MODES:
-        figures = by_mode.mode(mode)
-        if figures is not None:
-            modes.append(figures)
-    return modes
 
 
 def show_json(data: Any) -> None:

@@ -17,7 +17,7 @@ from noisesense.stats.stability import ModeStability
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.commands import COUNT, Command, argument, option
-from noisesense_adapters.cli.output import Heads, modes_of, one_line, shown
+from noisesense_adapters.cli.output import Heads, one_line, shown
 from noisesense_adapters.evaluate.wording import (
     Caused,
     document_name,
@@ -191,7 +191,7 @@ class Sensitivity(Command):
             f"{self.false_no:.1%} of yes said as no, each verdict on its own",
             "",
         )
-        output.show_modes({mode.mode: _band_rows(mode) for mode in modes_of(band)})
+        output.show_modes({mode.mode: _band_rows(mode) for mode in band.modes})
         return reading.status
 
 
@@ -235,7 +235,7 @@ class Stability(Command):
             unpaired = counted(agreement.unpaired, "more sample")
             output.say(f"{unpaired} not in every run: in no figure")
         output.say("")
-        modes = modes_of(agreement)
+        modes = agreement.modes
         output.show_modes({mode.mode: _stability_rows(mode, self.limit) for mode in modes})
         if not any("generator" in mode.shares for mode in modes):
             output.say(

@@ -18,7 +18,7 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import UNMEASURED, Gate, worst
-from noisesense_adapters.cli.output import modes_of, say, show_json, show_modes, tell
+from noisesense_adapters.cli.output import say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
 from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
 from noisesense_adapters.evaluate.judges import judge_warnings
@@ -264,11 +264,10 @@ def _show_figures(name: str, summary: Summary, chunks: int) -> None:
         parts.append(counted(summary.clusters, "cluster"))
     scored = f"; definition {summary.definition}, lower is better" if summary.definition else ""
     say(f"{name}: {', '.join(parts)}{scored}")
-    modes = modes_of(summary)
-    if modes:
+    if summary.modes:
         message, rest = headline(summary)
         say("", f"{message}.", rest, "")
-        show_modes({mode.mode: _figures(mode, summary.confidence) for mode in modes})
+        show_modes({mode.mode: _figures(mode, summary.confidence) for mode in summary.modes})
 
 
 def _show_files(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
-from math import isnan
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.files import Raw
-from noisesense_adapters.evaluate.inputs import Column, pick
+from noisesense_adapters.evaluate.inputs import Column, is_null, pick
 from noisesense_adapters.evaluate.names import IDS
 
 GROUP = "group"
@@ -78,10 +77,8 @@ class Merged:
 
 
 def _is_empty(cell: object) -> bool:
-    """Is nothing in the cell? Tables have null, NaN or no text there."""
-    if isinstance(cell, float):
-        return isnan(cell)
-    return cell is None or (isinstance(cell, str) and not cell)
+    """Is nothing in the cell, or a text without characters?"""
+    return is_null(cell) or (isinstance(cell, str) and not cell)
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:

@@ -65,7 +65,7 @@ def judge_labels(
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
-    errors.check_whole(concurrency, 1, "concurrency")
+    check_whole(concurrency, 1, "concurrency")
     samples: list[LabeledVerdicts] = []
     usages: list[Usage] = []
     probabilities: list[tuple[bool, float]] = []

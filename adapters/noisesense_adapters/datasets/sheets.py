@@ -121,22 +121,18 @@ def write_labels(
         for key, question in _questions(result).items():
             rows.append((name, *key, *of_sample, *question, ""))
     delimiter = _DELIMITERS[path.suffix.lower()]
-    lines = [_line((*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL), delimiter)]
-    for row in rows:
-        cells = [_as_text(cell) for cell in row]
-        lines.append(_line(cells, delimiter))
-    # The mark at the beginning tells spreadsheets that it is UTF-8.
-    write_whole(path, ["\ufeff" + "\n".join(lines)])
+    header = (*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL)
+    lines = [_line(row, delimiter) for row in (header, *rows)]
+    lines[0] = f"\ufeff{lines[0]}"  # tells spreadsheets that it is UTF-8
+    write_whole(path, lines)
     return Sheet(len(drawn), len(rows), left_out, not_asked)
 
 
-def _line(row: Sequence[str], delimiter: str) -> str:
-    """The cells as a line, without its end.
-
-    Python before 3.13 quotes a lone carriage return only where lines may end with one.
-    """
+def _line(row: Iterable[str], delimiter: str) -> str:
+    """The cells as a line, without its end."""
     line = io.StringIO()
-    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(row)
+    # Python before 3.13 quotes a lone "\r" only where a line may end with one.
+    csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(map(_as_text, row))
     return line.getvalue().removesuffix("\r\n")
 
 

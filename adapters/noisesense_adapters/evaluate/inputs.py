@@ -9,6 +9,7 @@ import ast
 import contextlib
 import io
 import json
+import math
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -157,6 +158,11 @@ def _object_in(text: str) -> dict[str, Any] | None:
 def normal(name: str) -> str:
     """A name without case and punctuation, so that ``Ground Truth`` equals ``ground_truth``."""
     return re.sub(r"[\W_]+", "", name).lower()
+
+
+def is_null(cell: object) -> bool:
+    """Is nothing in the cell of a table: null, or NaN, as pandas writes it?"""
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
 def found_at(value: Any, path: str) -> Any:

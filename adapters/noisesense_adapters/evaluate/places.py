@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from math import isnan
 from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe, error_context
@@ -12,6 +11,7 @@ from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
+    is_null,
     pick,
     plain,
     value_at,
@@ -191,9 +191,7 @@ def _cell(path: str, row: Mapping[str, Any]) -> Any:
     value = value_at(path, row)
     if isinstance(value, InputError):
         raise value
-    if isinstance(value, float) and isnan(value):
-        return None
-    return value
+    return None if is_null(value) else value
 
 
 def _read(field: str, value: Any, where: str) -> Any:

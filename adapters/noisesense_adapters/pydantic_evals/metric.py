@@ -15,7 +15,6 @@ from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summa
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
-from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import percent_text
 from noisesense_adapters.evaluate.inputs import Column, as_object
 from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
@@ -272,15 +271,14 @@ def _table(title: str, results: list[Result]) -> ReportAnalysis:
     columns.append("failed")
     rows: list[list[str | int | float | bool | None]] = []
     reasons: list[str] = []
-    for mode in MODES:
-        figures = summary.mode(mode)
-        if figures is None:
-            continue
-        mean = mean_of(summary, mode)
+    for figures in summary.modes:
+        mean = mean_of(summary, figures.mode)
         reasons.append(mean.reason)
         counts = [figures.determined, figures.undetermined, figures.undefined]
         counts += [summary.nothing_claimed, summary.nothing_retrieved, summary.failed]
-        rows.append([mode, mean.value, *_ends(figures.mean), *_ends(figures.interval), *counts])
+        rows.append(
+            [mean.mode, mean.value, *_ends(figures.mean), *_ends(figures.interval), *counts]
+        )
     return TableResult(
         title=f"Noise sensitivity ({title})",
         description=" ".join(reasons),

@@ -28,7 +28,7 @@ from noisesense import (
 from noisesense.ablation import Ablation
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
-from noisesense.scoring.definitions import DEFINITIONS, MODES
+from noisesense.scoring.definitions import DEFINITIONS
 from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.interval import interval_text
@@ -172,7 +172,7 @@ def _of_summary(summary: Summary) -> dict[str, Any]:
         "summary": summary,
         "headline": headline(summary),
         "definition": summary.definition and DEFINITIONS[summary.definition],
-        "modes": list(filter(None, map(summary.mode, MODES))),
+        "modes": summary.modes,
         "partition": map(plots.image, plots.partition_plots(summary.partition)),
         "spread": list(map(plots.image, plots.spread_plots(summary))),
     }

@@ -90,11 +90,10 @@ def spread_plots(summary: Summary) -> list[Plot]:
     """A histogram for each mode, and a box plot; none if there is nothing to draw."""
     plots: list[Plot] = []
     determined: list[ModeSummary] = []
-    for mode in MODES:
-        figures = summary.mode(mode)
-        if figures is None or figures.mean is None:
+    for figures in summary.modes:
+        if figures.mean is None:
             continue
-        caption = f"{mode.capitalize()} mode: samples by value"
+        caption = f"{figures.mode.capitalize()} mode: samples by value"
         plots.append(Plot(caption, partial(_histogram, mode=figures)))
         if figures.determined:
             determined.append(figures)

@@ -25,7 +25,6 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；。！？「」『』《》", "
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+")  # fmt: skip  # noqa: E501
 _WORD = re.compile(r"[^\W_]+(?:[.,:/]\d+)*")
 _STEM = 5
-_LONGEST_WORD = 40
 _LIST_NUMBER = re.compile(
     rf"""(^[\W_]*|:\s*)(?:
     (?:(?i:step|schritt|paso|étape)\s)?{NUMBER}[.):\]][*_]*(?!\S)  # "1.", "b)", "Step 3:"
@@ -121,26 +120,17 @@ def content(text: str) -> frozenset[str]:
     Small numbers are digits, however they are written. Where a script has no spaces it is each
     pair of neighboring characters.
     """
+    known = phrases()
     found: set[str] = set()
     for run in _unspaced_runs(text):
         pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
-    for word in _spaced_words(text):
-        # What is longer does not come again, and would only fill the cache.
-        root = _root if len(word) <= _LONGEST_WORD else _root.__wrapped__
-        found.add(root(word))
-    found.discard("")
+    for written in _spaced_words(text):
+        word = written.casefold()
+        word = known.numbers.get(word, word)
+        if word not in known.function_words:
+            found.add(word if word[0].isdecimal() else word[:_STEM])
     return frozenset(found)
-
-
-@lru_cache(maxsize=8192)
-def _root(word: str) -> str:
-    """The beginning of a word, a number as digits; empty for a function word."""
-    folded = word.casefold()
-    plain = phrases().numbers.get(folded, folded)
-    if plain in phrases().function_words:
-        return ""
-    return plain if plain[0].isdecimal() else plain[:_STEM]
 
 
 def _unspaced_runs(text: str) -> list[str]:

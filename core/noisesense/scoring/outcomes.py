@@ -134,6 +134,11 @@ class BothModes(Generic[M]):
         """One mode's part; None if the definition has no such mode, or nothing was scored."""
         return self.relevant if mode == "relevant" else self.irrelevant
 
+    @property
+    def modes(self) -> tuple[M, ...]:
+        """The parts of the modes that have one."""
+        return tuple(part for part in (self.relevant, self.irrelevant) if part is not None)
+
 
 _MAX_TEXT = 120
 _WRONG = "is not supported by the reference"

@@ -124,9 +124,11 @@ def pair(
     first, *others = (by,) if by else _rules(a, b)
     paired = _pair(a, b, first, runs, same_first)
     for rule in others:
-        if not paired.pairs:
-            by_rule = _pair(a, b, rule, runs, same_first)
-            paired = by_rule if by_rule.pairs else paired
+        if paired.pairs:
+            break
+        by_rule = _pair(a, b, rule, runs, same_first)
+        if by_rule.pairs:
+            paired = by_rule
     if not paired.pairs or len(paired.pairs) < min_paired * len(a) - 1e-9:
         raise _too_few(paired, len(a), runs, min_paired)
     return paired

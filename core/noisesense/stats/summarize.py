@@ -181,9 +181,8 @@ class Summary(Record, BothModes[ModeSummary]):
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the figures must know, in words."""
         warnings = list(_of_run(self))
-        for mode in (self.relevant, self.irrelevant):
-            if mode is not None:
-                warnings += _of_mode(self, mode)
+        for mode in self.modes:
+            warnings += _of_mode(self, mode)
         return tuple(warnings)
 
 
@@ -248,7 +247,7 @@ def _capitalized(text: str) -> str:
 
 def _left_out(run: Summary) -> str:
     """How many samples are in no mean, or not in that of a mode."""
-    modes = [mode for mode in (run.relevant, run.irrelevant) if mode is not None]
+    modes = run.modes
     counts = {mode.mode: mode.undefined + run.failed for mode in modes}
     most = max(counts.values(), default=0)
     if not most:
