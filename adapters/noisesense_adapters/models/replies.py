@@ -141,9 +141,13 @@ def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
     The judge's prompts say what each value is. A schema behind them is what small models reply:
     Qwen2.5-Coder-0.5B gave it back in place of every answer.
     """
-    properties = json_form(schema)["properties"]
-    keys = ", ".join(map(json.dumps, properties))
+    keys = _keys(schema)
     return f"{prompt}\n\nReply with one JSON object and nothing else. Its keys are {keys}."
+
+
+@lru_cache(maxsize=64)
+def _keys(schema: type[BaseModel]) -> str:
+    return ", ".join(map(json.dumps, json_form(schema)["properties"]))
 
 
 def json_form(schema: type[BaseModel]) -> dict[str, Any]:
@@ -249,20 +253,27 @@ def _unwrapped(text: str, start: str, end: str) -> str:
     return text[len(start) : len(text) - len(end)].strip()
 
 
+_DECODER = json.JSONDecoder(object_pairs_hook=consistent, strict=False)
+
+
 def _object(text: str) -> object:
     """The one JSON object that the text is."""
     if not text.startswith("{"):
         raise UnreadableError("it does not begin with a JSON object")
-    decoder = json.JSONDecoder(object_pairs_hook=consistent, strict=False)
-    for written in (text, _TRAILING_COMMA.sub(r"\1", text)):
+    for spelled in (str, _without_trailing_commas):
+        written = spelled(text)
         try:
-            value, end = decoder.raw_decode(written)
+            value, end = _DECODER.raw_decode(written)
         except json.JSONDecodeError:
             continue
         if end < len(written):
             raise UnreadableError("something follows its JSON object")
         return value
     raise UnreadableError("it holds no complete JSON object")
+
+
+def _without_trailing_commas(text: str) -> str:
+    return _TRAILING_COMMA.sub(r"\1", text)
 
 
 _WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)[\s*_\"'`).,:;!]*")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
@@ -35,6 +36,8 @@ from noisesense_adapters.openai.client import (
 )
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     from openai import AsyncOpenAI, OpenAI
 
 __all__ = ["OpenAILLM"]
@@ -271,7 +274,10 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError, Timeout
     # The client's own, once collected, would close itself in whichever loop runs by then. And it
     # would follow a redirect to another host, with the prompt and with keys in other headers.
-    http = DefaultAsyncHttpxClient(event_hooks={"response": [_read]}, follow_redirects=False)
+    files = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    http = DefaultAsyncHttpxClient(
+        event_hooks={"response": [_read]}, follow_redirects=False, verify=_certificates(*files)
+    )
     if client is not None:
         return client.copy(http_client=http)
     seconds = settings["timeout"]
@@ -285,6 +291,20 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
         "no API key. Hint: set the environment variable OPENAI_API_KEY, or name another by "
         "--api-key-env NAME (in Python: api_key=…); where none is needed, any text will do"
     )
+
+
+@lru_cache(maxsize=4)
+def _certificates(file: str | None, folder: str | None) -> SSLContext:
+    """Those that HTTP clients trust by default, from the environment's file or folder.
+
+    Loaded once: it takes some 40 ms, and each event loop has a client of its own.
+    """
+    from openai import DefaultAsyncHttpxClient
+
+    # httpx, or httpx2 from openai 3 on.
+    library = import_module(DefaultAsyncHttpxClient.__mro__[1].__module__)
+    context: SSLContext = library.create_ssl_context()
+    return context
 
 
 async def _read(response: Any) -> None:

@@ -81,8 +81,9 @@ def distinct(claims: Iterable[str]) -> list[str]:
     everything = "\n".join(f" {words} " for words in first)
     kept: list[str] = []
     for words, claim in first.items():
-        stands_in_another = everything.count(_sought(words)) > 1  # once it stands for itself
-        if not (_is_bare(words) and stands_in_another):
+        # Once it stands for itself.
+        is_bit_of_another = _is_bare(words) and everything.count(_sought(words)) > 1
+        if not is_bit_of_another:
             kept.append(claim)
     return kept
 
@@ -110,7 +111,8 @@ def _stands_in(text: str, words: str) -> bool:
 
 def _sought(words: str) -> str:
     """What to look for in a text between spaces, so that only whole words are found."""
-    return words if _UNSPACED.search(words) else f" {words} "
+    is_spaced = words.isascii() or not _UNSPACED.search(words)
+    return f" {words} " if is_spaced else words
 
 
 @lru_cache(maxsize=512)
@@ -125,11 +127,11 @@ def content(text: str) -> frozenset[str]:
     for run in _unspaced_runs(text):
         pairs = set(map("".join, pairwise(run)))
         found |= pairs or {run}
-    for written in _spaced_words(text):
-        word = written.casefold()
-        word = known.numbers.get(word, word)
-        if word not in known.function_words:
-            found.add(word if word[0].isdecimal() else word[:_STEM])
+    words = {written.casefold() for written in _spaced_words(text)}
+    numerals = words & known.numbers.keys()
+    found |= {known.numbers[numeral] for numeral in numerals}
+    for word in words - numerals - known.function_words:
+        found.add(word if word[0].isdecimal() else word[:_STEM])
     return frozenset(found)
 
 
@@ -249,11 +251,13 @@ class ClaimSource:
         """
         if _is_bare(self.text):
             return []
+        rows = rows_with_heads(self.text)
+        lines = _sentences_and_rows(_TABLE_HEAD.sub("", self.text), rows)
+        if set(map(by_words, lines)) <= set(map(by_words, claims)):
+            return []
         spoken: set[str] = set()
         for claim in claims:
             spoken |= content(claim)
-        rows = rows_with_heads(self.text)
-        lines = _sentences_and_rows(_TABLE_HEAD.sub("", self.text), rows)
         told = _without_numbers(lines)
         elsewhere = _repeated_words(told) | self._question_content
         missed: list[str] = []
