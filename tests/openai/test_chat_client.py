@@ -164,15 +164,24 @@ def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests[0].path == "http://host.invalid/v1/chat/completions"
 
 
-def test_a_certificate_must_be_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+def ask_by_package(base_url: str) -> tuple[Answer, Usage]:
+    """As `ask`, through the openai package."""
+    llm = OpenAILLM("m", base_url=base_url, api_key="k-1", max_retries=0)
+    return asyncio.run(llm.generate("Well?", Answer))
+
+
+@pytest.mark.parametrize("asking", [ask, ask_by_package])
+def test_a_certificate_must_be_trusted(
+    monkeypatch: pytest.MonkeyPatch, asking: Callable[[str], tuple[Answer, Usage]]
+) -> None:
     # Anew for each client: the tests' shared context has read its certificates already.
     unshared = getattr(ssl.create_default_context, "__wrapped__", ssl.create_default_context)
     monkeypatch.setattr(ssl, "create_default_context", unshared)
     with serving(tls=True) as (address, requests):
-        with pytest.raises(JudgeError, match=r"cannot be reached .*SSLCertVerificationError"):
-            ask(address)
+        with pytest.raises(JudgeError, match=r"is not trusted.*SSL_CERT_FILE"):
+            asking(address)
         monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-        assert ask(address)[0].text == "yes"
+        assert asking(address)[0].text == "yes"
     assert len(requests) == 1
 
 

@@ -223,6 +223,10 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
 def _unreached(links: _Links, model: str) -> JudgeError | None:
     """There was no reply in time, or nobody to reply."""
     names = [type(link).__name__ for link in links]
+    if any("CERTIFICATE_VERIFY_FAILED" in str(link) for link in links):
+        problem = f"{model} cannot be reached: its certificate is not trusted"
+        hint = "behind a proxy with certificates of its own, let SSL_CERT_FILE name their file"
+        return JudgeSetupError(f"{problem}. Hint: {hint}")
     is_connecting = any("Connect" in name for name in names)
     is_late = any("Timeout" in name for name in names)
     if is_late and "ConnectTimeout" not in names:
