@@ -73,6 +73,10 @@ def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
     assert done.out.endswith(f" Fill in `response`, then:\n  {then}")
     rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
     assert rows == plan(read_results(results), ("again", "without"))
+    before = results.read_bytes()
+    over_results = run_here(capsys, "ablation", "plan", results, "--out", results, "--force")
+    assert "expected another file than the one that is read" in over_results.err
+    assert results.read_bytes() == before
     again = run_here(capsys, *planned)
     assert again.status == 2
     assert "--force" in again.err

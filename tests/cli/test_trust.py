@@ -407,7 +407,7 @@ FORTY = [result(f"s{i}") for i in range(40)]
 
 def drawn(path: Path, seed: int, samples: int = 8) -> list[str]:
     """The samples of a sheet, in its order. Each has eight questions."""
-    written = write_labels(FORTY, path, samples=samples, seed=seed)
+    written = write_labels(FORTY, path, samples=samples, seed=seed, force=True)
     assert written.rows == 8 * min(samples, 40)
     return list(dict.fromkeys(row["sample"] for row in rows_of(path)))
 
@@ -451,7 +451,10 @@ def test_by_score_half_of_the_samples_are_noisy(tmp_path: Path, capsys: Capsys) 
     assert drawn == {name: "1.5" if name in noisy else "8.5" for name in drawn}
     # By turns, so that a part of the sheet has both.
     assert [name in noisy for name in drawn] == [True, False] * 4
-    write_labels(judged, sheet, samples=30, by_score=True)
+    with pytest.raises(InputError, match=r"labels\.csv: expected a new file.* force=True"):
+        write_labels(judged, sheet)  # people may have written labels into it
+    assert weights_of(sheet) == drawn
+    write_labels(judged, sheet, samples=30, by_score=True, force=True)
     drawn = weights_of(sheet)
     assert Counter(drawn.values()) == {"1": 6, "1.41667": 24}
 
@@ -513,4 +516,4 @@ def test_import_labels_leaves_the_download(tmp_path: Path, capsys: Capsys) -> No
     link.hardlink_to(raw)
     for out in (raw, link):
         done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--force")
-        assert_error(done, [f"out: expected another file than the dataset, got {out}"])
+        assert_error(done, [f"out: expected another file than the one that is read, got {out}"])

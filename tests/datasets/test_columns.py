@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +17,7 @@ from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
 from noisesense_adapters.datasets.score import score_dataset
+from noisesense_adapters.evaluate.inputs import is_null
 from support.command_here import run_here
 from support.datasets import write_jsonl
 
@@ -250,6 +252,20 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
     path.write_text(LONG + "1,Who?,Ada.,Ada.,A third.\n")  # its group ended before
     with pytest.raises(InputError, match="each id once, got '1' again"):
         list(read_rows(path, columns))
+
+
+def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
+    """As pandas writes it: a chunk "nan" would be judged, and an id "nan" be there twice."""
+    line = {"id": math.nan, "question": "Who?", "answer": "Ada.", "reference": "Ada."}
+    first = {**line, "context_1": "Ada built it.", "context_2": math.nan}
+    second = {**line, "question": math.nan, "context_1": math.nan, "context_2": math.nan}
+    rows = list(read_rows(write_jsonl(tmp_path / "d.jsonl", [first, second])))
+    samples = [row.sample for row in rows if isinstance(row, Row) and row.sample]
+    assert [row.id for row in rows] == [sample.key for sample in samples]
+    assert [sample.user_input for sample in samples] == ["Who?", ""]
+    found = [[chunk.text for chunk in sample.retrieved_contexts] for sample in samples]
+    assert found == [["Ada built it."], []]
+    assert is_null(pd.NA)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,9 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import LINE_EVERY, spent
 from noisesense_adapters.datasets.answering import Answer, ablate
+from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.datasets.read import results_of
+from noisesense_adapters.datasets.score import check_not_dataset
 from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
 
 if TYPE_CHECKING:
@@ -83,7 +85,8 @@ class Plan(Command):
     force: bool = options.FORCE
 
     def run(self) -> int:
-        options.check_new(self.out, force=self.force)
+        check_new(self.out, force=self.force)
+        check_not_dataset(self.out, self.results)
         reading = options.Reading()
         judge = None if self.judge is None else self.asking.make_judge(self.judge)
         results = reading.results(self.results)

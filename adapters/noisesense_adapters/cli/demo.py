@@ -16,6 +16,7 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, option
 from noisesense_adapters.cli.output import say, show_json, show_table
+from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.demo import run_demo
 from noisesense_adapters.demo.compare import DOCUMENTED, Report, Row, shown
 
@@ -62,7 +63,7 @@ def _save(path: Path, *, force: bool) -> None:
     with suppress(InputError):  # no file, or another one
         saved = [(line.sample, line.verdicts) for line in read_recording(path)]
     if saved != pairs:
-        options.check_new(path, force=force)
+        check_new(path, force=force)
         write_recording(path, pairs)
     say(f"wrote {counted(len(pairs), 'sample')} with verdicts to {path}")
 

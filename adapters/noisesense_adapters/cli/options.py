@@ -180,13 +180,6 @@ class Local(Options):
     batch_size: int | None = option("Inputs at once; by default 16.")
 
 
-def check_new(path: Path, *, force: bool) -> None:
-    """Raise `InputError` if a file would be overwritten without ``--force``."""
-    if path.exists() and not force:
-        hint = "--force overwrites it"
-        raise InputError("a new file", "one that exists", where=str(path), hint=hint)
-
-
 def check_pictures(report: Path | None, png: Path | None = None) -> None:
     """Raise before anything is judged if a report or a picture could not be written.
 

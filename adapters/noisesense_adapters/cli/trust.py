@@ -19,6 +19,7 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import say, show_json, show_modes, shown, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
+from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import (
     LABEL,
@@ -268,7 +269,6 @@ class ExportLabels(Command):
     force: bool = options.FORCE
 
     def run(self) -> int:
-        options.check_new(self.sheet, force=self.force)
         reading = options.Reading()
         sheet = write_labels(
             reading.results(self.results),
@@ -276,6 +276,7 @@ class ExportLabels(Command):
             samples=self.samples,
             seed=self.seed,
             by_score=self.by_score,
+            force=self.force,
         )
         if sheet.left_out:
             tell(f"note: {counted(sheet.left_out, 'sample')} left out: without texts or claims")
@@ -315,7 +316,7 @@ class ImportLabels(Command):
         if self.source != "wice":
             hint = "turn other labels into results or a recording, or use export-labels"
             raise InputError("wice", repr(self.source), where="import-labels", hint=hint)
-        options.check_new(self.out, force=self.force)
+        check_new(self.out, force=self.force)
         imported = import_labels(self.download, self.out, sentences=self.sentences)
         say(
             f"wrote {counted(imported.samples, 'sample')} to {self.out}: {imported.yes:,} yes, "

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.datasets.files import Raw
-from noisesense_adapters.evaluate.inputs import Column, is_null, pick
+from noisesense_adapters.evaluate.inputs import Column, is_empty, pick
 from noisesense_adapters.evaluate.names import IDS
 
 GROUP = "group"
@@ -56,7 +56,7 @@ class Merged:
             value = pick(object_of(raw), self._by, GROUP)
         except InputError as error:
             return error
-        if _is_empty(value) or not str(value).strip():  # such rows have nothing in common
+        if is_empty(value) or not str(value).strip():  # such rows have nothing in common
             return InputError("a value in every row", describe(value), where=GROUP)
         return str(value)
 
@@ -68,17 +68,12 @@ class Merged:
         ids: list[Any] = []
         for row in rows:
             chunk = pick(row, self._contexts, CONTEXTS)
-            if _is_empty(chunk):  # nothing was retrieved
+            if is_empty(chunk):  # nothing was retrieved
                 continue
             retrieved.append(chunk)
             if self._ids is not None:
                 ids.append(pick(row, self._ids, IDS))
         return {**_first_cells(rows), CONTEXTS: retrieved, IDS: ids, "id": value}
-
-
-def _is_empty(cell: object) -> bool:
-    """Is nothing in the cell, or a text without characters?"""
-    return is_null(cell) or (isinstance(cell, str) and not cell)
 
 
 def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
@@ -87,7 +82,7 @@ def _check_same(rows: list[dict[str, Any]], column: Column, field: str) -> None:
     for row in rows:
         with suppress(InputError):  # told when the merged row is read
             value = pick(row, column, field)
-            if not _is_empty(value):
+            if not is_empty(value):
                 values.add(str(value))
     if len(values) > 1:
         hint = "--map group= takes the column that only rows of one sample share"
@@ -100,7 +95,7 @@ def _first_cells(rows: list[dict[str, Any]]) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for row in rows:
         for name, value in row.items():
-            if cells.get(name) in (None, ""):
+            if is_empty(cells.get(name)):
                 cells[name] = value
     return cells
 

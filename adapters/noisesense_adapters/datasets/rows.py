@@ -19,6 +19,8 @@ from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
     as_object,
+    is_empty,
+    is_null,
     named,
     normal,
     opened,
@@ -150,7 +152,7 @@ def _side_by_side(names: Sequence[str], row: Mapping[str, Any]) -> list[Any]:
     chunks: list[Any] = []
     for name in names:
         cell = row.get(name)
-        if cell not in (None, ""):
+        if not is_empty(cell):
             chunks.append(cell)
     return chunks
 
@@ -209,11 +211,12 @@ class ColumnReader(Struct, frozen=True):
 
     def _optional(self, row: Mapping[str, Any], field: str) -> Any:
         column = self.columns.get(field, field)
-        return row.get(field) if column == field else pick(row, column, field)
+        cell = row.get(field) if column == field else pick(row, column, field)
+        return None if is_null(cell) else cell
 
     def _chunks(self, cell: Any) -> list[Any]:
         """The contexts in a cell. An empty one means that nothing was retrieved."""
-        if cell is None:
+        if is_null(cell):
             return []
         return self._chunks_in(cell) if isinstance(cell, str) else chunks_of(cell)
 
@@ -251,7 +254,7 @@ def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
     """The first value in the columns, as text; None if all are empty."""
     for column in columns:
         value = row.get(column)
-        if value not in (None, ""):
+        if not is_empty(value):
             return str(value)
     return None
 

@@ -371,4 +371,4 @@ def check_output(path: Path, dataset: Path) -> Path:
 def check_not_dataset(path: Path, dataset: Path) -> None:
     """Raise `InputError` if what is written would replace the dataset."""
     if path.exists() and dataset.exists() and path.samefile(dataset):
-        raise errors.InputError("another file than the dataset", str(path), where="out")
+        raise errors.InputError("another file than the one that is read", str(path), where="out")

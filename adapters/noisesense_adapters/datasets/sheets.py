@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +18,8 @@ from noisesense.jsonl import write_whole
 from noisesense.stats.labels import is_lazy
 from noisesense.stats.needed import NeededCells
 from noisesense.verdicts.form import Cell, ClaimForm
-from noisesense_adapters.datasets.files import Raw, csv_rows
+from noisesense_adapters.datasets.draw import draw, draw_by_score
+from noisesense_adapters.datasets.files import Raw, check_new, csv_rows
 from noisesense_adapters.evaluate.inputs import as_object
 
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
@@ -64,13 +63,6 @@ class Sheet(NamedTuple):
     not_asked: int
 
 
-class _Drawn(NamedTuple):
-    """A sample of the sheet, and how many samples of the results it stands for."""
-
-    name: str
-    weight: float
-
-
 def write_labels(
     results: Iterable[Result],
     path: str | Path,
@@ -78,6 +70,7 @@ def write_labels(
     samples: int | None = None,
     seed: int = 0,
     by_score: bool = False,
+    force: bool = False,
 ) -> Sheet:
     """Write a CSV file in which people answer each question the judge could be asked.
 
@@ -96,21 +89,27 @@ def write_labels(
         by_score: draw half of the samples from those in which the judge finds noise, or may, and
             half from the others, by turns: few labels then tell more where noise is rare. The
             weights tell the two apart: hide that column from those who label.
+        force: replace a file, with the labels in it.
 
     Raises:
-        InputError: an id twice, no sample with texts and claims, a file of another kind, or
-            ``by_score`` without ``samples``.
+        InputError: a file that exists, an id twice, no sample with texts and claims, a file of
+            another kind, or ``by_score`` without ``samples``.
     """
     path = Path(path)
     if path.suffix.lower() not in _DELIMITERS:
         raise InputError("a name ending in .csv or .tsv", repr(path.name), where="sheet")
+    check_new(path, force=force)
     if samples is not None:
         check_whole(samples, 1, "samples")
     elif by_score:
         raise InputError("a number of samples as well", "only by_score", where="samples")
     by_id, left_out = _by_id(results)
     count = len(by_id) if samples is None else min(samples, len(by_id))
-    drawn = _draw(by_id, count, seed, by_score=by_score)
+    if by_score:
+        noisy = {name for name, result in by_id.items() if _may_be_noisy(result)}
+        drawn = draw_by_score([*by_id], noisy, count, seed)
+    else:
+        drawn = draw([*by_id], count, seed)
     rows: list[tuple[str, ...]] = []
     not_asked = 0
     for name, weight in drawn:
@@ -134,35 +133,6 @@ def _line(row: Iterable[str], delimiter: str) -> str:
     # Python before 3.13 quotes a lone "\r" only where a line may end with one.
     csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(map(_as_text, row))
     return line.getvalue().removesuffix("\r\n")
-
-
-def _draw(by_id: dict[str, Result], count: int, seed: int, *, by_score: bool) -> list[_Drawn]:
-    """So many samples in random order.
-
-    By score, any first part of the order has the same mix of noisy and other samples as the whole.
-    """
-    names = [*by_id]
-    random.Random(seed).shuffle(names)
-    if not by_score:
-        return [_Drawn(name, len(names) / count) for name in names[:count]]
-    noisy: list[str] = []
-    others: list[str] = []
-    for name in names:
-        if _may_be_noisy(by_id[name]):
-            noisy.append(name)
-        else:
-            others.append(name)
-    half = (count + 1) // 2
-    noisy_count = min(len(noisy), max(half, count - len(others)))
-    placed = [*_placed(noisy, noisy_count), *_placed(others, count - noisy_count)]
-    placed.sort(key=itemgetter(0))
-    return [drawn for _, drawn in placed]
-
-
-def _placed(names: list[str], count: int) -> Iterator[tuple[float, _Drawn]]:
-    """The first so many samples of a group, evenly spaced from 0 to 1."""
-    for position, name in enumerate(names[:count]):
-        yield (position + 0.5) / count, _Drawn(name, len(names) / count)
 
 
 def _may_be_noisy(result: Result) -> bool:

@@ -161,8 +161,15 @@ def normal(name: str) -> str:
 
 
 def is_null(cell: object) -> bool:
-    """Is nothing in the cell of a table: null, or NaN, as pandas writes it?"""
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+    """Is nothing in the cell of a table: null, or NaN or NA, as pandas writes it?"""
+    if isinstance(cell, float):
+        return math.isnan(cell)
+    return cell is None or type(cell).__name__ == "NAType"
+
+
+def is_empty(cell: object) -> bool:
+    """Is nothing in the cell, or a text without characters?"""
+    return is_null(cell) or (isinstance(cell, str) and not cell)
 
 
 def found_at(value: Any, path: str) -> Any:
