@@ -87,6 +87,30 @@ def test_a_failed_call_cancels_the_others_of_its_sample() -> None:
     assert llm.cancelled == len(sample.retrieved_contexts) - 1
 
 
+def test_a_call_that_its_client_cancels_fails_and_the_run_goes_on() -> None:
+    """As aiohttp does where its session is closed. A run would end as if it were interrupted."""
+    (sample, _), (other, verdicts) = TRUTHS[:2]
+    mind = Mind(TRUTHS[:2])
+
+    class Cancelling(ScriptedLLM):
+        async def generate(self, prompt, schema):  # type: ignore[no-untyped-def]
+            if sample.response in prompt:
+                raise asyncio.CancelledError
+            return await super().generate(prompt, schema)
+
+    judge = LLMJudge(Cancelling(mind.answer))
+
+    async def run() -> list[Verdicts | BaseException]:
+        both = (judge.judge(sample), judge.judge(other))
+        return await asyncio.gather(*both, return_exceptions=True)
+
+    failure, found = asyncio.run(run())
+    assert isinstance(failure, JudgeError)
+    assert "the model's own client cancelled the call" in str(failure)
+    assert isinstance(found, Verdicts)
+    assert score(found).relevant == score(verdicts).relevant
+
+
 @pytest.mark.parametrize("rounds", [0, 1, 2])
 def test_cancelled_at_any_step_nothing_goes_on(rounds: int) -> None:
     sample, verdicts = next(p for p in TRUTHS if not all(c.correct for c in p[1].response_claims))

@@ -75,13 +75,19 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
-    """Wait for the work. If it does not end in time, it is cancelled."""
+    """Wait for the work. If it does not end in time, it is cancelled.
+
+    Raises:
+        JudgeError: it was cancelled, and not by us: it would look as if the whole run were.
+    """
     task = asyncio.ensure_future(work)
     try:
         done, _ = await asyncio.wait({task}, timeout=seconds)
     except asyncio.CancelledError:
         await _give_up(task)
         raise
+    if task.cancelled():
+        raise JudgeError("the model's own client cancelled the call")
     if done:
         task.result()
     else:
