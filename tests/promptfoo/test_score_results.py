@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from noisesense import InputError, Result, gate_run, summarize, write_recording
+from noisesense import InputError, Result, summarize, write_recording
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.promptfoo import get_assert
@@ -74,28 +74,6 @@ def test_of_several_assertions_the_first_says_how(first: str, tmp_path: Path) ->
     (result,) = results_of(path)
     assert result.score.definition == first
     assert result.score.relevant == float(first != "ragas")
-
-
-def test_an_answer_without_claims_is_what_the_assertion_made_of_it(tmp_path: Path) -> None:
-    """Zero under ``promptfoo``, of that row alone: where nothing was retrieved, no gate passes."""
-    config = {"definition": "promptfoo", "mode": "irrelevant"}
-    claim = {"text": "a", "correct": False, "entailed_by": []}
-    results: list[Any] = []
-    for test, claims, chunks in ((0, [], [{"text": "c"}]), (1, [claim], [])):
-        given = {"query": f"q{test}", "reference": "r", "contextChunks": chunks}
-        given["verdicts"] = {"response_claims": claims, "reference_claims": []}
-        judged = get_assert("answer", {"vars": given, "config": config, "test": {}})
-        graded = {"componentResults": [{**judged, "assertion": {"config": config}}]}
-        results.append(
-            {
-                **{"testIdx": test, "promptIdx": 0, "testCase": {}, "vars": given},
-                **{"response": {"output": "answer"}, "gradingResult": graded},
-            }
-        )
-    refusal, dead_retriever = results_of(write(tmp_path / "out.jsonl", *results))
-    assert refusal.score.irrelevant == 0.0
-    assert dead_retriever.score.irrelevant is None
-    assert gate_run(summarize([refusal]), 1.0).passed is False
 
 
 def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from noisesense import InputError, Result, Sample, Verdicts, compare, score
+from noisesense import Chunk, InputError, Result, Sample, Verdicts, compare, score
 from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.stats.changes import ClaimChange
 from noisesense.stats.figures import FigureComparison
@@ -274,6 +274,21 @@ def test_the_same_texts_judged_otherwise(wrong: int, texts: tuple[str, str], sai
     b = [told(str(i), WRONG if i < wrong else RIGHT, texts=texts[1]) for i in range(8)]
     (found,) = [each for each in compare(a, b).warnings if "same texts" in each] or [""]
     assert found.startswith(said) if said else not found
+
+
+def test_the_same_texts_labeled_otherwise() -> None:
+    """The judge said the same in both: a store would change nothing."""
+    verdicts = Verdicts.from_matrices([False], [[True]], [])
+
+    def labeled(relevant: bool) -> list[Result]:
+        chunk = Chunk(text="It is so.", relevant=relevant)
+        sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=(chunk,))
+        return [Result(str(i), score(verdicts.with_sample(sample)), sample=sample) for i in "ab"]
+
+    (found,) = [
+        each for each in compare(labeled(True), labeled(False)).warnings if "same texts" in each
+    ]
+    assert found.startswith("2 samples that changed have the same texts in both, but other labels")
 
 
 def test_the_same_is_not_said_where_one_sample_in_fourteen_became_a_catastrophe() -> None:

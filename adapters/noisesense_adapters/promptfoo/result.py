@@ -48,7 +48,6 @@ def as_result(
         "gate": gate,
         "maxNoise": max_noise,
         "definition": score.definition,
-        "empty": score.empty,
         "noiseSensitivity": values,
         "bounds": {name: score.bounds(name) for name in MODES},
         "partition": score.partition._asdict(),

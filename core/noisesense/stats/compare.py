@@ -28,6 +28,7 @@ from noisesense.stats.summarize import (
     counted,
     echo_of,
 )
+from noisesense.verdicts.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -307,13 +308,31 @@ def _of_judges(scored: Sequence[_Pair]) -> Iterator[str]:
 def _same_texts(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:
     """Samples that changed, though their texts did not."""
     changed = {change.id for change in changes}
-    same = 0
+    judged_again = 0
+    labeled_again = 0
     for x, y, *_ in scored:
-        if x.id in changed and x.sample is not None and same_texts(x, y):
-            same += 1
-    if same:
-        have = "has" if same == 1 else "have"
+        if x.id not in changed or x.sample is None or not same_texts(x, y):
+            continue
+        if y.sample is None or _labels(x.sample) == _labels(y.sample):
+            judged_again += 1
+        else:
+            labeled_again += 1
+    if judged_again:
         yield (
-            f"{counted(same, 'sample')} that changed {have} the same texts in both, judged "
-            "otherwise: with one store for both runs (score --store FILE) a text is judged once."
+            f"{_changed_alike(judged_again)}, judged otherwise: with one store for both runs "
+            "(score --store FILE) a text is judged once."
         )
+    if labeled_again:
+        yield (
+            f"{_changed_alike(labeled_again)}, but other labels of which chunks are relevant: "
+            "part of the difference is the labels'."
+        )
+
+
+def _changed_alike(samples: int) -> str:
+    have = "has" if samples == 1 else "have"
+    return f"{counted(samples, 'sample')} that changed {have} the same texts in both"
+
+
+def _labels(sample: Sample) -> list[bool | None]:
+    return [chunk.relevant for chunk in sample.retrieved_contexts]
