@@ -130,13 +130,20 @@ def test_bad_settings_are_named_and_no_key_is_repeated(
     assert [name for name in names if name not in result["reason"]] == []
 
 
-def test_who_cannot_be_asked_is_told(server: ScriptedServer) -> None:
+def test_who_cannot_be_asked_is_told() -> None:
     nobody = assess()["reason"]
     assert "verdicts, or a model to judge by, got neither" in nobody
     assert "OPENAI_API_KEY" in nobody
-    keyless = assess({"model": "scripted", "baseUrl": server.base_url})["reason"]
+    keyless = assess({"model": "scripted", "baseUrl": "https://host.invalid/v1"})["reason"]
     assert "no API key" in keyless
     assert "config.judge.apiKeyEnv" in keyless
+
+
+def test_an_endpoint_on_this_machine_needs_no_key(server: ScriptedServer) -> None:
+    """As on the command line."""
+    judged = assess({"model": "scripted", "baseUrl": server.base_url})
+    assert judged["metadata"]["status"] == "scored"
+    assert {request.key for request in server.log.requests} == {"none"}
 
 
 @pytest.mark.parametrize("grader", ["anthropic:claude", {"id": "file://g.py"}, {"config": {}}, 3])

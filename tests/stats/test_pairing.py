@@ -77,6 +77,30 @@ def test_supplied_ids_win_over_the_question() -> None:
     assert found.pairs == 2
 
 
+def test_ids_that_only_number_the_samples_are_no_names() -> None:
+    """As Promptfoo's: with two new tests at the top, each question met another one's answer."""
+    questions = [f"Question {i}?" for i in range(8)]
+    a = [result(each, "x", name=f"test {i}") for i, each in enumerate(questions)]
+    moved = ["New?", "Newer?", *questions]
+    b = [result(each, "x", name=f"test {i}") for i, each in enumerate(moved)]
+    found = compare(a, b)
+    assert found.paired_by == "question"
+    assert found.pairs == 8
+    assert found.only_b == ("test 0", "test 1")
+    assert compare(a, b, pair_by="id").paired_by == "id"
+    # Questions of B alone: each was asked in other words, and its id says so.
+    reworded = [
+        result(f"{each} Please.", "x", name=f"test {i}") for i, each in enumerate(questions)
+    ]
+    assert compare(a, reworded).paired_by == "id"
+
+
+def test_samples_without_ids_are_called_by_their_questions_in_errors() -> None:
+    a = [result(f"Question {i}?", "x") for i in range(5)]
+    with pytest.raises(PairingError, match=r"only in A: .Question 1\?., .Question 2\?., …"):
+        compare(a, a[:1])
+
+
 def test_the_same_question_several_times() -> None:
     a = [result("Who?", "x"), result("Who?", "y", WRONG), result("When?", "x")]
     b = [result("When?", "z"), result("Who?", "u"), result("Who?", "v", WRONG)]
@@ -96,7 +120,7 @@ def test_the_same_question_several_times() -> None:
 def test_too_few_pairs_are_an_error() -> None:
     a = [result(f"{i}?", "x", name=str(i)) for i in range(20)]
     b = [result(f"{i}?", "x", name=str(i)) for i in range(3, 23)]
-    expected = r"at least 90% of A in B, got 17.*min_paired=0\.85 or less"
+    expected = r"at least 90% of A in B, got 17.*--min-paired 0\.85 .*or less"
     with pytest.raises(PairingError, match=expected):
         compare(a, b)
     found = compare(a, b, min_paired=0.85)
@@ -105,7 +129,7 @@ def test_too_few_pairs_are_an_error() -> None:
     assert len(found.only_b) == 3
     # 179 of 200 are 89.5%: "0.9 or less" was what had just been refused.
     many = [result(f"{i}?", "x", name=str(i)) for i in range(200)]
-    with pytest.raises(PairingError, match=r"min_paired=0\.89 or less"):
+    with pytest.raises(PairingError, match=r"--min-paired 0\.89 .*or less"):
         compare(many, many[:179])
     assert compare(many, many[:179], min_paired=0.89).pairs == 179
     # The share is of A: a part that was the baseline is compared with the whole, and a run that

@@ -29,13 +29,13 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "as many as may be": ([HALF] * 9 + [SILENT], {}, "pass", "1 of 10 answers claims nothing"),
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
-        "2 of 10 samples have no figure (1 of 10 answers claims nothing, for 1 nothing was "
+        "2 of 10 samples gave nothing to measure (1 of 10 answers claims nothing, for 1 nothing was "
         "retrieved); at most 10% may have none (--max-undefined, in Python max_undefined=, "
         "allows more)",
     ),
     "what failed was not measured": (
         *([NONE] * 8 + [FAILED, SILENT], {}, "not measured"),
-        "2 of 10 samples have no figure (1 of 10 answers claims nothing, 1 failed)",
+        "2 of 10 samples gave nothing to measure (1 of 10 answers claims nothing, 1 failed)",
     ),
     "more may be": ([NONE] * 8 + [SILENT] * 2, {"max_undefined": 0.2}, "pass", "2 of 10"),
     "nothing measured": (
@@ -69,7 +69,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
         *([NONE] * 4 + [OPEN], {}, "not measured"),
         "too many verdicts have no answer: 1 of 11 that the score needs; at most 5% may have ",
     ),
-    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "have no figure"),
+    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "gave nothing to measure"),
     "no interval": ([HALF], {"by_interval": True}, "undecided", "has no interval"),
     "near": (
         *([NONE, ALL] * 20, {"by_interval": True}, "warn"),

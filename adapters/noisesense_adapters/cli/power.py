@@ -60,9 +60,9 @@ class Power(Command):
         for figure in needed.figures:
             columns[figure.figure] = {
                 "measured": figure.samples,
-                "scatter of a difference": figure.scatter,
+                "standard deviation of a difference": figure.scatter,
                 "samples needed": figure.pairs,
-                "seen with as many as measured": figure.seen,
+                "change seen with as many as measured": figure.seen,
             }
         output.show_modes(columns)
         return reading.status

@@ -29,8 +29,8 @@ from noisesense_adapters.evaluate.wording import (
 _NARROW = 30
 _LEGEND = (
     "claims: wrong ones from it; open: the judge left open whether they are; only: from no other "
-    "chunk; samples: with such a claim, of those that retrieved it; adj. rate: that share, drawn "
-    "towards those of all documents, the more the less often it was retrieved"
+    "chunk; samples: with such a claim, of those that retrieved it; adj. rate: that share, shrunk "
+    "towards those of all documents, the more so the less often it was retrieved"
 )
 _OF_GONE = "; gone: of the claims said again with the same chunks, not said without theirs"
 _OF_SHARED = "; shared: of those, where other documents were taken away, too"
@@ -40,7 +40,7 @@ class Offenders(Command):
     """Rank the documents that mislead.
 
     By the low end of the rate's interval. "adj. rate" is how often a document misleads when it is
-    retrieved, drawn towards those of all documents, the more the less often it was retrieved.
+    retrieved, shrunk towards those of all documents, the more so the less often it was retrieved.
     "claims" come from it and are not supported by the reference; "open" counts those of which the
     judge left open whether they do, "only" those that no other retrieved chunk entails. With
     --ablation, the documents with which most claims go stand first.

@@ -20,9 +20,10 @@ def cause_sentence(found: Ablation) -> str | None:
     sham = found.without_other
     if fate is None or fate.gone is None:
         return None
-    sentence = f"{_with_span(fate.gone)} of the claims that were said again go with their chunks"
+    gone = f"{_with_span(fate.gone)} are gone without their chunks"
+    sentence = f"Of the claims that were said again with the same chunks {gone}"
     if sham is not None and sham.gone is not None:
-        sentence += f", {_with_span(sham.gone)} with other chunks"
+        sentence += f", {_with_span(sham.gone)} without other chunks"
     if found.effect is not None and direction(found.effect) is None:
         if _units(found.effect) < MIN_PAIRS:
             sentence += "; too few samples have both to compare"

@@ -74,8 +74,8 @@ def judge_warnings(judges: Mapping[str, str]) -> list[str]:
             notes.append(f"The judge was tested: {test}.")
         elif "check=" in name:
             notes.append(
-                "Nobody tested this judge: --check auto asks it about texts of known answer "
-                "first, and stops if it cannot judge."
+                "This judge is untested: --check auto first asks it about texts with known "
+                "answers, and stops if it cannot judge."
             )
     return list(dict.fromkeys(notes))
 

@@ -121,9 +121,10 @@ def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Itera
         yield _too_little_to_tell(found)
     if found.terse:
         claims = counted(found.true_looking, "claim")
+        verb = "is" if found.unmentioned == 1 else "are"
         yield (
             f"Of {claims} that the reference or a relevant chunk "
-            f"supports, {found.unmentioned:,} are in no reference. If the references leave out "
+            f"supports, {found.unmentioned:,} {verb} in no reference. If the references leave out "
             'what is true, correct documents stand first: "noisesense ablation" shows which ones '
             "cause anything."
         )
@@ -172,11 +173,10 @@ def _too_little_to_tell(found: Offenders) -> str:
     level = [document for document in others if _counts(document) == _counts(leading)]
     lead = f"and {len(level):,} more lead: each" if level else "leads: it"
     misled = extent((leading.samples, leading.samples + leading.open_samples), ",")
-    samples = counted(leading.retrieved, "sample")
-    leads = (
-        f"{document_name(leading.document)} {lead} misled in {misled} of the {samples} that "
-        "retrieved it."
-    )
+    samples = f"{misled} of the {leading.retrieved:,} samples"
+    if leading.retrieved == 1:
+        samples = "the only sample"
+    leads = f"{document_name(leading.document)} {lead} misled in {samples} that retrieved it."
     if found.retrieved < _FEWEST_DOCUMENTS:
         return f"{leads} {_order(found)}"
     probability = f"{leading.top_tenth:.0%}"

@@ -141,6 +141,9 @@ def write_report(
     warnings = list(summary.warnings)
     if not trust:
         warnings += judge_warnings(judges)
+    if baseline is not None:
+        for warning in baseline.warnings:
+            warnings.append(f"Of the comparison of A, the earlier run, and B, this one: {warning}")
     trust_lines: list[str] = []
     for judge_trust in trust:
         trust_lines += trust_sentences(judge_trust)

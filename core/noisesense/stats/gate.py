@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from noisesense.errors import check_whole
-from noisesense.scoring.definitions import MODES, Mode, check_mode, modes_of
+from noisesense.scoring.definitions import MODES, Mode, check_mode, chunk_modes, modes_of
 from noisesense.scoring.outcomes import Record, check_limit, extent_beside, gate, percent_text
 from noisesense.stats.summarize import Summary, counted, echo_of
 
@@ -86,7 +86,8 @@ def gate_run(
 
     Each mode's mean is gated as in `noisesense.gate`: it passes, fails, or is *undecided*, where
     that depends on verdicts that the judge left open. The run is *not measured* where more than
-    ``max_undefined`` of its samples have nothing to measure or failed, where more than
+    ``max_undefined`` of its samples have nothing to measure (also where ``empty="zero"`` makes a
+    figure of them) or failed, where more than
     ``max_unanswered`` of the verdicts that its scores need have no answer, or where there are too
     few samples. Only ``"pass"`` and, with intervals, ``"warn"`` are a pass.
 
@@ -143,13 +144,17 @@ def _undefined(
     for mode in modes:
         figures = summary.mode(mode)
         if figures is not None:
-            undefined = max(undefined, figures.undefined)
+            # Also where ``empty="zero"`` makes figures of them.
+            lacking = summary.nothing_claimed
+            if summary.definition and mode in chunk_modes(summary.definition):
+                lacking += summary.nothing_retrieved
+            undefined = max(undefined, figures.undefined, lacking)
     missing = undefined + summary.failed
     if missing / summary.samples > max_undefined:
         yield Finding(
             "not measured",
-            f"{missing:,} of {counted(summary.samples, 'sample')} have no figure "
-            f"({summary.unmeasured}); at most {percent_text(max_undefined)} may have none "
+            f"{missing:,} of {counted(summary.samples, 'sample')} gave nothing to measure "
+            f"({summary.unmeasured}); at most {percent_text(max_undefined)} may do so "
             "(--max-undefined, in Python max_undefined=, allows more)",
         )
 
@@ -184,7 +189,8 @@ def _value(
     if by_interval:
         interval = figures.interval
         if interval is None:
-            reason = f"the {mode} mean has no interval: it needs two samples or more"
+            units = "samples" if summary.clusters is None else "clusters"
+            reason = f"the {mode} mean has no interval: it needs two {units} or more"
             yield Finding("undecided", reason)
             return
         value = f"{mean} (interval {extent_beside(limit, interval[:2])})"

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Sequence, Set
 from typing import Literal, NamedTuple, get_args
 
-from noisesense.errors import InputError, PairingError, check_choice
+from noisesense.errors import InputError, PairingError, check_choice, describe
 from noisesense.scoring.outcomes import check_limit, percent_text
 from noisesense.scoring.results import Result
 
@@ -103,8 +103,9 @@ def pair(
 ) -> Paired:
     """Find each sample of A in B.
 
-    By id if every id of both runs was supplied and some are in both; else by question and
-    reference, the n-th sample of a question with the n-th. ``by`` chooses the rule.
+    By id if every id of both runs was supplied, some are in both, and they do not only number the
+    samples; else by question and reference, the n-th sample of a question with the n-th. ``by``
+    chooses the rule.
 
     Args:
         runs: what messages call the two.
@@ -124,14 +125,28 @@ def pair(
     first, *others = (by,) if by else _rules(a, b)
     paired = _pair(a, b, first, runs, same_first)
     for rule in others:
-        if paired.pairs:
+        if paired.pairs and not _are_places(paired, b):
             break
         by_rule = _pair(a, b, rule, runs, same_first)
         if by_rule.pairs:
             paired = by_rule
     if not paired.pairs or len(paired.pairs) < min_paired * len(a) - 1e-9:
-        raise _too_few(paired, len(a), runs, min_paired)
+        raise _too_few(paired, a, b, runs, min_paired)
     return paired
+
+
+def _are_places(paired: Paired, b: Sequence[Result]) -> bool:
+    """Do the ids number the samples, as Promptfoo's do, and has B them in other places?
+
+    An id of A then stands at another question in B, and its own question at another id.
+    """
+    if paired.by != "id":
+        return False
+    questions = {question_of(each) for each in b} - {None}
+    for x, y in paired.pairs:
+        if question_of(x) in questions and question_of(y) not in (None, question_of(x)):
+            return True
+    return False
 
 
 def _rules(a: Sequence[Result], b: Sequence[Result]) -> tuple[PairedBy, ...]:
@@ -180,8 +195,9 @@ def _of_ids(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
             doubtful += 1
     if doubtful:
         yield (
-            f"{doubtful} of {len(pairs)} pairs have the same id and another question or "
-            "reference: if they are not the same sample, pair by question."
+            f"{doubtful:,} of {len(pairs):,} pairs have the same id and another question or "
+            "reference: if they are not the same sample, pair by question (--pair-by question, "
+            "in Python pair_by=)."
         )
 
 
@@ -206,12 +222,18 @@ def _ids(results: Sequence[Result], run: str) -> list[str]:
 
 
 def _too_few(
-    paired: Paired, wanted: int, runs: tuple[str, str], min_paired: float
+    paired: Paired,
+    a: Sequence[Result],
+    b: Sequence[Result],
+    runs: tuple[str, str],
+    min_paired: float,
 ) -> PairingError:
     only: list[str] = []
-    for run, ids in zip(runs, (paired.only_a, paired.only_b), strict=True):
+    alone = ((a, paired.only_a), (b, paired.only_b))
+    for run, (results, ids) in zip(runs, alone, strict=True):
         if ids:
-            shown = [*map(repr, ids[:2])]
+            names = {each.id: _called(each) for each in results}
+            shown = [describe(names[name]) for name in ids[:2]]
             if len(ids) > len(shown):
                 shown.append("…")
             only.append(f"only in {run}: {', '.join(shown)}")
@@ -221,8 +243,16 @@ def _too_few(
     hint = "give the samples of both runs the same ids"
     if count:
         expected = f"at least {percent_text(min_paired)} of {runs[0]} in {runs[1]}"
-        got = f"{count} of {wanted}"
-        allowed = 100 * count // wanted / 100  # never more than there are
-        hint += f", or allow fewer with min_paired={allowed:g} or less"
+        got = f"{count} of {len(a)}"
+        allowed = 100 * count // len(a) / 100  # never more than there are
+        hint += f", or allow fewer: --min-paired {allowed:g} (in Python min_paired=) or less"
     got = f"{got} ({', '.join(only)})"
     return PairingError(expected, got, where=f"paired by {paired.by}", hint=hint)
+
+
+def _called(result: Result) -> str:
+    """What a person knows the sample by: its id, or the question where the id is made of it."""
+    sample = result.sample
+    if sample is None or result.id != sample.key:
+        return result.id
+    return sample.user_input or result.id

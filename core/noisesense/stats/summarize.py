@@ -160,20 +160,22 @@ class Summary(Record, BothModes[ModeSummary]):
         """
         parts: list[str] = []
         of = f" of {self.samples:,}"
+        all_samples = f" of {counted(self.samples, 'sample')}"
         claimed = self.nothing_claimed
         if claimed:
-            parts.append(f"{claimed:,}{of} answers claim{'s' if claimed == 1 else ''} nothing")
+            answers = "answer" if self.samples == 1 else "answers"
+            parts.append(f"{claimed:,}{of} {answers} claim{'s' if claimed == 1 else ''} nothing")
             of = ""
         if self.nothing_retrieved:
-            questions = f"{of} questions" if of else ""
+            questions = f" of {counted(self.samples, 'question')}" if of else ""
             parts.append(f"for {self.nothing_retrieved:,}{questions} nothing was retrieved")
             of = ""
         if self.otherwise_undefined:
-            samples = f"{of} samples" if of else ""
+            samples = all_samples if of else ""
             parts.append(f"for {self.otherwise_undefined:,}{samples} there is nothing to measure")
             of = ""
         if self.failed:
-            samples = f"{of} samples" if of else ""
+            samples = all_samples if of else ""
             parts.append(f"{self.failed:,}{samples} failed")
         return ", ".join(parts)
 
@@ -252,6 +254,8 @@ def _left_out(run: Summary) -> str:
     most = max(counts.values(), default=0)
     if not most:
         return ""
+    if all(mode.mean is None for mode in modes):
+        return ": there is no mean"
     if len({*counts.values()}) > 1:
         left_out = " and ".join(f"{count:,} in the {mode} mean" for mode, count in counts.items())
         return f": left out are {left_out}; if they are the hard ones, the mean is too good"
@@ -295,7 +299,10 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
         units = 1 if mode.interval is None else mode.interval.units
         unit = "cluster"
     if units < FEW_UNITS:
-        yield f"{mode.mode}: {counted(units, unit)} only; read the interval, not the mean."
+        advice = "read the interval, not the mean"
+        if mode.interval is None:
+            advice = f"there is no interval, as it takes two {unit}s"
+        yield f"{mode.mode}: {counted(units, unit)} only; {advice}."
 
 
 def counted(count: int, unit: str) -> str:

@@ -275,9 +275,12 @@ def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSumm
     """The figures of one mode."""
     samples = _samples_in(units)
     measured = [(sample, times) for sample, times in samples if mode in sample.measures]
-    ranges = Counter[Range]()
+    shares = Counter[Counts]()
     for sample, times in measured:
-        ranges[Counts.of(sample.outcomes, mode).bounds] += times
+        shares[Counts.of(sample.outcomes, mode)] += times
+    ranges = Counter[Range]()
+    for counts, times in shares.items():
+        ranges[counts.bounds] += times
     determined = 0
     for bounds, times in ranges.items():
         if bounds.value is not None:
@@ -288,7 +291,7 @@ def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSumm
         determined=determined,
         undetermined=ranges.total() - determined,
         undefined=sum(times for _, times in samples) - ranges.total(),
-        mean=_mean(ranges),
+        mean=_mean(shares),
         interval=_interval(mode, units, _of_sample, resampling),
         median=_quantile(ranges, 0.5),
         maximum=_quantile(ranges, 1),
@@ -338,13 +341,18 @@ def _counts(outcomes: Counter[Outcome], what: Counted) -> Counts:
     return Counts(truths[True], total - truths[None], total)
 
 
-def _mean(ranges: Counter[Range]) -> Range | None:
-    count = ranges.total()
-    if not count:
+def _mean(shares: Counter[Counts]) -> Range | None:
+    """Of the exact shares: a mean of 1/10 is within a limit of 0.1, and a sum of 0.1s is not."""
+    samples = shares.total()
+    if not samples:
         return None
-    lows = fsum(each.low * times for each, times in ranges.items())
-    highs = fsum(each.high * times for each, times in ranges.items())
-    return Range(lows / count, highs / count)
+    low = Fraction(0)
+    high = Fraction(0)
+    for counts, times in shares.items():
+        claims = counts.total or 1
+        low += Fraction(counts.noisy, claims) * times
+        high += Fraction(counts.highest, claims) * times
+    return Range(float(low / samples), float(high / samples))
 
 
 def _quantile(ranges: Counter[Range], p: float) -> Range | None:
