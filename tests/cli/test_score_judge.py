@@ -160,7 +160,7 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
     arguments = [texts(tmp_path, 3), *options(server), "--out", out]
     done = judged(*arguments)
     words = (
-        "Nobody tested this judge: --check auto asks it about texts of known answer first, and "
+        "This judge is untested: --check auto first asks it about texts with known answers, and "
         "stops if it cannot judge."
     )
     assert any(line.endswith(f" tokens. {words}") for line in done.out.splitlines())

@@ -63,7 +63,7 @@ def test_the_headline(claims: str, amount: str, come: str, rest: tuple[int, int,
         f"{relevant} from relevant chunks, {irrelevant} from irrelevant ones{more}.",
     )
     nothing = headline(summarize([score(Verdicts(response_claims=()))]))
-    assert nothing == ("Nothing was measured", "1 of 1 answers claims nothing.")
+    assert nothing == ("Nothing was measured", "1 of 1 answer claims nothing.")
     both = headline(summarize([score(verdicts), score(Verdicts(response_claims=()))]))
     assert both.message.endswith("from a retrieved chunk; 1 of 2 answers claims nothing")
 

@@ -20,6 +20,8 @@ ECHO = score(Verdicts.from_matrices(
 HALF = score_of((1, 2))
 NONE = score_of((0, 2))
 ALL = score_of((2, 2))
+ALL_AS_ZERO = score(ALL.verdicts, empty="zero")
+SILENT_AS_ZERO = score(Verdicts(response_claims=(), chunks=({"text": "c"},)), empty="zero")
 
 # By name: results, options beside the limit of 0.5, the outcome and what the reason says.
 CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] = {
@@ -30,7 +32,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
         "2 of 10 samples gave nothing to measure (1 of 10 answers claims nothing, for 1 nothing was "
-        "retrieved); at most 10% may have none (--max-undefined, in Python max_undefined=, "
+        "retrieved); at most 10% may do so (--max-undefined, in Python max_undefined=, "
         "allows more)",
     ),
     "what failed was not measured": (
@@ -70,6 +72,11 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
         "too many verdicts have no answer: 1 of 11 that the score needs; at most 5% may have ",
     ),
     "a fail is graver than too little": ([ALL, LOST], {}, "fail", "gave nothing to measure"),
+    # Zero for a refusal is a figure, and no measurement: 39 of 40 refused, and a mean of 0.025 passed.
+    "zero by convention": (
+        *([ALL_AS_ZERO] + [SILENT_AS_ZERO] * 9, {}, "not measured"),
+        "9 of 10 samples gave nothing to measure (9 of 10 answers claim nothing)",
+    ),
     "no interval": ([HALF], {"by_interval": True}, "undecided", "has no interval"),
     "near": (
         *([NONE, ALL] * 20, {"by_interval": True}, "warn"),

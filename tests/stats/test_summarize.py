@@ -192,6 +192,15 @@ def test_clusters_of_some_samples_of_one_and_of_none() -> None:
         assert summarize(none).clusters is None
 
 
+@pytest.mark.parametrize("samples", [3, 6, 7, 10, 12, 24, 30])
+def test_a_mean_is_the_exact_one(samples: int) -> None:
+    """Three times 0.1 is 0.30000000000000004, and its mean was above a limit of 0.1."""
+    found = relevant([score_of((1, 10))] * samples)
+    assert found.mean == (0.1, 0.1)
+    mixed = relevant([score_of((1, 10))] * samples + [score_of((3, 10))] * samples)
+    assert mixed.mean == (0.2, 0.2)
+
+
 @pytest.mark.parametrize(
     ("samples", "clusters", "counted"),
     [(30, 0, None), (29, 0, "29 samples"), (1, 0, "1 sample"), (40, 1, "1 cluster")],
@@ -201,6 +210,8 @@ def test_few_units_are_warned_of(samples: int, clusters: int, counted: str | Non
     found = summarize(result_of(i, (1, 2), cluster) for i in range(samples))
     said = [each for each in found.warnings if each.startswith("relevant")]
     few = f"relevant: {counted} only; read the interval, not the mean."
+    if counted in ("1 sample", "1 cluster"):
+        few = f"relevant: {counted} only; there is no interval, as it takes two {counted[2:]}s."
     assert said == ([few] if counted else [])
 
 
@@ -224,7 +235,7 @@ def test_what_failed_or_has_nothing_to_measure_is_warned_of() -> None:
         "good."
     )
     silent, *modes = summarize([Result("e", score(EMPTY))]).warnings
-    assert silent.startswith("1 of 1 answers claims nothing: it is in neither mean; if it is a")
+    assert silent == "1 of 1 answer claims nothing: there is no mean."
     assert modes == [f"{mode}: no sample has anything to measure." for mode in MODES]
 
 
