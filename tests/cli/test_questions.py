@@ -60,7 +60,8 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         "     3     1     3   2 of 3  59% to 81%  15% to 100%  guide.md",
         "claims: wrong ones from it; open: the judge left open whether they are; only: from no "
         "other chunk; samples: with such a claim, of those that retrieved it; adj. rate: that "
-        "share, shrunk towards those of all documents, the more so the less often it was retrieved.",
+        "share, shrunk towards those of all documents, the more so the less often it was "
+        "retrieved.",
         "",
         "guide.md:",
         '  "Claim 0.0" (q0)',

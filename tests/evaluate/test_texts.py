@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from noisesense_adapters.evaluate.texts import answer_of
+from noisesense_adapters.evaluate.texts import answer_of, reference_of
 
 PARTS = [{"type": "text", "text": "A is 1. "}, {"type": "text", "text": "B is 2."}]
 CALL = {"type": "tool_use", "id": "t", "name": "search", "input": {}}
@@ -30,3 +31,9 @@ def test_all_parts_of_a_message_are_the_answer(name: str) -> None:
     """Of two parts the first was lost, and with it its claims."""
     value, text = ANSWERS[name]
     assert answer_of(value) == text
+
+
+def test_arrays_and_numbers_of_numpy_are_references() -> None:
+    assert reference_of(np.array(["A.", "B."])) == "A.\nor: B."
+    assert reference_of(np.array([4, 5])) == "4\nor: 5"
+    assert [reference_of(np.int64(5)), reference_of(np.float32(2.5))] == ["5", "2.5"]

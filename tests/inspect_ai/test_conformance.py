@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample
+from noisesense import DefinitionName, Judge, Sample, score
 from noisesense.scoring.definitions import MODES
 from noisesense.testing import HostRun, Shown, ShownRow
+from noisesense.testing.judges import TableJudge, all_from
 from support.experiments import ExperimentTests, score_name, usage_in
 from support.row_hosts import by_inspect, rows_of_samples
 
@@ -64,3 +65,17 @@ class TestInspect(ExperimentTests):
     def _metadata(self, samples: Sequence[Any]) -> list[Mapping[str, Any]]:
         scores = [sample.scores["noise_sensitivity"] for sample in samples if sample.scores]
         return [each for score in scores for each in score.metadata.values()]
+
+
+def test_any_of_several_targets_is_right(tmp_path: Path) -> None:
+    """Inspect joins them without anything between: "4" and "2 days" had become "42 days"."""
+    from noisesense_adapters.inspect_ai import noise_sensitivity
+
+    read = Sample(response="In Rome.", reference="4\nor: 2 days", retrieved_contexts=("A chunk.",))
+    pair = all_from(read, False)
+    row = rows_of_samples([read])[0] | {"expected_output": ["4", "2 days"]}
+    log = by_inspect([row], noise_sensitivity(judge=TableJudge([pair])), tmp_path)
+    (sample,) = log.samples
+    assert sample.scores["noise_sensitivity"].value["noise_sensitivity_relevant"] == (
+        score(pair[1]).relevant
+    )

@@ -31,8 +31,8 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "as many as may be": ([HALF] * 9 + [SILENT], {}, "pass", "1 of 10 answers claims nothing"),
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
-        "2 of 10 samples gave nothing to measure (1 of 10 answers claims nothing, for 1 nothing was "
-        "retrieved); at most 10% may do so (--max-undefined, in Python max_undefined=, "
+        "2 of 10 samples gave nothing to measure (1 of 10 answers claims nothing, for 1 nothing "
+        "was retrieved); at most 10% may do so (--max-undefined, in Python max_undefined=, "
         "allows more)",
     ),
     "what failed was not measured": (
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
         "too many verdicts have no answer: 1 of 11 that the score needs; at most 5% may have ",
     ),
     "a fail is graver than too little": ([ALL, LOST], {}, "fail", "gave nothing to measure"),
-    # Zero for a refusal is a figure, and no measurement: 39 of 40 refused, and a mean of 0.025 passed.
+    # Zero for a refusal is a figure, and no measurement: of 40 answers 39 refused, and it passed.
     "zero by convention": (
         *([ALL_AS_ZERO] + [SILENT_AS_ZERO] * 9, {}, "not measured"),
         "9 of 10 samples gave nothing to measure (9 of 10 answers claim nothing)",

@@ -26,6 +26,7 @@ from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import TEXTS, AdapterTests, BridgeTests, HostRun, Shown, ShownRow
 from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.evaluate.texts import reference_of
 
 
 class Sound(AdapterTests):
@@ -50,10 +51,16 @@ class Sound(AdapterTests):
         return list(await asyncio.gather(*(self.judge_one(sample, judge) for sample in samples)))
 
     async def judge_one(self, sample: Sample, judge: Judge) -> Judgement | NoiseSenseError:
+        reference = self.reference(sample.reference)
+        read = sample.model_copy(update={"reference": reference})
         try:
-            return await ask_judge(judge, sample)
+            return await ask_judge(judge, read)
         except NoiseSenseError as error:
             return error
+
+    def reference(self, text: str) -> str:
+        read: str = reference_of(text)
+        return read
 
     def row(self, judged: Any, definition: DefinitionName) -> ShownRow:
         if isinstance(judged, NoiseSenseError):
@@ -266,6 +273,11 @@ class MetadataOverText(Sound):
         return [title] if title else chunks_of(thing)
 
 
+class ReferenceAsItIsWritten(Sound):
+    def reference(self, text: str) -> str:
+        return text
+
+
 class BrokenRetrieverAsNothing(Sound):
     def chunks(self, thing: object) -> list[Any]:
         try:
@@ -348,6 +360,7 @@ class ClientsErrorThrough(TestSoundBridge):
         (NothingRetrievedAsZero, "test_retrieved_documents", "retrieved: no number"),
         (LatestJudgeForAll, "test_two_runs_at_once", "is right"),
         (MetadataOverText, "test_retrieved_documents", "Its title"),
+        (ReferenceAsItIsWritten, "test_a_reference_of_several_answers", "did not arrive"),
         (BrokenRetrieverAsNothing, "test_retrieved_documents", "is no error|is judged"),
         (ProseAsNothing, "test_what_is_no_answer_is_an_error", "is read as an answer"),
         (ClientsErrorThrough, "test_a_failing_model_is_a_judge_error_without_its_key", "the key"),

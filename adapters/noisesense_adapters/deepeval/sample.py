@@ -13,7 +13,7 @@ from noisesense.errors import describe, error_context
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import read_verdicts
-from noisesense_adapters.evaluate.texts import answer_of
+from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
 
@@ -47,9 +47,9 @@ def read_case(test_case: LLMTestCase, metric: str) -> Given:
         response = answer_of(test_case.actual_output)
     sample = Sample.model_validate(
         {
-            "user_input": test_case.input,
+            "user_input": question_of(test_case.input),
             "response": response,
-            "reference": test_case.expected_output,
+            "reference": reference_of(test_case.expected_output),
             "retrieved_contexts": chunks,
         }
     )

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.evaluate.chunks import LISTS, texts_of
+from noisesense_adapters.evaluate.chunks import LISTS, texts_of, unboxed
 from noisesense_adapters.evaluate.inputs import as_list, as_object, normal, opened, parsed, plain
 
 _ANSWERS = (
@@ -85,6 +85,7 @@ def reference_of(value: Any) -> Any:
 
     A number becomes a text. A value that cannot be a reference stays as it is.
     """
+    value = unboxed(value)
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = _list_or_text(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):

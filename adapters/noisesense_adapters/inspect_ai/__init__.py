@@ -53,7 +53,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
         row = {
             "input": state.input_text,
             "output": state.output.completion,
-            "target": target.text,
+            # Inspect's `text` joins several without anything between them.
+            "target": target.text if len(target) == 1 else [*target],
             "metadata": state.metadata,
             "store": dict(state.store.items()),
         }

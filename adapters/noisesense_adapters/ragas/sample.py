@@ -15,9 +15,9 @@ from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
-from noisesense_adapters.evaluate.inputs import read_verdicts
+from noisesense_adapters.evaluate.inputs import is_empty, read_verdicts
 from noisesense_adapters.evaluate.names import named_by
-from noisesense_adapters.evaluate.texts import answer_of
+from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 _LABELS = "noisesense_labels"
@@ -60,10 +60,16 @@ def read_row(row: Mapping[str, Any], ids: Any = None) -> Given:
     with error_context("retrieved_contexts"):
         chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
     chunks = named_by(ids, chunks)
-    texts = {name: row.get(name) for name in FIELDS}
     with error_context("response"):
-        texts["response"] = answer_of(row.get("response"))
-    sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
+        response = answer_of(row.get("response"))
+    sample = Sample.model_validate(
+        {
+            "user_input": question_of(row.get("user_input")),
+            "response": response,
+            "reference": reference_of(row.get("reference")),
+            "retrieved_contexts": chunks,
+        }
+    )
     if _VERDICTS not in entries:
         return Given(sample)
     return Given(sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]"))
@@ -82,6 +88,7 @@ def row_trace(group: Any) -> Any:
 
 def row_place(row: Mapping[str, Any], group: Any = None) -> str:
     """The row as errors name it: by its number, if known, and its question or its response."""
-    words = describe(row.get("user_input") or row.get("response"))
+    question = row.get("user_input")
+    words = describe(row.get("response") if is_empty(question) else question)
     trace = row_trace(group)
     return f"row {trace.metadata['row_index']} ({words})" if trace else f"row {words}"

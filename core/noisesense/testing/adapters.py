@@ -268,6 +268,19 @@ class AdapterTests:
             pairs.append((sample, verdicts.with_sample(sample)))
         _expect_scores(self, [*pairs, pairs[0]])
 
+    def test_a_reference_of_several_answers(self) -> None:
+        """A list of answers, any of which is right, is one text: the same in every host."""
+        texts = {
+            "user_input": "Where?",
+            "response": "In Rome.",
+            "retrieved_contexts": ["A chunk."],
+        }
+        written = Sample.model_validate({**texts, "reference": '["In Rome.", "In Italy."]'})
+        read = Sample.model_validate({**texts, "reference": "In Rome.\nor: In Italy."})
+        pair = all_from(read, False)
+        run = self.run([written], TableJudge([pair]))
+        _expect_score(run.rows[0], score(pair[1]))
+
     def test_retrieved_documents(self) -> None:
         """The text of the host's documents is judged; an object without a text is an error."""
         own = self.document("The chunk.", {"text": "Its title", "id": "a.md"})
