@@ -15,6 +15,7 @@ import pytest
 
 from noisesense import InputError, Result, Score, Summary, Tally, score, write_results
 from noisesense.scoring.definitions import MODES
+from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.table import score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
 
@@ -153,6 +154,28 @@ def test_scores_of_a_pandas_frame_stand_beside_its_own_rows(index: Any) -> None:
     assert score_table(empty).index.equals(empty.index)
     scored.index.names = [f"level {level}" for level in range(index.nlevels)]
     assert frame.index.names == index.names != scored.index.names
+
+
+def test_names_of_digits_are_texts_again_that_pandas_made_numbers(tmp_path: Path) -> None:
+    names = ["0", "7", "12", "-3"]
+    clusters = ["2", None, "10", "2"]
+    made = [
+        Result(name, each.score, each.error, each.sample, cluster)
+        for name, cluster, each in zip(names, clusters, results(4), strict=True)
+    ]
+    write_results(tmp_path / "r.jsonl", made)
+    frame = pd.read_json(tmp_path / "r.jsonl", lines=True)
+    assert [frame[name].dtype for name in ("id", "cluster")] == [int, float]
+
+    expected = tally_table(pa.table({"line": [each.to_json() for each in made]}))
+    for table in (frame, frame[["verdicts", "id", "cluster"]][:3]):  # whole results; plain lines
+        scored = pa.Table.from_pandas(score_table(table))
+        assert scored["id"].to_pylist() == names[: len(table)]
+        assert scored["cluster"].to_pylist() == clusters[: len(table)]
+    assert tally_table(frame).summary() == expected.summary()
+
+    frame.to_parquet(tmp_path / "r.parquet")
+    assert [*results_of(tmp_path / "r.parquet")] == made
 
 
 def test_an_index_of_ids_is_read() -> None:
