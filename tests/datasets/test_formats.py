@@ -13,6 +13,7 @@ import pytest
 from noisesense import InputError, Sample, score
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
+from noisesense.verdicts.recording import recording_fields
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import count_rows, csv_rows
 from noisesense_adapters.datasets.read import read_rows, results_of
@@ -88,6 +89,26 @@ def test_ids_and_clusters_of_known_columns(tmp_path: Path) -> None:
     assert named.id == "17"
     assert named.cluster == "doc-4"
     assert unnamed.id == PAIRS[0][0].key
+
+
+@pytest.mark.parametrize("kind", ["a table", "a recording"])
+def test_numbers_are_names_also_where_pandas_made_floats_of_them(
+    kind: str, tmp_path: Path
+) -> None:
+    if kind == "a table":
+        made = rows(PAIRS[:2])
+    else:
+        made = [recording_fields(*pair) for pair in PAIRS[:2]]
+    first, second = made
+    first |= {"id": 0, "cluster": 2.0}
+    second |= {"id": 1.0, "cluster": None}
+    path = write_jsonl(tmp_path / "d.jsonl", made)
+    for texts in (True, False):  # without, a recording is read in the light way
+        names = [(row.id, row.cluster) for row in read_rows(path, texts=texts)]
+        assert names == [("0", "2"), ("1", None)]
+    assert [result.id for result in results_of(path)] == ["0", "1"]
+    bad = write_jsonl(tmp_path / "bad.jsonl", [first, {**second, "response": 5, "sample": 5}])
+    assert [row.id for row in read_rows(bad)] == ["0", "1"]
 
 
 CHUNKS: list[tuple[Any, dict[str, Any]]] = [

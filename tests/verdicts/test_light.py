@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from noisesense import NoiseSenseError, RecordedJudge, Result, Sample, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS
-from noisesense.verdicts.form import LightVerdicts, light_verdicts
+from noisesense.scoring.results import ResultLine
+from noisesense.verdicts.form import LightVerdicts, light_line, light_verdicts
 from noisesense.verdicts.recording import recording_fields
 from noisesense_adapters.promptfoo.sample import light_lookup
 from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
@@ -98,6 +99,33 @@ def test_what_is_read_plainly_is_what_the_models_read(line: dict[str, Any]) -> N
         read = _by_models(line)
         _same(recorded, read)
         _same(light_verdicts(verdicts, contexts), read)
+
+
+NAMES = [None, "", "a", "2.0", 0, 7, -3, 10**30, 2.0, -0.0, 2.5, 2.0**53 - 1, 2.0**53, 1e300,
+         float("nan"), float("inf"), True, False, [], [2], {}]  # fmt: skip
+
+
+@pytest.mark.parametrize("field", ["id", "cluster"])
+@pytest.mark.parametrize("name", NAMES, ids=repr)
+def test_names_are_read_plainly_as_the_models_read_them(field: str, name: Any) -> None:
+    line = {**recording_fields(*random_pair(3, SHAPE)), "id": "1", field: name}
+    for content in (line, json.dumps(line).encode()):
+        plain = light_line(content)
+        try:
+            by_models = ResultLine.model_validate(line)
+        except NoiseSenseError:
+            assert plain is None
+            continue
+        if plain is None:
+            assert name != name, "only JSON has no NaN"
+            continue
+        assert (plain.id, plain.cluster) == (by_models.id, by_models.cluster)
+
+
+def test_numbers_of_pandas_do_not_make_reading_slow() -> None:
+    line = {"verdicts": GOOD_VERDICTS, "id": 0, "cluster": 2.0}
+    plain = light_line(json.dumps(line).encode())
+    assert (plain.id, plain.cluster) == ("0", "2")
 
 
 @pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
-from noisesense.verdicts.form import LightVerdicts
+from noisesense.verdicts.form import LightVerdicts, as_name
 from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
@@ -255,7 +255,7 @@ def name_of(row: Mapping[str, Any], columns: Iterable[str]) -> str | None:
     for column in columns:
         value = row.get(column)
         if not is_empty(value):
-            return str(value)
+            return str(as_name(value))
     return None
 
 

@@ -73,11 +73,12 @@ def score_table(
             column ``verdicts``.
 
     Returns:
-        A table of the same kind with a row for each row, by `score_schema`. ``relevant`` and
-        ``irrelevant`` are the values, 0 to 1, lower is better; beside them ``_low`` and ``_high``
-        (the bounds), ``_status``, ``_noisy`` and ``_determined`` (claims). ``claims`` counts the
-        response claims, followed by their counts by kind and those of needed and open verdicts.
-        A row that cannot be scored has an ``error``, and no counts.
+        A table of the same kind with a row for each row, by `score_schema`; pandas' has the
+        index of ``data``. ``relevant`` and ``irrelevant`` are the values, 0 to 1, lower is better;
+        beside them ``_low`` and ``_high`` (the bounds), ``_status``, ``_noisy`` and
+        ``_determined`` (claims). ``claims`` counts the response claims, followed by their counts
+        by kind and those of needed and open verdicts. A row that cannot be scored has an
+        ``error``, and no counts.
 
     Raises:
         InputError: no dataframe, no such columns, or an argument.
@@ -166,13 +167,23 @@ def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
     except nw.exceptions.DuplicateError:
         raise InputError("each column once", "two of one name", where="data") from None
     backend = frame.implementation
+    index = nw.maybe_get_index(frame)
+    if index is not None and not any(index.names):
+        frame = nw.maybe_reset_index(frame)  # Arrow need not hold it; a named one may be the ids
     try:
         table = frame.to_arrow()
     except pa.ArrowException as error:
         hint = "make each column of one type, or keep only those that are read"
         got = ". ".join(map(str, error.args))
         raise InputError("columns that Arrow can hold", got, where="data", hint=hint) from None
-    return table, lambda result: nw.from_arrow(result, backend=backend).to_native()
+
+    def back(result: Any) -> Any:
+        native = nw.from_arrow(result, backend=backend).to_native()
+        if index is not None:
+            native.index = index.copy()  # pandas puts rows together by it
+        return native
+
+    return table, back
 
 
 def _as_batch(table: Any) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, cast
 
 from msgspec import Struct
-from pydantic import Field, StrictInt, StrictStr
+from pydantic import BeforeValidator, Field, StrictInt, StrictStr
 from typing_extensions import TypedDict, Unpack
 
 from noisesense.errors import InputError, describe
@@ -23,7 +23,7 @@ from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, figures_of, score
-from noisesense.verdicts.form import ChunkForm, VerdictsForm
+from noisesense.verdicts.form import ChunkForm, VerdictsForm, as_name
 from noisesense.verdicts.recording import recording_fields
 from noisesense.verdicts.sample import Chunk, Line, Sample
 from noisesense.verdicts.verdicts import Verdicts, as_model
@@ -43,11 +43,14 @@ class Choices(TypedDict, total=False):
     undetermined: Undetermined | None
 
 
+_Name = Annotated[StrictStr | None, BeforeValidator(as_name)]
+
+
 class ResultLine(Line):
     """One line of a results file. Reading derives the figures and checks those of the line."""
 
-    id: StrictStr | None = None
-    cluster: StrictStr | None = None
+    id: _Name = None
+    cluster: _Name = None
     judge: StrictStr | None = None
     judge_test: StrictStr | None = None
     definition: DefinitionName = "ragas"

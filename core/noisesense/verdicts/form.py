@@ -9,6 +9,7 @@ the two forms equal.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 
@@ -220,15 +221,45 @@ class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):
         self.retrieved_contexts = _retrieved(self.retrieved_contexts)
 
 
+_EXACT_BELOW = 2**53
+"""From here on, one float may be two whole numbers."""
+
+
+def as_name(value: Any) -> Any:
+    """An id or a cluster as its text, where a table has a number: ``2`` and ``2.0`` are ``"2"``.
+
+    pandas makes numbers of texts of digits, floats where a column has gaps, and NaN of a gap,
+    which is no name. What is no whole number is left to the reader to refuse.
+    """
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        if value.is_integer() and abs(value) < _EXACT_BELOW:
+            return str(int(value))
+    return value
+
+
+if TYPE_CHECKING:
+    _Name = str
+else:
+    _Name = str | int | float  # as read; `as_name` turns numbers into texts
+
+
 class LightLine(Struct, forbid_unknown_fields=True, gc=False):
     """A line of a recording, or of a results file without figures. It has an id or a sample."""
 
     verdicts: LightVerdicts
     sample: LightSample | None = None
-    id: str | None = None
-    cluster: str | None = None
+    id: _Name | None = None
+    cluster: _Name | None = None
 
     def __post_init__(self) -> None:
+        if type(self.id) is not str:
+            self.id = _name(self.id)
+        if type(self.cluster) is not str:
+            self.cluster = _name(self.cluster)
         _check(self.id is not None or self.sample)
         contexts = None if self.sample is None else self.sample.retrieved_contexts
         self.verdicts.set_beside(contexts)
@@ -262,6 +293,12 @@ def light_line(content: bytes | Mapping[str, Any]) -> LightLine | None:
 
 def _chunks(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
     return tuple([LightChunk(item) if type(item) is str else item for item in listed])
+
+
+def _name(value: Any) -> str | None:
+    name: str | None = as_name(value)
+    _check(name is None or type(name) is str)
+    return name
 
 
 def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
