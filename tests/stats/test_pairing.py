@@ -95,6 +95,16 @@ def test_ids_that_only_number_the_samples_are_no_names() -> None:
     assert compare(a, reworded).paired_by == "id"
 
 
+def test_a_row_that_could_not_be_read_is_the_same_in_both_runs() -> None:
+    """It was "only in A" and "only in B", and four of five pairs were too few."""
+    unread = Result("d.csv, line 6", error="response: expected a text, got ''")
+    run = [*(result(f"Question {i}?", "x") for i in range(4)), unread]
+    found = compare(run, run)
+    assert found.pairs == 5
+    assert found.failed == ("d.csv, line 6",)
+    assert found.only_a == found.only_b == ()
+
+
 def test_samples_without_ids_are_called_by_their_questions_in_errors() -> None:
     a = [result(f"Question {i}?", "x") for i in range(5)]
     with pytest.raises(PairingError, match=r"only in A: .Question 1\?., .Question 2\?., …"):

@@ -73,6 +73,12 @@ def question_of(result: Result) -> tuple[str, str] | None:
     return None if sample is None else (sample.user_input, sample.reference)
 
 
+def _asked(result: Result) -> Hashable:
+    """What a sample asks. A row that could not be read has its place alone, which is its id."""
+    question = question_of(result)
+    return result.id if question is None and result.score is None else question
+
+
 def clusters_of(firsts: Sequence[Result], by: PairedBy) -> Sequence[Hashable] | None:
     """What each pair, of which this is the first, shares with others; None: each stands alone."""
     names = [each.cluster for each in firsts]
@@ -165,7 +171,7 @@ def _pair(
         positions = partners(_ids(a, runs[0]), _ids(b, runs[1]))
     else:
         same = partners([*map(_key, a)], [*map(_key, b)]) if same_first else None
-        positions = partners([*map(question_of, a)], [*map(question_of, b)], same)
+        positions = partners([*map(_asked, a)], [*map(_asked, b)], same)
     pairs = [(a[i], b[j]) for i, j in positions.items()]
     warnings = _of_ids(pairs) if by == "id" else _of_questions(a, b)
     return Paired(
