@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +18,9 @@ from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Column, Row
 from noisesense_adapters.datasets.score import score_dataset
+from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.inputs import is_null
+from noisesense_adapters.evaluate.names import named_by
 from support.command_here import run_here
 from support.datasets import write_jsonl
 
@@ -265,7 +268,10 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     assert [sample.user_input for sample in samples] == ["Who?", ""]
     found = [[chunk.text for chunk in sample.retrieved_contexts] for sample in samples]
     assert found == [["Ada built it."], []]
-    assert is_null(pd.NA)
+    assert all(map(is_null, (pd.NA, pd.NaT, np.float32("nan"))))
+    assert chunks_of(["x", "y"], labels=[True, pd.NA]) == [{"text": "x", "relevant": True}, "y"]
+    named = named_by([1.0, math.nan], ["x", "y"])
+    assert named == [{"text": "x", "id": "1"}, "y"]
 
 
 @pytest.mark.parametrize(

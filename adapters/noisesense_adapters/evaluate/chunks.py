@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from noisesense.errors import InputError, describe, error_context
+from noisesense.verdicts.form import as_name
 from noisesense_adapters.evaluate.inputs import (
     as_object,
     found_at,
@@ -142,10 +143,7 @@ _LABELS = {
     "no": False,
     "0": False,
     "0.0": False,
-    "": None,
-    "null": None,
-    "none": None,
-    "nan": None,
+    **dict.fromkeys(("", "null", "none", "nan", "<na>", "nat")),
 }
 """The labels in a table's columns, in lower case."""
 
@@ -378,7 +376,7 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
     for names in (_DOCUMENTS, _PIECES):
         for home in homes:
             for name in names:
-                value = found_at(home, name)
+                value = as_name(found_at(home, name))
                 if is_name(value) and str(value).strip():
                     return str(value)
     return None

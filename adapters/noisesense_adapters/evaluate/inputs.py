@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, describe, error_context
@@ -161,10 +162,10 @@ def normal(name: str) -> str:
 
 
 def is_null(cell: object) -> bool:
-    """Is nothing in the cell of a table: null, or NaN or NA, as pandas writes it?"""
-    if isinstance(cell, float):
+    """Is nothing in the cell of a table: null, or NaN, NA or NaT, as pandas writes it?"""
+    if isinstance(cell, Real) and not isinstance(cell, Integral):
         return math.isnan(cell)
-    return cell is None or type(cell).__name__ == "NAType"
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType")
 
 
 def is_empty(cell: object) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe, error_context
+from noisesense.verdicts.form import as_name
 from noisesense_adapters.evaluate.chunks import fields_of, is_name, unboxed
-from noisesense_adapters.evaluate.inputs import parsed
+from noisesense_adapters.evaluate.inputs import is_null, parsed
 
 IDS = "retrieved_context_ids"
 """The field with the name of each context's document, called as in ragas."""
@@ -78,9 +79,10 @@ def _nonblank(texts: list[str]) -> list[str]:
 
 
 def _name(item: Any) -> str:
-    """A name without spaces around it, empty for None. Raises `InputError`."""
-    if item is None:
+    """A name without spaces around it, empty for nothing. Raises `InputError`."""
+    name = as_name(item)
+    if is_null(name):
         return ""
-    if not is_name(item):
+    if not is_name(name):
         raise InputError("names of documents", describe(item))
-    return str(item).strip()
+    return str(name).strip()

@@ -221,7 +221,7 @@ def _names_in(row: Mapping[str, Any]) -> list[str]:
     names: list[str] = []
     for name, value in row.items():
         fields = as_object(plain(value))
-        names += [f"{name}.{field}" for field in fields]
+        names += [f"{name}.{field}" for field, inner in fields.items() if inner is not None]
         if value is not None and not fields:
             names.append(name)
     return names
