@@ -268,6 +268,20 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     assert is_null(pd.NA)
 
 
+def test_a_later_row_has_a_chunk_more_or_the_first_question(tmp_path: Path) -> None:
+    """The 21st row lost its other chunks and its question; in another order 20 rows failed."""
+    short = {"response": "Ada.", "reference": "Ada.", "context_1": "Ada built it."}
+    long = {**short, "context_10": "It sank.", "context_2": "It burned.", "question": "Who?"}
+    for lines in ([short] * 20 + [long], [long, *[short] * 20]):
+        path = write_jsonl(tmp_path / "d.jsonl", lines)
+        found = list(read_rows(path))
+        samples = [row.sample for row in found if isinstance(row, Row) and row.sample]
+        assert [sample.user_input for sample in samples].count("") == 20
+        (sample,) = (sample for sample in samples if sample.user_input == "Who?")
+        texts = [chunk.text for chunk in sample.retrieved_contexts]
+        assert texts == ["Ada built it.", "It burned.", "It sank."]
+
+
 @pytest.mark.parametrize(
     ("second", "message"),
     [

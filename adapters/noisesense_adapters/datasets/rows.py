@@ -15,6 +15,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
+from noisesense_adapters.datasets.numbered import number_of, side_by_side
 from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
@@ -112,6 +113,7 @@ A further name is a line here. What stands only in `_INSIDE` is in no error's li
 """
 
 _REFERENCES = {normal(schema.reference) for schema in SCHEMAS}
+_QUESTIONS = {normal(schema.user_input) for schema in SCHEMAS}
 
 
 def is_reference(name: str) -> bool:
@@ -138,23 +140,8 @@ _INSIDE = {
 }
 """Where else each field may stand, mostly in a column of objects: the likeliest place first."""
 
-_NUMBERED = re.compile(
-    r"(?:retrieved|retrieval)?(?:contexts?|chunks?|documents?|docs?|passages?)(\d+)"
-)
-
-
 _BEGINS_LIST = re.compile(r"""\s*\[\s*(["'{\[\]]|\w+\(|$)""")
 """Of texts, objects or documents. A chunk may begin with ``[1]`` or ``[Page 3]``."""
-
-
-def _side_by_side(names: Sequence[str], row: Mapping[str, Any]) -> list[Any]:
-    """The chunks of a row with one in each of these columns; an empty cell is none."""
-    chunks: list[Any] = []
-    for name in names:
-        cell = row.get(name)
-        if not is_empty(cell):
-            chunks.append(cell)
-    return chunks
 
 
 class ColumnReader(Struct, frozen=True):
@@ -284,9 +271,21 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
         columns.setdefault(IDS, partial(value_at, ids))  # None where a row has none
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
+    if "user_input" in fields:  # which some rows may lack, even all the first ones
+        columns["user_input"] = partial(_question_in, columns.get("user_input"), framework)
     # DeepEval writes a bar between the chunks in a cell.
     is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
     return ColumnReader(columns, "|" if is_deepeval else "")
+
+
+def _question_in(usual: Column | None, framework: Schema | None, row: Mapping[str, Any]) -> Any:
+    """The question of a row, in the first rows' column or in another known one; None if none."""
+    if usual in row:
+        return row[str(usual)]
+    if _QUESTIONS.isdisjoint(map(normal, row)):
+        return None
+    column = _column("user_input", framework, _Names([row]))
+    return None if column is None else pick(row, column, "user_input")
 
 
 def _not_there(
@@ -369,18 +368,10 @@ class _Names:
             place = self.at(path)
             if place is not None:
                 return place
-        return self._numbered() if field == "retrieved_contexts" else None
+        return side_by_side if field == "retrieved_contexts" and self._has_numbers() else None
 
-    def _numbered(self) -> Column | None:
-        """The chunks in columns of one each, such as ``context_1`` and ``context_2``."""
-        numbers: dict[str, int] = {}
-        for name in self.top:
-            match = _NUMBERED.fullmatch(normal(name))
-            if match is not None:
-                numbers[name] = int(match[1])
-        if not numbers:
-            return None
-        return partial(_side_by_side, sorted(numbers, key=numbers.__getitem__))
+    def _has_numbers(self) -> bool:
+        return any(number_of(name) is not None for name in self.top)
 
 
 def _paths_in(name: str, cell: Any) -> Iterator[str]:
