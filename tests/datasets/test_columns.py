@@ -533,6 +533,53 @@ def test_the_names_of_rows_with_one_chunk_each(tmp_path: Path) -> None:
     assert ids(path, {**columns, "retrieved_context_ids": "file"}) == ["x.md", "y.md"]
 
 
+def side_by_side(folder: Path, cells: dict[str, Any]) -> Any:
+    """The texts and names of the chunks of a row with these columns, or its error."""
+    line = {"response": "r", "reference": "f", **cells}
+    (row,) = read_rows(write_jsonl(folder / "d.jsonl", [line]))
+    if isinstance(row, BadRow):
+        return str(row.error)
+    assert row.sample is not None
+    return [(chunk.text, chunk.id) for chunk in row.sample.retrieved_contexts]
+
+
+TWO_CHUNKS = {"chunk_1": "x", "doc_1": "a.md", "chunk_2": "y", "doc_2": "b.md"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (TWO_CHUNKS, [("x", "a.md"), ("y", "b.md")]),
+        ({**TWO_CHUNKS, "doc_1": None}, [("x", None), ("y", "b.md")]),
+        ({**TWO_CHUNKS, "doc_1": 7, "doc_2": 8}, [("x", "7"), ("y", "8")]),
+        ({**TWO_CHUNKS, "retrieved_context_ids": ["p", "q"]}, [("x", "p"), ("y", "q")]),
+        # The documents' texts, and names of something else.
+        ({**TWO_CHUNKS, "doc_1": "A town.\nA river."}, [("x", None), ("y", None)]),
+        ({**TWO_CHUNKS, "doc_1": "A town. " * 30}, [("x", None), ("y", None)]),
+        ({**TWO_CHUNKS, "doc_3": "c.md"}, [("x", None), ("y", None)]),
+        ({"doc_1": "x", "doc_2": "y"}, [("x", None), ("y", None)]),
+        ({"Passage 1": "x", "Document 1": "a.md"}, [("x", "a.md")]),
+    ],
+)
+def test_documents_beside_numbered_chunks_are_their_names(
+    cells: dict[str, Any], found: object, tmp_path: Path
+) -> None:
+    """The names became chunks: four of them, x, a.md, y and b.md."""
+    assert side_by_side(tmp_path, cells) == found
+
+
+def test_a_name_beside_an_empty_chunk_says_that_the_chunk_was_lost(tmp_path: Path) -> None:
+    error = side_by_side(tmp_path, {**TWO_CHUNKS, "chunk_1": ""})
+    assert "retrieved_context_ids: expected 1 ids, as many as contexts, got 2" in error
+
+
+@pytest.mark.parametrize("other", ["context_1", "retrieved_chunk_1"])
+def test_two_sets_of_numbered_columns_that_may_be_the_chunks(other: str, tmp_path: Path) -> None:
+    message = f"expected numbered columns of one name, got 'chunk_1', '{other}'. Hint: rename"
+    with pytest.raises(InputError, match=message):
+        side_by_side(tmp_path, {**TWO_CHUNKS, other: "z"})
+
+
 def test_the_hint_is_seen_behind_what_was_expected(tmp_path: Path) -> None:
     """It came after some 20 names of columns."""
     path = write_jsonl(tmp_path / "d.jsonl", [{"asked": "x", "said": "y"}])

@@ -15,7 +15,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts
-from noisesense_adapters.datasets.numbered import number_of, side_by_side
+from noisesense_adapters.datasets.numbered import Numbered, recognized
 from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
@@ -266,9 +266,12 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             missing.append(name)
         else:
             columns[name] = column
-    ids = present.ids_beside(str(columns.get("retrieved_contexts", "")))
+    contexts = columns.get("retrieved_contexts", "")
+    ids = present.ids_beside(str(contexts))
     if ids is not None:
         columns.setdefault(IDS, partial(value_at, ids))  # None where a row has none
+    if isinstance(contexts, Numbered) and contexts.names is not None:
+        columns.setdefault(IDS, contexts.ids)
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
     if "user_input" in fields:  # which some rows may lack, even all the first ones
@@ -341,6 +344,7 @@ class _Names:
     """The names in a table's first rows, and in the objects in them."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._rows = rows
         names = chain.from_iterable(rows)
         self.top = list(dict.fromkeys(names))
         self._by_name = {normal(name): name for name in reversed(self.top)}
@@ -368,10 +372,7 @@ class _Names:
             place = self.at(path)
             if place is not None:
                 return place
-        return side_by_side if field == "retrieved_contexts" and self._has_numbers() else None
-
-    def _has_numbers(self) -> bool:
-        return any(number_of(name) is not None for name in self.top)
+        return recognized(self._rows) if field == "retrieved_contexts" else None
 
 
 def _paths_in(name: str, cell: Any) -> Iterator[str]:
