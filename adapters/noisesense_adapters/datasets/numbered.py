@@ -56,28 +56,34 @@ def recognized(rows: Sequence[Mapping[str, Any]]) -> Numbered | None:
     Raises:
         InputError: the columns of several stems may be the chunks.
     """
-    columns: dict[str, dict[str, int]] = {}
-    for row in rows:
-        for name in row:
-            column = _column(name)
-            if column is not None:
-                columns.setdefault(column.stem, {})[name] = column.number
+    columns = _by_stem(rows)
     documents = [stem for stem in columns if "doc" in stem]
     chunks = [stem for stem in columns if stem not in documents] or documents
+    if not chunks:
+        return None
     if len(chunks) > 1:
         first = [next(iter(columns[stem])) for stem in chunks]
         hint = "rename those that are no chunks, or name a column with a list of all chunks"
         hint += ": --map retrieved_contexts=COLUMN, in Python columns="
         where = "retrieved_contexts"
         raise InputError("numbered columns of one name", named(first), where=where, hint=hint)
-    if not chunks:
-        return None
     (stem,) = chunks
-    numbers = set(columns[stem].values())
     for names in documents:
-        if names != stem and set(columns[names].values()) == numbers and _are_names(rows, names):
+        same = set(columns[names].values()) == set(columns[stem].values())
+        if names != stem and same and _are_names(rows, names):
             return Numbered(stem, names)
     return Numbered(stem)
+
+
+def _by_stem(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """The numbers of the numbered columns, by the columns' stems and names."""
+    columns: dict[str, dict[str, int]] = {}
+    for row in rows:
+        for name in row:
+            column = _column(name)
+            if column is not None:
+                columns.setdefault(column.stem, {})[name] = column.number
+    return columns
 
 
 class _Column(NamedTuple):
