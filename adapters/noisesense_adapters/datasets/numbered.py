@@ -61,18 +61,23 @@ def recognized(rows: Sequence[Mapping[str, Any]]) -> Numbered | None:
     chunks = [stem for stem in columns if stem not in documents] or documents
     if not chunks:
         return None
-    if len(chunks) > 1:
-        first = [next(iter(columns[stem])) for stem in chunks]
-        hint = "rename those that are no chunks, or name a column with a list of all chunks"
-        hint += ": --map retrieved_contexts=COLUMN, in Python columns="
-        where = "retrieved_contexts"
-        raise InputError("numbered columns of one name", named(first), where=where, hint=hint)
-    (stem,) = chunks
+    stem = _only(chunks, columns)
     for names in documents:
         same = set(columns[names].values()) == set(columns[stem].values())
         if names != stem and same and _are_names(rows, names):
             return Numbered(stem, names)
     return Numbered(stem)
+
+
+def _only(stems: Sequence[str], columns: Mapping[str, Mapping[str, int]]) -> str:
+    """The only stem. Raises `InputError` if there are several."""
+    if len(stems) > 1:
+        first = [next(iter(columns[stem])) for stem in stems]
+        hint = "rename those that are no chunks, or name a column with a list of all chunks"
+        hint += ": --map retrieved_contexts=COLUMN, in Python columns="
+        where = "retrieved_contexts"
+        raise InputError("numbered columns of one name", named(first), where=where, hint=hint)
+    return stems[0]
 
 
 def _by_stem(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
