@@ -162,6 +162,35 @@ def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
         list(read_rows(write_jsonl(tmp_path / "d.jsonl", [LINE, LINE]), COLUMNS))
 
 
+def with_names(folder: Path, column: str, names: list[str]) -> Path:
+    line = {"response": "r", "reference": "f", "contexts": ["c"]}
+    lines = [{**line, "question": str(i), column: name} for i, name in enumerate(names)]
+    return write_jsonl(folder / "d.jsonl", lines)
+
+
+@pytest.mark.parametrize("column", ["name", "query_id"])
+def test_a_column_whose_values_repeat_is_no_id(column: str, tmp_path: Path) -> None:
+    """A column of topics ended the run: "expected each id once, got 'geography' again"."""
+    found = list(read_rows(with_names(tmp_path, column, ["", "geography", "", "geography"])))
+    samples = [row.sample for row in found if isinstance(row, Row) and row.sample]
+    assert len(samples) == 4
+    assert [row.id for row in found] == [sample.key for sample in samples]
+    unique = read_rows(with_names(tmp_path, column, ["a", "b"]))
+    assert [row.id for row in unique] == ["a", "b"]
+
+
+@pytest.mark.parametrize("column", ["name", "query_id"])
+def test_ids_that_repeat_later_are_told_with_their_column(column: str, tmp_path: Path) -> None:
+    path = with_names(tmp_path, column, [*map(str, range(20)), "7"])
+    message = f"line 21: expected each id once, got '7' again. Hint: the ids are from '{column}'"
+    with pytest.raises(InputError, match=f"{message}; --map id=COLUMN takes another"):
+        list(read_rows(path))
+    assert len(list(read_rows(path, {"id": "question"}))) == 21
+    mapped = {"id": lambda _: "one"}
+    with pytest.raises(InputError, match=r"again\. Hint: give every sample its own id"):
+        list(read_rows(path, mapped))
+
+
 VERDICTS = '"{""response_claims"": [{""text"": ""r"", ""correct"": false, ""entailed_by"": []}]}"'
 
 

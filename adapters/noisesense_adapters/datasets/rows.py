@@ -50,6 +50,8 @@ class Row(Struct, frozen=True):
     """The verdicts with their chunks; None if the dataset has none."""
     line: ResultLine = NO_LINE
     """The whole line of a results file or recording."""
+    id_column: str | None = None
+    """The column of the id if it is another one than ``id``."""
 
 
 class BadRow(Struct, frozen=True):
@@ -76,7 +78,8 @@ is one of them, holds one or stands in one, and irrelevant if not. ``group`` is 
 chunk each have in common: they become one.
 """
 
-_NAME_COLUMNS = ("id", "query_id", "name")
+_NAME_COLUMNS = ("query_id", "name")
+"""Whose values are ids in a table without a column ``id``, unless they repeat."""
 
 
 class Schema(NamedTuple):
@@ -150,10 +153,12 @@ class ColumnReader(Struct, frozen=True):
     Attributes:
         columns: the column of each field; an optional field without one is read by its own name.
         separator: between chunks in a cell that is not a list.
+        name_columns: the columns of ids beside ``id``.
     """
 
     columns: Mapping[str, Column]
     separator: str = ""
+    name_columns: Sequence[str] = _NAME_COLUMNS
 
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """Read one row. Raises `InputError`."""
@@ -171,12 +176,14 @@ class ColumnReader(Struct, frozen=True):
         fields["reference"] = reference_of(fields["reference"])
         fields["user_input"] = question_of(self._optional(row, "user_input"))
         sample = Sample.model_validate(fields)
+        filled = [name for name in ("id", *self.name_columns) if not is_empty(row.get(name))]
         return Row(
             place,
-            id=name_of(row, _NAME_COLUMNS) or sample.key,
+            id=name_of(row, filled) or sample.key,
             cluster=name_of(row, ("cluster",)),
             sample=sample,
             verdicts=verdicts_of(self._optional(row, "verdicts"), sample),
+            id_column=filled[0] if filled and filled[0] != "id" else None,
         )
 
     def _picked(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,19 +273,31 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             missing.append(name)
         else:
             columns[name] = column
-    contexts = columns.get("retrieved_contexts", "")
-    ids = present.ids_beside(str(contexts))
+    ids = _ids_of(columns.get("retrieved_contexts", ""), present)
     if ids is not None:
-        columns.setdefault(IDS, partial(value_at, ids))  # None where a row has none
-    if isinstance(contexts, Numbered) and contexts.names is not None:
-        columns.setdefault(IDS, contexts.ids)
+        columns.setdefault(IDS, ids)
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
     if "user_input" in fields:  # which some rows may lack, even all the first ones
         columns["user_input"] = partial(_question_in, columns.get("user_input"), framework)
     # DeepEval writes a bar between the chunks in a cell.
     is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
-    return ColumnReader(columns, "|" if is_deepeval else "")
+    name_columns = [name for name in _NAME_COLUMNS if not _repeats(rows, name)]
+    return ColumnReader(columns, "|" if is_deepeval else "", name_columns)
+
+
+def _ids_of(contexts: Column, present: _Names) -> Column | None:
+    """Where the contexts' documents are named; it gives None for a row without names."""
+    ids = present.ids_beside(str(contexts))
+    if ids is not None:
+        return partial(value_at, ids)
+    return contexts.ids if isinstance(contexts, Numbered) and contexts.names else None
+
+
+def _repeats(rows: Iterable[Mapping[str, Any]], column: str) -> bool:
+    """Does a value in the column repeat, as that of a topic does?"""
+    values = [name for row in rows if (name := name_of(row, (column,))) is not None]
+    return len(set(values)) < len(values)
 
 
 def _question_in(usual: Column | None, framework: Schema | None, row: Mapping[str, Any]) -> Any:
