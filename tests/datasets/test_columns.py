@@ -165,6 +165,35 @@ def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
         list(read_rows(write_jsonl(tmp_path / "d.jsonl", [LINE, LINE]), COLUMNS))
 
 
+def with_names(folder: Path, column: str, names: list[str]) -> Path:
+    line = {"response": "r", "reference": "f", "contexts": ["c"]}
+    lines = [{**line, "question": str(i), column: name} for i, name in enumerate(names)]
+    return write_jsonl(folder / "d.jsonl", lines)
+
+
+@pytest.mark.parametrize("column", ["name", "query_id"])
+def test_a_column_whose_values_repeat_is_no_id(column: str, tmp_path: Path) -> None:
+    """A column of topics ended the run: "expected each id once, got 'geography' again"."""
+    found = list(read_rows(with_names(tmp_path, column, ["", "geography", "", "geography"])))
+    samples = [row.sample for row in found if isinstance(row, Row) and row.sample]
+    assert len(samples) == 4
+    assert [row.id for row in found] == [sample.key for sample in samples]
+    unique = read_rows(with_names(tmp_path, column, ["a", "b"]))
+    assert [row.id for row in unique] == ["a", "b"]
+
+
+@pytest.mark.parametrize("column", ["name", "query_id"])
+def test_ids_that_repeat_later_are_told_with_their_column(column: str, tmp_path: Path) -> None:
+    path = with_names(tmp_path, column, [*map(str, range(20)), "7"])
+    message = f"line 21: expected each id once, got '7' again. Hint: the ids are from '{column}'"
+    with pytest.raises(InputError, match=f"{message}; --map id=COLUMN takes another"):
+        list(read_rows(path))
+    assert len(list(read_rows(path, {"id": "question"}))) == 21
+    mapped = {"id": lambda _: "one"}
+    with pytest.raises(InputError, match=r"again\. Hint: give every sample its own id"):
+        list(read_rows(path, mapped))
+
+
 VERDICTS = '"{""response_claims"": [{""text"": ""r"", ""correct"": false, ""entailed_by"": []}]}"'
 
 
@@ -272,6 +301,20 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     assert chunks_of(["x", "y"], labels=[True, pd.NA]) == [{"text": "x", "relevant": True}, "y"]
     named = named_by([1.0, math.nan], ["x", "y"])
     assert named == [{"text": "x", "id": "1"}, "y"]
+
+
+def test_a_later_row_has_a_chunk_more_or_the_first_question(tmp_path: Path) -> None:
+    """The 21st row lost its other chunks and its question; in another order 20 rows failed."""
+    short = {"response": "Ada.", "reference": "Ada.", "context_1": "Ada built it."}
+    long = {**short, "context_10": "It sank.", "context_2": "It burned.", "question": "Who?"}
+    for lines in ([short] * 20 + [long], [long, *[short] * 20]):
+        path = write_jsonl(tmp_path / "d.jsonl", lines)
+        found = list(read_rows(path))
+        samples = [row.sample for row in found if isinstance(row, Row) and row.sample]
+        assert [sample.user_input for sample in samples].count("") == 20
+        (sample,) = (sample for sample in samples if sample.user_input == "Who?")
+        texts = [chunk.text for chunk in sample.retrieved_contexts]
+        assert texts == ["Ada built it.", "It burned.", "It sank."]
 
 
 @pytest.mark.parametrize(
@@ -523,6 +566,53 @@ def test_the_names_of_rows_with_one_chunk_each(tmp_path: Path) -> None:
     columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "topic"}
     assert ids(path, columns) == ["a.md", None]
     assert ids(path, {**columns, "retrieved_context_ids": "file"}) == ["x.md", "y.md"]
+
+
+def side_by_side(folder: Path, cells: dict[str, Any]) -> Any:
+    """The texts and names of the chunks of a row with these columns, or its error."""
+    line = {"response": "r", "reference": "f", **cells}
+    (row,) = read_rows(write_jsonl(folder / "d.jsonl", [line]))
+    if isinstance(row, BadRow):
+        return str(row.error)
+    assert row.sample is not None
+    return [(chunk.text, chunk.id) for chunk in row.sample.retrieved_contexts]
+
+
+TWO_CHUNKS = {"chunk_1": "x", "doc_1": "a.md", "chunk_2": "y", "doc_2": "b.md"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "found"),
+    [
+        (TWO_CHUNKS, [("x", "a.md"), ("y", "b.md")]),
+        ({**TWO_CHUNKS, "doc_1": None}, [("x", None), ("y", "b.md")]),
+        ({**TWO_CHUNKS, "doc_1": 7, "doc_2": 8}, [("x", "7"), ("y", "8")]),
+        ({**TWO_CHUNKS, "retrieved_context_ids": ["p", "q"]}, [("x", "p"), ("y", "q")]),
+        # The documents' texts, and names of something else.
+        ({**TWO_CHUNKS, "doc_1": "A town.\nA river."}, [("x", None), ("y", None)]),
+        ({**TWO_CHUNKS, "doc_1": "A town. " * 30}, [("x", None), ("y", None)]),
+        ({**TWO_CHUNKS, "doc_3": "c.md"}, [("x", None), ("y", None)]),
+        ({"doc_1": "x", "doc_2": "y"}, [("x", None), ("y", None)]),
+        ({"Passage 1": "x", "Document 1": "a.md"}, [("x", "a.md")]),
+    ],
+)
+def test_documents_beside_numbered_chunks_are_their_names(
+    cells: dict[str, Any], found: object, tmp_path: Path
+) -> None:
+    """The names became chunks: four of them, x, a.md, y and b.md."""
+    assert side_by_side(tmp_path, cells) == found
+
+
+def test_a_name_beside_an_empty_chunk_says_that_the_chunk_was_lost(tmp_path: Path) -> None:
+    error = side_by_side(tmp_path, {**TWO_CHUNKS, "chunk_1": ""})
+    assert "retrieved_context_ids: expected 1 ids, as many as contexts, got 2" in error
+
+
+@pytest.mark.parametrize("other", ["context_1", "retrieved_chunk_1"])
+def test_two_sets_of_numbered_columns_that_may_be_the_chunks(other: str, tmp_path: Path) -> None:
+    message = f"expected numbered columns of one name, got 'chunk_1', '{other}'. Hint: rename"
+    with pytest.raises(InputError, match=message):
+        side_by_side(tmp_path, {**TWO_CHUNKS, other: "z"})
 
 
 def test_the_hint_is_seen_behind_what_was_expected(tmp_path: Path) -> None:

@@ -193,6 +193,27 @@ def test_a_spreadsheet_with_blank_lines_above_and_columns_without_a_name(tmp_pat
     assert short.place == "d.csv, line 5"
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_a_row_of_blank_cells_is_no_row(mark: str, tmp_path: Path) -> None:
+    """Spreadsheets write such rows where something once stood: each was a failed sample."""
+    empty = f"{mark}{mark}\n"
+    some = f"r{mark}f{mark}[]\n"
+    spaces = f' {mark}"\n"{mark}\n'  # on two lines
+    text = f"{empty}response{mark}reference{mark}contexts\n{some}{empty}{spaces}r\n{some}"
+    path = tmp_path / "d.csv"
+    path.write_text(f"{text}{empty}{empty}{mark}{empty}", encoding="utf-8")
+    first, short, last = read_rows(path)
+    assert isinstance(first, Row)
+    assert isinstance(short, BadRow)
+    assert isinstance(last, Row)
+    places = [row.place for row in (first, short, last)]
+    assert places == ["d.csv, line 3", "d.csv, line 7", "d.csv, line 8"]
+    assert count_rows(path) == 3
+    path.write_text(f"{empty}response{mark}reference{mark}contexts\n{empty}", encoding="utf-8")
+    with pytest.raises(InputError, match="at least one row, got only a header"):
+        read_rows(path)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_the_rest_of_a_line_that_is_too_long_is_no_line(
     encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -196,11 +196,14 @@ def _bad_byte(byte: int) -> InputError:
 
 _DELIMITERS = (",", ";", "\t")
 _JSON = re.compile(r'\s*[\[{]\s*(["\[{]|$)')
+_WITHOUT_CELLS = re.compile(r"[\s,;]+")
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def csv_rows(path: Path) -> Iterator[Raw]:
-    """The rows of CSV with a header; a broken row is an error in its place, a blank one is none.
+    """The rows of CSV with a header; a broken row is an error in its place.
+
+    A row of blank cells is none: spreadsheets write such rows after the last one.
 
     Raises:
         InputError: the file holds JSON, the header cannot be read or names a column twice, or a
@@ -210,7 +213,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     lines = _texts(path)
     blank = 0
     header = next(lines, "")
-    while header.isspace():
+    while _WITHOUT_CELLS.fullmatch(header):
         blank += 1
         header = next(lines, "")
     if _JSON.match(header):
@@ -230,9 +233,11 @@ def csv_rows(path: Path) -> Iterator[Raw]:
             return
         if isinstance(cells, InputError):
             yield Raw(place, cells)
+        elif not any(cell.strip() for cell in cells):
+            continue
         elif len(cells) == len(names):
             yield Raw(place, dict(zip(names, cells, strict=True)))
-        elif cells:
+        else:
             expected = f"{len(names)} cells, as in the header"
             yield Raw(place, InputError(expected, str(len(cells))))
 

@@ -174,6 +174,8 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
             mark = hash(row.id)
             if mark in seen:
                 hint = "give every sample its own id, or leave ids out"
+                if row.id_column is not None:
+                    hint = f"the ids are from {row.id_column!r}; --map id=COLUMN takes another"
                 raise InputError("each id once", f"{row.id!r} again", where=row.place, hint=hint)
             seen.add(mark)
         yield row
@@ -310,7 +312,9 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
             fields.pop("verdicts", None)
         row = read(fields, place)
         cluster = name_of(mapped, ("cluster",)) or row.cluster
-        return replace(row, id=mapped_id or row.id, cluster=cluster)
+        if mapped_id is not None:
+            row = replace(row, id=mapped_id, id_column=None)
+        return replace(row, cluster=cluster)
     except InputError as error:
         return BadRow(place, row_id, error.within(place))
     except RecursionError:

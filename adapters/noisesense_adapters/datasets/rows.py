@@ -15,6 +15,7 @@ from noisesense import Sample, Verdicts
 from noisesense.errors import InputError, error_context
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts, as_name
+from noisesense_adapters.datasets.numbered import Numbered, recognized
 from noisesense_adapters.evaluate.chunks import chunks_of, labeled_by
 from noisesense_adapters.evaluate.inputs import (
     Column,
@@ -49,6 +50,8 @@ class Row(Struct, frozen=True):
     """The verdicts with their chunks; None if the dataset has none."""
     line: ResultLine = NO_LINE
     """The whole line of a results file or recording."""
+    id_column: str | None = None
+    """The column of the id if it is another one than ``id``."""
 
 
 class BadRow(Struct, frozen=True):
@@ -75,7 +78,8 @@ is one of them, holds one or stands in one, and irrelevant if not. ``group`` is 
 chunk each have in common: they become one.
 """
 
-_NAME_COLUMNS = ("id", "query_id", "name")
+_NAME_COLUMNS = ("query_id", "name")
+"""Whose values are ids in a table without a column ``id``, unless they repeat."""
 
 
 class Schema(NamedTuple):
@@ -112,6 +116,7 @@ A further name is a line here. What stands only in `_INSIDE` is in no error's li
 """
 
 _REFERENCES = {normal(schema.reference) for schema in SCHEMAS}
+_QUESTIONS = {normal(schema.user_input) for schema in SCHEMAS}
 
 
 def is_reference(name: str) -> bool:
@@ -138,23 +143,8 @@ _INSIDE = {
 }
 """Where else each field may stand, mostly in a column of objects: the likeliest place first."""
 
-_NUMBERED = re.compile(
-    r"(?:retrieved|retrieval)?(?:contexts?|chunks?|documents?|docs?|passages?)(\d+)"
-)
-
-
 _BEGINS_LIST = re.compile(r"""\s*\[\s*(["'{\[\]]|\w+\(|$)""")
 """Of texts, objects or documents. A chunk may begin with ``[1]`` or ``[Page 3]``."""
-
-
-def _side_by_side(names: Sequence[str], row: Mapping[str, Any]) -> list[Any]:
-    """The chunks of a row with one in each of these columns; an empty cell is none."""
-    chunks: list[Any] = []
-    for name in names:
-        cell = row.get(name)
-        if not is_empty(cell):
-            chunks.append(cell)
-    return chunks
 
 
 class ColumnReader(Struct, frozen=True):
@@ -163,10 +153,12 @@ class ColumnReader(Struct, frozen=True):
     Attributes:
         columns: the column of each field; an optional field without one is read by its own name.
         separator: between chunks in a cell that is not a list.
+        name_columns: the columns of ids beside ``id``.
     """
 
     columns: Mapping[str, Column]
     separator: str = ""
+    name_columns: Sequence[str] = _NAME_COLUMNS
 
     def __call__(self, row: Mapping[str, Any], place: str) -> Row:
         """Read one row. Raises `InputError`."""
@@ -184,12 +176,14 @@ class ColumnReader(Struct, frozen=True):
         fields["reference"] = reference_of(fields["reference"])
         fields["user_input"] = question_of(self._optional(row, "user_input"))
         sample = Sample.model_validate(fields)
+        filled = [name for name in ("id", *self.name_columns) if not is_empty(row.get(name))]
         return Row(
             place,
-            id=name_of(row, _NAME_COLUMNS) or sample.key,
+            id=name_of(row, filled) or sample.key,
             cluster=name_of(row, ("cluster",)),
             sample=sample,
             verdicts=verdicts_of(self._optional(row, "verdicts"), sample),
+            id_column=filled[0] if filled and filled[0] != "id" else None,
         )
 
     def _picked(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -279,14 +273,41 @@ def recognize(rows: Sequence[Mapping[str, Any]], overrides: Mapping[str, Column]
             missing.append(name)
         else:
             columns[name] = column
-    ids = present.ids_beside(str(columns.get("retrieved_contexts", "")))
+    ids = _ids_of(columns.get("retrieved_contexts", ""), present)
     if ids is not None:
-        columns.setdefault(IDS, partial(value_at, ids))  # None where a row has none
+        columns.setdefault(IDS, ids)
     if missing not in ([], ["user_input"]):
         raise _not_found(missing, _not_there(overrides, rows), present.top)
+    if "user_input" in fields:  # which some rows may lack, even all the first ones
+        columns["user_input"] = partial(_question_in, columns.get("user_input"), framework)
     # DeepEval writes a bar between the chunks in a cell.
     is_deepeval = normal(str(columns["retrieved_contexts"])) == "retrievalcontext"
-    return ColumnReader(columns, "|" if is_deepeval else "")
+    name_columns = [name for name in _NAME_COLUMNS if not _repeats(rows, name)]
+    return ColumnReader(columns, "|" if is_deepeval else "", name_columns)
+
+
+def _ids_of(contexts: Column, present: _Names) -> Column | None:
+    """Where the contexts' documents are named; it gives None for a row without names."""
+    ids = present.ids_beside(str(contexts))
+    if ids is not None:
+        return partial(value_at, ids)
+    return contexts.ids if isinstance(contexts, Numbered) and contexts.names else None
+
+
+def _repeats(rows: Iterable[Mapping[str, Any]], column: str) -> bool:
+    """Does a value in the column repeat, as that of a topic does?"""
+    values = [name for row in rows if (name := name_of(row, (column,))) is not None]
+    return len(set(values)) < len(values)
+
+
+def _question_in(usual: Column | None, framework: Schema | None, row: Mapping[str, Any]) -> Any:
+    """The question of a row, in the first rows' column or in another known one; None if none."""
+    if usual in row:
+        return row[str(usual)]
+    if _QUESTIONS.isdisjoint(map(normal, row)):
+        return None
+    column = _column("user_input", framework, _Names([row]))
+    return None if column is None else pick(row, column, "user_input")
 
 
 def _not_there(
@@ -342,6 +363,7 @@ class _Names:
     """The names in a table's first rows, and in the objects in them."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._rows = rows
         names = chain.from_iterable(rows)
         self.top = list(dict.fromkeys(names))
         self._by_name = {normal(name): name for name in reversed(self.top)}
@@ -369,18 +391,7 @@ class _Names:
             place = self.at(path)
             if place is not None:
                 return place
-        return self._numbered() if field == "retrieved_contexts" else None
-
-    def _numbered(self) -> Column | None:
-        """The chunks in columns of one each, such as ``context_1`` and ``context_2``."""
-        numbers: dict[str, int] = {}
-        for name in self.top:
-            match = _NUMBERED.fullmatch(normal(name))
-            if match is not None:
-                numbers[name] = int(match[1])
-        if not numbers:
-            return None
-        return partial(_side_by_side, sorted(numbers, key=numbers.__getitem__))
+        return recognized(self._rows) if field == "retrieved_contexts" else None
 
 
 def _paths_in(name: str, cell: Any) -> Iterator[str]:
