@@ -238,3 +238,19 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     unknown = "Is a claim in the reference? No label says no; where people say yes, the judge says"
     assert unknown in said
     assert "Since" not in header()
+
+
+def test_what_a_comparison_warns_of_is_in_the_report(tmp_path: Path) -> None:
+    before = [Result(f"s{i}", score(NOISY), judge="one") for i in range(8)]
+    after = [Result(f"s{i}", score(NOISY), judge="other") for i in range(8)]
+    said = _words(_page(after, tmp_path, baseline=compare(before, after)))
+    assert (
+        "Of the comparison of A, the earlier run, and B, this one: A and B were not judged" in said
+    )
+
+
+def test_a_run_in_which_nothing_was_measured_is_no_baseline(tmp_path: Path) -> None:
+    said = _words(_page([Result(f"s{i}", error="down") for i in range(3)], tmp_path))
+    assert "find out why nothing was measured: 3 of 3 samples failed" in said
+    assert "keep these results as a baseline" not in said
+    assert "No claim comes from a retrieved chunk" not in said

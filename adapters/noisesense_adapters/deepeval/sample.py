@@ -13,7 +13,7 @@ from noisesense.errors import describe, error_context
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import read_verdicts
-from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
+from noisesense_adapters.evaluate.texts import texts_of_sample
 
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
 
@@ -44,15 +44,12 @@ def read_case(test_case: LLMTestCase, metric: str) -> Given:
     with error_context("retrieval_context"):
         chunks = chunks_of(test_case.retrieval_context, labels=metadata.get("chunk_labels"))
     with error_context("actual_output"):
-        response = answer_of(test_case.actual_output)
-    sample = Sample.model_validate(
-        {
-            "user_input": question_of(test_case.input),
-            "response": response,
-            "reference": reference_of(test_case.expected_output),
-            "retrieved_contexts": chunks,
-        }
-    )
+        texts = texts_of_sample(
+            user_input=test_case.input,
+            response=test_case.actual_output,
+            reference=test_case.expected_output,
+        )
+    sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
     verdicts = metadata.get("verdicts")
     if verdicts is None:
         return Given(sample)

@@ -126,6 +126,15 @@ def question_of(value: Any) -> Any:
     return value if isinstance(value, str) else ""
 
 
+def texts_of_sample(*, user_input: Any, response: Any, reference: Any) -> dict[str, Any]:
+    """The texts of a sample as every host reads them. Raises `InputError`, of the response."""
+    return {
+        "user_input": question_of(user_input),
+        "response": answer_of(response),
+        "reference": reference_of(reference),
+    }
+
+
 def _text_in(value: object, names: tuple[str, ...]) -> str | None:
     """The text of the first of the fields that has one, at any depth; else the last blank text."""
     fields = {normal(name): item for name, item in as_object(value).items()}

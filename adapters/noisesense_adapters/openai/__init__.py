@@ -109,7 +109,7 @@ class OpenAILLM(Bridge):
         self._send = _sender(
             client,
             base_url=base_url,
-            api_key=api_key or _usual_key(reached),
+            api_key=api_key or usual_key(reached),
             timeout=patience(reached) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
@@ -209,7 +209,7 @@ def _address_of(client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
     return "" if client is None else str(client.base_url)
 
 
-def _usual_key(address: str) -> str | None:
+def usual_key(address: str) -> str | None:
     """A local endpoint wants none, though the client does; None for the environment's."""
     if os.environ.get("OPENAI_API_KEY"):
         return None

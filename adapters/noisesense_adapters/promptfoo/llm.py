@@ -15,8 +15,8 @@ from noisesense.judging.protocol import Judge
 from noisesense.verdicts.sample import Model
 from noisesense_adapters.evaluate.inputs import as_object
 from noisesense_adapters.evaluate.judges import judge_over
-from noisesense_adapters.models.identity import check_address, is_local, patience
-from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.models.identity import check_address, patience
+from noisesense_adapters.openai import OpenAILLM, usual_key
 from noisesense_adapters.openai.client import ChatClient
 
 _OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
@@ -74,10 +74,9 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
     settings, key, places = _chosen(config, context)
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
     key = key or _named_key(settings.api_key_env, places.key) or os.environ.get("OPENAI_API_KEY")
+    key = key or usual_key(address)
     if address:
         check_address(address, f"{places.address}, or OPENAI_BASE_URL")
-        if not key and is_local(address):
-            key = "none"  # it wants none, though the header has to hold one
     model = _name(settings.model, address, places.model)
     if not key:
         raise JudgeError(

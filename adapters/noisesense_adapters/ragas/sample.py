@@ -17,9 +17,10 @@ from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
 from noisesense_adapters.evaluate.inputs import is_empty, read_verdicts
 from noisesense_adapters.evaluate.names import named_by
-from noisesense_adapters.evaluate.texts import answer_of, question_of, reference_of
+from noisesense_adapters.evaluate.texts import texts_of_sample
 
-FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
+_TEXTS = ("user_input", "response", "reference")
+FIELDS = (*_TEXTS, "retrieved_contexts")
 _LABELS = "noisesense_labels"
 _VERDICTS = "noisesense_verdicts"
 
@@ -61,15 +62,8 @@ def read_row(row: Mapping[str, Any], ids: Any = None) -> Given:
         chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
     chunks = named_by(ids, chunks)
     with error_context("response"):
-        response = answer_of(row.get("response"))
-    sample = Sample.model_validate(
-        {
-            "user_input": question_of(row.get("user_input")),
-            "response": response,
-            "reference": reference_of(row.get("reference")),
-            "retrieved_contexts": chunks,
-        }
-    )
+        texts = texts_of_sample(**{name: row.get(name) for name in _TEXTS})
+    sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
     if _VERDICTS not in entries:
         return Given(sample)
     return Given(sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]"))

@@ -87,9 +87,9 @@ def gate_run(
     Each mode's mean is gated as in `noisesense.gate`: it passes, fails, or is *undecided*, where
     that depends on verdicts that the judge left open. The run is *not measured* where more than
     ``max_undefined`` of its samples have nothing to measure (also where ``empty="zero"`` makes a
-    figure of them) or failed, where more than
-    ``max_unanswered`` of the verdicts that its scores need have no answer, or where there are too
-    few samples. Only ``"pass"`` and, with intervals, ``"warn"`` are a pass.
+    figure of them) or failed, where more than ``max_unanswered`` of the verdicts that its scores
+    need have no answer, or where there are too few samples. Only ``"pass"`` and, with intervals,
+    ``"warn"`` are a pass.
 
     Args:
         summary: the run, as `noisesense.summarize` gives it.

@@ -79,6 +79,12 @@ def _asked(result: Result) -> Hashable:
     return result.id if question is None and result.score is None else question
 
 
+def _asks_otherwise(x: Result, y: Result) -> bool:
+    question = question_of(x)
+    other = question_of(y)
+    return question is not None and other is not None and question != other
+
+
 def clusters_of(firsts: Sequence[Result], by: PairedBy) -> Sequence[Hashable] | None:
     """What each pair, of which this is the first, shares with others; None: each stands alone."""
     names = [each.cluster for each in firsts]
@@ -149,10 +155,7 @@ def _are_places(paired: Paired, b: Sequence[Result]) -> bool:
     if paired.by != "id":
         return False
     questions = {question_of(each) for each in b} - {None}
-    for x, y in paired.pairs:
-        if question_of(x) in questions and question_of(y) not in (None, question_of(x)):
-            return True
-    return False
+    return any(question_of(x) in questions for x, y in paired.pairs if _asks_otherwise(x, y))
 
 
 def _rules(a: Sequence[Result], b: Sequence[Result]) -> tuple[PairedBy, ...]:
@@ -193,12 +196,7 @@ def _ids_except(results: Sequence[Result], positions: Set[int]) -> tuple[str, ..
 
 
 def _of_ids(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
-    doubtful = 0
-    for x, y in pairs:
-        question = question_of(x)
-        other = question_of(y)
-        if question is not None and other is not None and question != other:
-            doubtful += 1
+    doubtful = sum(_asks_otherwise(x, y) for x, y in pairs)
     if doubtful:
         yield (
             f"{doubtful:,} of {len(pairs):,} pairs have the same id and another question or "
