@@ -25,7 +25,7 @@ from noisesense.errors import (
 )
 from noisesense.judging.pace import Pace
 from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
-from noisesense.judging.protocol import StructuredLLM, Usage, WordLLM
+from noisesense.judging.protocol import ClaimChange, StructuredLLM, Usage, WordLLM
 from noisesense.judging.tokens import TokenCheck
 
 if TYPE_CHECKING:
@@ -153,10 +153,19 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
 
 @dataclass
 class SampleRun:
-    """What judging one sample has cost so far, and what was wrong with its last bad reply."""
+    """What came of judging one sample so far.
+
+    Attributes:
+        usage: what it has cost.
+        problem: what was wrong with the last bad reply.
+        changes: claims added and dropped.
+        open_questions: how often the model was asked about such a claim and gave no answer.
+    """
 
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
+    changes: list[ClaimChange] = field(default_factory=list[ClaimChange])
+    open_questions: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from noisesense.errors import (
     InputError,
@@ -17,7 +17,7 @@ from noisesense.errors import (
     kind_of,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
-from noisesense.judging.claims import ClaimSource, distinct
+from noisesense.judging.claims import ClaimSource
 from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
 from noisesense.judging.probe import Form, Probe, probe
 from noisesense.judging.prompts import (
@@ -26,13 +26,15 @@ from noisesense.judging.prompts import (
     Budget,
     ChosenAnswer,
     Claims,
+    Premise,
     Prompts,
     answers_form,
     claims_form,
 )
-from noisesense.judging.protocol import StructuredLLM, WordLLM
+from noisesense.judging.protocol import ClaimChange, StructuredLLM, TextKind, WordLLM
 from noisesense.judging.sharing import SingleFlight
 from noisesense.judging.splitting import TextLimit
+from noisesense.judging.words import distinct
 from noisesense.verdicts.form import Cell
 
 if TYPE_CHECKING:
@@ -149,11 +151,11 @@ class LLMJudge(PlannedJudge):
             settings.append(f"votes={votes}")
         super().__init__(calls, plan=plan, settings=" ".join(settings))
 
-    async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+    async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
         """The claims in the text's order; none if the model says twice that there are none.
 
-        A score is a share of all claims, so a list has to be about the text and to cover it:
-        what cannot be believed is asked again, and a sentence that is left out is a claim.
+        A score is a share of all claims, so a list has to be about the text and to cover it. Where
+        it may not be, the model is asked once more, and its answer decides.
         """
         await self._form(run)  # before anything is paid for
 
@@ -163,20 +165,19 @@ class LLMJudge(PlannedJudge):
         lists = await self._limit.ask(text, claims_of)
         return distinct(claim for claims in lists for claim in claims)
 
-    async def _find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
-        source = self._source(which, text, question)
+    async def _find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
+        source = ClaimSource(text, question, self._prompts.decompose)
         claims = await self._listed(run, which, source)
         left_out = source.untouched(claims) if claims else []
-        return distinct([*claims, *left_out])
-
-    def _source(self, which: str, text: str, question: str) -> ClaimSource:
-        instruction = self._prompts.decompose
-        return ClaimSource(text, question, instruction, counts_refusals=which == "reference")
+        said = await self._ask(run, Premise(claims=tuple(claims)), left_out)
+        added = [line for line in left_out if said[line] is False]
+        run.changes += [ClaimChange(line, which, "left out") for line in added]
+        return distinct([*claims, *added])
 
     def _decomposition(self, source: ClaimSource, attempt: int = 0) -> str:
         return self._prompts.decomposition(source.text, source.question, attempt=attempt)
 
-    async def _listed(self, run: SampleRun, which: str, source: ClaimSource) -> list[str]:
+    async def _listed(self, run: SampleRun, which: TextKind, source: ClaimSource) -> list[str]:
         """A list that can be believed; an empty one if two agree, or the text has no letters."""
         believed = not any(map(str.isalnum, source.text))
         attempt = 0
@@ -185,10 +186,15 @@ class LLMJudge(PlannedJudge):
             prompt = partial(self._decomposition, source)
             believe = partial(_believed, run, source)
             call = ModelCall(prompt, most, claims_form(source.text), believe)
-            claims, attempt = await self._calls.ask(run, call, attempt)
-            if claims or (claims is not None and believed):
-                return claims
-            if claims is not None:
+            listed, attempt = await self._calls.ask(run, call, attempt)
+            if listed:
+                claims = await self._without_strays(run, which, source, listed)
+                if claims:
+                    return claims
+                run.problem = "none of its claims is the text's"
+            elif listed is not None:
+                if believed:
+                    return []
                 believed = True
                 most = max(most, attempt + 1)
         times = "once" if attempt == 1 else f"{attempt} times"
@@ -199,16 +205,41 @@ class LLMJudge(PlannedJudge):
             usage=run.usage,
         )
 
+    async def _without_strays(
+        self, run: SampleRun, which: TextKind, source: ClaimSource, claims: list[str]
+    ) -> list[str]:
+        """The claims without those that are not the text's, as the model says."""
+        strays = source.strays(claims)
+        said = await self._ask(run, Premise(source.text, source.question), strays)
+        kept = [claim for claim in claims if said.get(claim) is not False]
+        if kept:
+            dropped = [claim for claim in strays if said[claim] is False]
+            run.changes += [ClaimChange(claim, which, "stray") for claim in dropped]
+        return kept
+
+    async def _ask(
+        self, run: SampleRun, premise: Premise, statements: Sequence[str]
+    ) -> dict[str, Cell]:
+        """What the premise says of the statements; what stays open changes nothing."""
+        if not statements:
+            return {}
+        findings = await self.check(run, premise, statements)
+        cells = [finding.cell for finding in findings]
+        run.open_questions += cells.count(None)
+        return dict(zip(statements, cells, strict=True))
+
     async def check(
-        self, run: SampleRun, text: str, claims: Sequence[str], question: str = ""
+        self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Finding]:
         """A text in parts entails a claim if any part does. Votes decide by majority."""
         form = await self._form(run)
+        if not premise.text:
+            return await self._part(run, form, premise, claims)
 
         async def findings_in(part: str) -> list[Finding]:
-            return await self._part(run, form, Premise(part, question), claims)
+            return await self._part(run, form, Premise(part, premise.question), claims)
 
-        by_part = await self._limit.ask(text, findings_in, overlapping=True)
+        by_part = await self._limit.ask(premise.text, findings_in, overlapping=True)
         return [any_part(findings) for findings in zip(*by_part, strict=True)]
 
     async def _part(
@@ -252,9 +283,7 @@ class LLMJudge(PlannedJudge):
         numbered = dict(enumerate(claims, start=1))
 
         def prompt(attempt: int) -> str:
-            return self._prompts.verification(
-                premise.text, numbered, premise.question, attempt=attempt
-            )
+            return self._prompts.verification(premise, numbered, attempt=attempt)
 
         form = answers_form(len(claims))
         return ModelCall(prompt, self._attempts, form, partial(_answers, numbered), vote)
@@ -267,9 +296,7 @@ class LLMJudge(PlannedJudge):
         as_form = not isinstance(self._calls.llm, WordLLM)
 
         def prompt(attempt: int) -> str:
-            return self._prompts.single(
-                premise.text, claim, premise.question, form=as_form, attempt=attempt
-            )
+            return self._prompts.single(premise, claim, form=as_form, attempt=attempt)
 
         read = partial(_answer, self._threshold)
         call = ModelCall(prompt, self._attempts, ChosenAnswer, read, vote)
@@ -281,27 +308,23 @@ class LLMJudge(PlannedJudge):
         if self._check != "auto":
             return self._check
 
+        of_probe = SampleRun()
+
         async def find(text: str, question: str) -> list[str]:
-            return await self._find(run, "text of known claims", text, question)
+            return await self._find(of_probe, "response", text, question)
 
         async def ask(
             form: Form, text: str, question: str, statements: Sequence[str]
         ) -> list[Cell]:
-            found = await self._part(run, form, Premise(text, question), statements)
+            found = await self._part(of_probe, form, Premise(text, question), statements)
             return [finding.cell for finding in found]
 
         test, _ = await self._probe.get(partial(probe, find, ask))
+        run.usage += of_probe.usage
         if test.form is None:
             raise UnfitJudgeError(f"{self.model} cannot judge: {test.reason}")
         self.form_reason = test.reason
         return test.form
-
-
-class Premise(NamedTuple):
-    """A text that may entail claims; with a question, it is read as the answer to it."""
-
-    text: str
-    question: str = ""
 
 
 _Ask = Callable[[SampleRun, Premise, Sequence[str], int], Coroutine[Any, Any, list[Finding]]]
@@ -327,15 +350,13 @@ def _answer(threshold: float | None, reply: ChosenAnswer) -> Finding | None:
 def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     """What the reply says of the statements; None if nothing.
 
-    Nothing, too, if it goes on counting below or above them, or has other numbers and leaves some
-    of them out: the model has numbered them anew, and its numbers mean other statements.
+    Nothing, too, if it has a number that was not asked for, whatever stands there: the model has
+    counted anew, and its numbers mean other statements, or it speaks of something else.
     """
     said = reply.by_number
-    agreed = {number: said[number] for number in asked if number in said}
-    if {0, len(asked) + 1} & said.keys():
+    if said.keys() - set(asked):
         return None
-    if said.keys() - set(asked) and len(agreed) < len(asked):
-        return None
+    agreed = {number: answer for number, answer in said.items() if answer is not None}
     return agreed or None
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
 from noisesense.judging.calls import Calls, SampleRun, digest, gather_all, identity_of
-from noisesense.judging.claims import by_words, claims_nothing
-from noisesense.judging.protocol import Entailment, Judgement, Usage
+from noisesense.judging.markers import without_thoughts
+from noisesense.judging.prompts import Premise
+from noisesense.judging.protocol import ClaimChange, Entailment, Judgement, TextKind, Usage
+from noisesense.judging.words import by_words
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
@@ -60,12 +62,12 @@ class PlannedJudge:
         self._calls = calls
         self._settings = f"plan={plan} {settings}"
 
-    async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+    async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
         """The claims of a text, in its order, no two of the same words.
 
         Args:
             run: of the sample.
-            which: "response" or "reference".
+            which: which of its texts it is.
             text: whose claims are wanted.
             question: what the text answers.
 
@@ -75,9 +77,9 @@ class PlannedJudge:
         raise NotImplementedError
 
     async def check(
-        self, run: SampleRun, text: str, claims: Sequence[str], question: str = ""
+        self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Finding]:
-        """Does the text entail them, read as the answer to the question if there is one?
+        """Does the premise say them?
 
         Raises:
             JudgeError: the model cannot be asked.
@@ -132,7 +134,9 @@ class PlannedJudge:
         else:
             await gather_all([self._correctness(work), self._find_reference(work)])
             await self._check_chunks(work)
-        return Judgement(work.verdicts(), work.run.usage, work.unanswered)
+        await self._drop_asides(work)
+        run = work.run
+        return Judgement(work.verdicts(), run.usage, work.unanswered, changes=tuple(run.changes))
 
     async def entailment(
         self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
@@ -167,29 +171,26 @@ class PlannedJudge:
         await self._check_reference(work)
 
     async def _find_response(self, work: _SampleWork) -> None:
-        sample = work.sample
-        work.claims = await self.find(work.run, "response", sample.response, sample.user_input)
+        question = work.sample.user_input
+        work.claims = await self.find(work.run, "response", work.response, question)
 
     async def _find_reference(self, work: _SampleWork) -> None:
         """None if they cannot be had. Labels win: with all of them nobody asks for the claims."""
         sample = work.sample
         if not work.unlabeled and not work.full:
             return
-        if claims_nothing(sample.reference):
-            # No chunk says so, which makes each irrelevant, as it is where there is no answer.
-            work.reference = [f"{sample.user_input} {sample.reference}".strip()]
-            return
         try:
-            work.reference = await self.find(
-                work.run, "reference", sample.reference, sample.user_input
-            )
+            claims = await self.find(work.run, "reference", sample.reference, sample.user_input)
         except ReplyError:
             work.reference = None
+            return
+        # That the answer is not known is what such a reference says, and a chunk may say it, too.
+        work.reference = claims or [f"{sample.user_input} {sample.reference}".strip()]
 
     async def _check_reference(self, work: _SampleWork) -> None:
         """Which of the response's claims are correct. The same words as the reference's are."""
         sample = work.sample
-        if by_words(sample.response) == by_words(sample.reference):
+        if by_words(work.response) == by_words(sample.reference):
             work.correct = [True] * len(work.claims)
             return
         asked = {sample.reference: work.claims}
@@ -213,6 +214,24 @@ class PlannedJudge:
             asked[text] = list(dict.fromkeys(wanted))
         work.table = await self._checked(work.run, asked)
 
+    async def _drop_asides(self, work: _SampleWork) -> None:
+        """Ask which claims that nothing supports give information on the question.
+
+        The others are no claims: a greeting, a source, "not found". What a chunk supports is never
+        asked about, so that no answer to this can hide noise.
+        """
+        asked = work.unsupported
+        if not asked:
+            return
+        findings = await self.check(work.run, Premise(question=work.sample.user_input), asked)
+        cells = [finding.cell for finding in findings]
+        work.run.open_questions += cells.count(None)
+        asides = [claim for claim, cell in zip(asked, cells, strict=True) if cell is False]
+        work.drop(asides)
+        work.run.changes += [
+            ClaimChange(claim, "response", "beside the question") for claim in asides
+        ]
+
     async def _checked(
         self, run: SampleRun, asked: Mapping[str, list[str]], question: str = ""
     ) -> FindingTable:
@@ -220,7 +239,7 @@ class PlannedJudge:
         table: FindingTable = {}
 
         async def check(text: str, claims: Sequence[str]) -> None:
-            findings = await self.check(run, text, claims, question)
+            findings = await self.check(run, Premise(text, question), claims)
             table[text] = dict(zip(claims, findings, strict=True))
 
         checks: list[Coroutine[Any, Any, None]] = []
@@ -240,6 +259,7 @@ class _SampleWork:
 
     Attributes:
         sample: the sample.
+        response: its response, without thoughts at its head.
         full: is every cell wanted?
         run: what it has cost.
         texts: of its chunks.
@@ -253,6 +273,7 @@ class _SampleWork:
     def __init__(self, sample: Sample, *, full: bool) -> None:
         chunks = sample.retrieved_contexts
         self.sample = sample
+        self.response = without_thoughts(sample.response)
         self.full = full
         self.run = SampleRun()
         self.texts = [chunk.text for chunk in chunks]
@@ -263,9 +284,25 @@ class _SampleWork:
         self.table: FindingTable = {}
 
     @property
+    def unsupported(self) -> list[str]:
+        """The response's claims that neither the reference nor any chunk supports."""
+        found: list[str] = []
+        for claim, correct in zip(self.claims, self.correct, strict=True):
+            if correct is False and not any(cell is not False for cell in self._cells(claim)):
+                found.append(claim)
+        return found
+
+    def drop(self, claims: Collection[str]) -> None:
+        """Take claims out of the response's."""
+        pairs = zip(self.claims, self.correct, strict=True)
+        kept = [(claim, cell) for claim, cell in pairs if claim not in claims]
+        self.claims = [claim for claim, _ in kept]
+        self.correct = [cell for _, cell in kept]
+
+    @property
     def unanswered(self) -> int:
-        """Cells that were asked and stayed open; a reference without claims counts as one."""
-        open_cells = self.correct.count(None)
+        """What was asked and stayed open; a reference without claims counts as one."""
+        open_cells = self.correct.count(None) + self.run.open_questions
         for text in self.texts:
             findings = self.table.get(text, {}).values()
             open_cells += sum(finding.cell is None for finding in findings)

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel
 
 from noisesense.errors import ReplyError
-from noisesense.judging.claims import by_words
+from noisesense.judging.words import by_words
 from noisesense.verdicts.form import Cell
 
 Form = Literal["list", "each"]

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from noisesense.errors import InputError, describe
-from noisesense.judging.claims import repetitions
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
+from noisesense.judging.words import repetitions
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth, modes_of
 from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
