@@ -26,7 +26,6 @@ from noisesense import (
 )
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
 from support.command_here import Done, assert_error, run_here
-from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
 from support.simulated import misjudged
@@ -144,8 +143,6 @@ ERRORS: dict[str, tuple[str, str]] = {
         "got the sheet alone. Hint: noisesense trust --on sheet.csv --for RESULTS, those that",
     ),
     "no sheet": ("trust export-labels a.jsonl labels.xlsx", "a name ending in .csv or .tsv"),
-    "other labels": ("trust import-labels ragtruth a.jsonl b.jsonl", "expected wice, got"),
-    "over a file": ("trust import-labels wice a.jsonl a.jsonl", "--force overwrites it"),
 }
 
 
@@ -443,9 +440,7 @@ def test_by_score_half_of_the_samples_are_noisy(tmp_path: Path, capsys: Capsys) 
     path = tmp_path / "judged.jsonl"
     sheet = tmp_path / "labels.csv"
     write_results(path, judged)
-    arguments = ("trust", "export-labels", path, sheet, "--by-score")
-    assert "expected a number of samples as well" in run_here(capsys, *arguments).err
-    assert run_here(capsys, *arguments, "--samples", "8").status == 0
+    write_labels(judged, sheet, samples=8, by_score=True)
     drawn = weights_of(sheet)
     noisy = {f"s{i}" for i in range(3, 40, 7)}
     assert drawn == {name: "1.5" if name in noisy else "8.5" for name in drawn}
@@ -496,24 +491,3 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert not any(cell.lstrip('\n;" ').startswith(("=", "+", "-", "@", "＝")) for cell in cells)
     fill(sheet, lambda _: "no", delimiter="\t")
     assert {each.id for each in read(sheet, judged)} == {"=1+1", "-2", *"abcde"}
-
-
-def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
-    row = {
-        **{"label": "supported", "supporting_sentences": [[0]], "claim": "The tower is red."},
-        **{"evidence": ["A red tower.", "By the sea."], "meta": {"id": "x1"}},
-    }
-    raw = write_jsonl(tmp_path / "dev.jsonl", [row])
-    out = tmp_path / "wice.jsonl"
-    done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--sentences", "1")
-    assert done.status == 0
-    assert ": 1 yes, 1 no, 0 undecided" in done.out
-
-
-def test_import_labels_leaves_the_download(tmp_path: Path, capsys: Capsys) -> None:
-    raw = write_jsonl(tmp_path / "dev.jsonl", [{"label": "not_supported"}])
-    link = tmp_path / "link.jsonl"
-    link.hardlink_to(raw)
-    for out in (raw, link):
-        done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--force")
-        assert_error(done, [f"out: expected another file than the one that is read, got {out}"])

@@ -44,7 +44,7 @@ class Catch(Command):
             check_output(stale, mended)
             check_output(mended, stale)
             if is_drawn:
-                options.check_pictures(report)
+                options.check_report(report)
         catch = run_catch()
         write_results(stale, catch.stale)
         write_results(mended, catch.mended)
