@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -160,7 +160,6 @@ def trust_results(
     judge: str = "the judge",
     definition: DefinitionName | None = None,
     pair_by: PairedBy | None = None,
-    weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
 ) -> Trust:
     """How far to trust your own results, by labels on some of their samples.
@@ -178,7 +177,6 @@ def trust_results(
         definition: under which both were scored, to be sure of it; by default whichever it is.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
-        weights: by the id of a label, how many samples it stands for; by default all the same.
         confidence: of each interval.
 
     Raises:
@@ -187,7 +185,7 @@ def trust_results(
     """
     if definition is not None:
         check_definition(definition)
-    labeled = labeled_pairs(results, labels, pair_by, weights)
+    labeled = labeled_pairs(results, labels, pair_by)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
     for mode in _modes_of(labeled, definition):
