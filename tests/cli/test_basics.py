@@ -12,12 +12,11 @@ from support.command import environment, run
 from support.command_here import assert_error, run_here
 
 COMMANDS = {
-    **dict.fromkeys(("demo", "schema", "promptfoo-init", "score", "compare"), ()),
-    **dict.fromkeys(("offenders", "sensitivity", "stability"), ()),
-    "trust": ("export-labels", "import-labels"),
+    **dict.fromkeys(("demo", "promptfoo-init", "score", "compare", "offenders"), ()),
+    "trust": ("export-labels",),
     "ablation": ("plan", "report", "run"),
     "batch": ("export", "import"),
-    "store": ("show", "merge", "prune"),
+    "store": ("show", "prune"),
 }
 
 

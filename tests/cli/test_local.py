@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -47,30 +46,6 @@ def test_score(tmp_path: Path, capsys: Capsys, model: str) -> None:
     claims = result.score.verdicts.response_claims
     assert [(each.correct, each.entailed_by) for each in claims] == [(False, (0,)), (False, ())]
     assert "used again" in run_here(capsys, "score", data, *how).out
-
-
-def test_trust_finds_thresholds(tmp_path: Path, capsys: Capsys, model: str) -> None:
-    """As people see it; the model's own probabilities say otherwise of one."""
-    chunks = ["A red tower.", "The old sea.", "Red sea.", "A tall tower."]
-    claim = "The tower is red."
-    labels = [True, False, False, False]
-    verdicts = {
-        "response_claims": [{"text": claim, "correct": None, "entailed_by": [0]}],
-        "chunks": [{"text": text} for text in chunks],
-    }
-    path = write_jsonl(tmp_path / "labels.jsonl", [{"id": "a", "verdicts": verdicts}])
-    likely = [probability(chunk, claim) for chunk in chunks]
-    found = json.loads(run_here(capsys, "trust", "--judge", model, "--on", path, "--json").out)
-    (judge,) = found["judges"]
-    false_yes = sum(p >= 0.5 and not label for p, label in zip(likely, labels, strict=True)) / 3
-    assert judge["cells"]["response"]["false_yes"]["value"] == pytest.approx(false_yes)
-    best = judge["calibration"]["threshold"]
-    assert max(likely[1:]) < best <= likely[0]
-    text = run_here(capsys, "trust", "--judge", model, "--on", path, "--threshold", str(best))
-    rates = "0.0% false yes, 0.0% false no, kappa 1.000"
-    assert text.status == 0
-    assert f"--threshold {best}, {rates}" in text.out
-    assert "in a chunk? Where people say no, the judge says yes in 0 of " in text.out
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
-"""``noisesense offenders``, ``sensitivity`` and ``stability``: questions to results."""
+"""``noisesense offenders``, and errors of commands that read results."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,6 @@ from noisesense import (
     Verdicts,
     offenders,
     score,
-    sensitivity_band,
-    stability,
     write_results,
 )
 from noisesense_adapters.datasets.score import score_dataset
@@ -128,44 +125,6 @@ def test_a_file_that_is_no_ablation(tmp_path: Path, capsys: Capsys) -> None:
     counts.write_text("{}")
     wrong = run_here(capsys, "offenders", path, "--ablation", counts)
     assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)
-
-
-def test_sensitivity(tmp_path: Path, capsys: Capsys) -> None:
-    results = [answer(i, "guide.md", i % 2 == 0, True) for i in range(20)]
-    path = written(tmp_path, *results)
-    done = run_here(capsys, "sensitivity", path, "--false-yes", "0.1", "--false-no", "0.05")
-    band = sensitivity_band(results, false_yes=0.1, false_no=0.05)
-    assert band.relevant is not None
-    head, assumed, _, _, row, *_ = done.out.splitlines()
-    assert done.status == 0
-    assert head == "20 samples; definition ragas"
-    assert "10.0% of no said as yes, 5.0% of yes said as no" in assumed
-    assert row.split()[:2] == ["mean", "0.2500"]
-    scored = tmp_path / "paper.jsonl"
-    score_dataset(path, out=scored, definition="paper")
-    found = json.loads(run_here(capsys, "sensitivity", scored, "--json").out)
-    assert found["definition"] == "paper"
-    expected = sensitivity_band(results, false_yes=0.02, definition="paper").to_dict()
-    rates = {"definition": "paper", "false_yes": 0.02, "false_no": 0.0}
-    assert found == json.loads(json.dumps({**rates, **expected}))
-
-
-def test_stability(tmp_path: Path, capsys: Capsys) -> None:
-    """Two judgings of which one sample of four differs: 0 and 1."""
-    runs = [[answer(i, "guide.md", i != 0 or first) for i in range(4)] for first in (True, False)]
-    paths = [written(tmp_path, *run, name=f"{i}.jsonl") for i, run in enumerate(runs)]
-    done = run_here(capsys, "stability", *paths)
-    assert done.status == 0
-    assert done.out.splitlines()[0] == "4 samples, judged 2 times"
-    assert "\nrelevant: 1 sample whose value changes\n  q0: 0.0000, 1.0000\n" in done.out
-    # Of 0, 0, 0, 1 and 0, 0, 0, 0: how far the judge scatters the mean is √(1/2 / 4 / 4).
-    assert re.search(r"^scatter of the mean +0\.1768 ", done.out, re.MULTILINE)
-    crossed = run_here(capsys, "stability", *paths, "--limit", "0.5")
-    assert "\nrelevant: 1 sample on both sides of the limit\n  q0: 0.0000, 1.0000\n" in crossed.out
-    assert "samples on both sides of 0.5          1           0\n" in crossed.out
-    found = json.loads(run_here(capsys, "stability", *paths, "--limit", "0.5", "--json").out)
-    expected = stability(runs, limit=0.5).to_dict()
-    assert found == json.loads(json.dumps({"runs": [*map(str, paths)], **expected}))
 
 
 # By name: the command line, and what its one line on stderr names.

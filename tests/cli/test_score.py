@@ -79,35 +79,30 @@ def test_columns_definition_and_clusters_are_as_they_were_chosen(
         assert values == pytest.approx(example.expected["paper"], abs=1e-12)
 
 
-@pytest.mark.parametrize("option", ["--report", "--png"])
-def test_a_picture_replaces_no_file_of_somebody_elses(
-    option: str, examples: Path, tmp_path: Path, capsys: Capsys
+def test_a_report_replaces_no_file_of_somebody_elses(
+    examples: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    path = tmp_path / {"--report": "index.html", "--png": "logo.png"}[option]
+    path = tmp_path / "index.html"
     path.write_bytes(b"mine")
-    done = run_here(capsys, "score", examples, option, path)
+    done = run_here(capsys, "score", examples, "--report", path)
     assert done.status == 2
     assert "nothing was overwritten" in done.err
     assert path.read_bytes() == b"mine"
     path.unlink()
     os.mkfifo(path)  # to read one would wait for somebody to write
-    done = run_here(capsys, "score", examples, option, path)
+    done = run_here(capsys, "score", examples, "--report", path)
     assert done.status == 2
     assert "nothing was overwritten" in done.err
 
 
-@pytest.mark.parametrize(("option", "name"), [("--report", "r.html"), ("--png", "r.png")])
-def test_a_picture_replaces_its_own_of_before(
-    option: str, name: str, examples: Path, tmp_path: Path, capsys: Capsys
+def test_a_report_replaces_its_own_of_before(
+    examples: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    path = tmp_path / name
+    path = tmp_path / "r.html"
     for _ in range(2):
-        done = run_here(capsys, "score", examples, option, path)
+        done = run_here(capsys, "score", examples, "--report", path)
         assert done.status == 0
         assert f"wrote {path}\n" in done.err
-    if option == "--png":
-        assert path.read_bytes().startswith(b"\x89PNG")
-        return
     text = path.read_text(encoding="utf-8")
     assert "Noise sensitivity: examples.jsonl" in text
     assert "Leonardo da Vinci painted the Mona Lisa" in str(packed_lines(text, "details"))
@@ -291,7 +286,7 @@ def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(
 ) -> None:
     out = tmp_path / "out.jsonl"
     log = tmp_path / "network.log"
-    hidden = ("pyarrow", "langchain", "openai", "jinja2", "matplotlib", "numpy", "pandas")
+    hidden = ("pyarrow", "langchain", "openai", "jinja2", "numpy", "pandas")
     done = run("score", examples, "--out", out, hidden=hidden, network_log=log)
     assert done.returncode == 0
     assert [line for line in done.stderr.splitlines() if not line.startswith("note: ")] == []

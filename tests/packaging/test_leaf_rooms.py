@@ -16,8 +16,6 @@ LEAVES = [
     "noisesense_adapters.table",
     "noisesense_adapters.datasets.answering",
     "noisesense.ablation",
-    "noisesense.stats.sensitivity",
-    "noisesense.stats.stability",
 ]
 
 # They are not there, as if their folders had been deleted.

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 from msgspec import structs
-from sklearn.metrics import cohen_kappa_score
 
 from noisesense import (
     InputError,
@@ -24,7 +22,7 @@ from noisesense import (
 )
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.labels import is_lazy
-from noisesense.stats.labels_cells import Confusion, kappa
+from noisesense.stats.labels_cells import Confusion
 from noisesense_adapters.evaluate.wording import trust_sentences
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
@@ -70,13 +68,6 @@ def test_rates_by_hand() -> None:
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
-def test_kappa_by_hand() -> None:
-    """Agreement 8 of 10; by chance (3·3 + 7·7) / 100. And 0.7, by chance 0.5 · 0.6 + 0.5 · 0.4."""
-    found = trust("m", SAMPLES).cells["response"].kappa.value
-    assert found == pytest.approx((0.8 - 0.58) / 0.42)
-    assert kappa((45, 5, 25, 25)) == pytest.approx(0.4)
-
-
 def test_rates_in_words() -> None:
     compared, said = trust_sentences(trust("m", SAMPLES))
     assert compared == "10 verdicts of m were compared with people's labels."
@@ -107,21 +98,6 @@ def test_clusters_are_the_units() -> None:
     interval = mixed.cells["response"].false_yes.interval
     # A sample without a cluster is none of the cluster that has its name.
     assert interval.units == 2
-
-
-def test_random_tables_against_scikit_learn() -> None:
-    rng = random.Random(4)
-    rows: list[LabeledVerdicts] = []
-    people: list[bool | None] = []
-    judge: list[bool | None] = []
-    for name in range(40):
-        labels: list[bool | None] = [rng.random() < 0.4 for _ in range(6)]
-        said: list[bool | None] = [cell != (rng.random() < 0.2) for cell in labels]
-        rows.append(labeled(str(name), labels, said))
-        people += labels
-        judge += said
-    found = trust("m", rows).cells["response"].kappa.value
-    assert found == pytest.approx(cohen_kappa_score(people, judge))
 
 
 def test_every_pair_of_verdicts_has_its_count() -> None:
@@ -192,7 +168,8 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
         assert mean == prediction_powered(judged, labels, mode=mode)
         assert {f"{mode}: {each}" for each in mean.warnings} <= {*found.warnings}
     assert found.samples == 30
-    assert found.cells["response"].kappa.value == 1.0
+    assert found.cells["response"].false_yes.value == 0.0
+    assert found.cells["response"].false_no.value == 0.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
     _, relevant, *_ = trust_sentences(found)
@@ -235,12 +212,6 @@ def test_what_cannot_be_measured() -> None:
     few = trust_results(judged, labels[:1])
     assert not few.means
     assert few.warnings[0].startswith("relevant: no mean corrected by the labels: human_labeled:")
-
-
-def test_thresholds_of_a_judge_with_probabilities() -> None:
-    found = trust("m", SAMPLES, probabilities=[(True, 0.9), (False, 0.2)]).calibration
-    assert found.false_yes == found.false_no == 0.0
-    assert trust("m", SAMPLES, probabilities=[(True, 0.9)]).calibration is None
 
 
 def test_claims_of_one_side_are_counted_over_all_samples() -> None:

@@ -14,7 +14,6 @@ from noisesense import (
     compare,
     offenders,
     prediction_powered,
-    sensitivity_band,
     summarize,
     trust_results,
 )
@@ -31,7 +30,6 @@ GOOD = [result_of(0, (1, 2))]
         Tally().add,
         offenders,
         ragchecker_aggregates,
-        sensitivity_band,
         partial(compare, GOOD),
         lambda items: compare(items, GOOD),
         partial(prediction_powered, GOOD, mode="relevant"),

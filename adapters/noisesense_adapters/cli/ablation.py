@@ -48,14 +48,12 @@ class Judging(Options):
     judge: str = option("Judges the answers.", "PROVIDER:MODEL", required=True)
     asking: options.Asking
     report: Path | None = options.REPORT
-    png: Path | None = options.PNG
     as_json: bool = options.JSON
 
     def make_judge(self) -> PlannedJudge:
         return self.asking.make_judge(self.judge)
 
     def show(self, effect: Ablation, results: Path, judge: PlannedJudge) -> None:
-        options.write_plots(self.png, effect, results.name)
         options.write_report(self.report, results_of(results), results.name, ablation=effect)
         sentences = list(ablation_sentences(effect))
         if self.as_json:
@@ -110,7 +108,7 @@ class Report(Command):
     def run(self) -> int:
         judging = self.judging
         reading = options.Reading()
-        options.check_pictures(judging.report, judging.png)
+        options.check_report(judging.report)
         rows = [row for _, row in read_lines(self.answered, parse_line)]
         judge = judging.make_judge()
         effect = ablation(reading.results(self.results), rows, judge)
@@ -138,7 +136,7 @@ class Run(Command):
         judging = self.judging
         reading = options.Reading()
         system = _imported_system(self.answer)
-        options.check_pictures(judging.report, judging.png)
+        options.check_report(judging.report)
         judge = judging.make_judge()
         run = ablate(
             reading.results(self.results),

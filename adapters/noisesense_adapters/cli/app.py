@@ -27,11 +27,7 @@ app = group(
         "demo": "demo:Demo",
         "score": "score:Score",
         "compare": "compare:Compare",
-        "power": "power:Power",
         "offenders": "questions:Offenders",
-        "sensitivity": "questions:Sensitivity",
-        "stability": "questions:Stability",
-        "schema": "examples:Schema",
         "promptfoo-init": "examples:PromptfooInit",
         "trust": "trust:Trust",
     },
@@ -48,8 +44,8 @@ app = group(
     ),
     group(
         "store",
-        "Show, merge or prune a store of judged calls.",
-        {"show": "store:Show", "merge": "store:Merge", "prune": "store:Prune"},
+        "Show or prune a store of judged calls.",
+        {"show": "store:Show", "prune": "store:Prune"},
     ),
 )
 click.version_option(noisesense.__version__, message="%(prog)s %(version)s")(app)

@@ -125,7 +125,7 @@ class Compare(Command):
         gate = self.gate
         gate.check()
         figures = gate.figures
-        options.check_pictures(self.report)
+        options.check_report(self.report)
         scoring = self.scoring.values()
         reading = options.Reading(**scoring)
         comparison = compare(

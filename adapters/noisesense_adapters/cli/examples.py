@@ -1,4 +1,4 @@
-"""``noisesense schema`` and ``promptfoo-init``: the data form, and an example that runs."""
+"""``noisesense promptfoo-init``: an example that runs."""
 
 from __future__ import annotations
 
@@ -6,26 +6,11 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import cast
 
-from noisesense.verdicts.recording import SchemaName, json_schema
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument
-from noisesense_adapters.cli.output import say, show_json
+from noisesense_adapters.cli.output import say
 from noisesense_adapters.promptfoo.init import write_example
-
-
-class Schema(Command):
-    """Print a JSON Schema of the data form.
-
-    Of verdicts, of a sample, or of one line of a recording.
-    """
-
-    name: str = argument("verdicts, sample or recording.", default="verdicts")
-
-    def run(self) -> int:
-        show_json(json_schema(cast("SchemaName", self.name)))
-        return 0
 
 
 class PromptfooInit(Command):

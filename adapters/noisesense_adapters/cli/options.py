@@ -22,7 +22,6 @@ from noisesense_adapters.evaluate.evaluator import choices
 
 if TYPE_CHECKING:
     from noisesense import StructuredLLM
-    from noisesense.ablation import Ablation
     from noisesense.judging.plan import PlannedJudge
 
 BASE_URL = option("The endpoint, if not the provider's own.")
@@ -33,7 +32,6 @@ PAIR_BY = option(
     "id|question",
 )
 PLAN = option("Ask for the verdicts that a score needs, or all.", "lazy|full", default="lazy")
-PNG = option("Write the plots: one .png file.", "FILE")
 REPORT = option("Write a report: one .html file.", "FILE")
 RESULTS = argument("Results, a recording, or any file with verdicts.")
 TEMPERATURE = option("The model's temperature; by default its own.")
@@ -180,22 +178,18 @@ class Local(Options):
     batch_size: int | None = option("Inputs at once; by default 16.")
 
 
-def check_pictures(report: Path | None, png: Path | None = None) -> None:
-    """Raise before anything is judged if a report or a picture could not be written.
+def check_report(path: Path | None) -> None:
+    """Raise before anything is judged if the report could not be written.
 
     Raises:
         InputError: another ending, no folder, or a file that must not be overwritten.
         MissingExtraError: the packages that draw are not installed.
     """
-    if report is not None:
-        _check_picture(report, ".html", "--report")
-    if png is not None:
-        _check_picture(png, ".png", "--png")
-
-
-def _check_picture(path: Path, ending: str, where: str) -> None:
-    if path.suffix.lower() != ending:
-        raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
+    if path is None:
+        return
+    where = "--report"
+    if path.suffix.lower() != ".html":
+        raise InputError("a name ending in .html", repr(path.name), where=where)
     check_folder(path.parent, where)
     if path.exists() and not (path.is_file() and _is_ours(path)):
         hint = "nothing was overwritten; choose another name"
@@ -205,10 +199,10 @@ def _check_picture(path: Path, ending: str, where: str) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Is the file empty, or does it begin as our reports and pictures do?"""
+    """Is the file empty, or does it begin as our reports do?"""
     with path.open("rb") as file:
         start = file.read(4096)
-    return not start or b'content="NoiseSense ' in start or b"Software\0NoiseSense" in start
+    return not start or b'content="NoiseSense ' in start
 
 
 def write_report(path: Path | None, results: Iterable[Result], name: str, **more: Any) -> None:
@@ -221,18 +215,9 @@ def write_report(path: Path | None, results: Iterable[Result], name: str, **more
         more: further arguments of `noisesense_adapters.report.write_report`.
     """
     if path is not None:
-        from noisesense_adapters.report import write_report  # it loads matplotlib
+        from noisesense_adapters.report import write_report  # it loads jinja2
 
         write_report(results, path, title=f"Noise sensitivity: {name}", **more)
-        tell(f"wrote {path}")
-
-
-def write_plots(path: Path | None, data: Iterable[Result] | Ablation, name: str) -> None:
-    """Write the plots of results or of an ablation if a path is given, and say so."""
-    if path is not None:
-        from noisesense_adapters.report import write_png  # it loads matplotlib
-
-        write_png(data, path, title=f"Noise sensitivity: {name}")
         tell(f"wrote {path}")
 
 

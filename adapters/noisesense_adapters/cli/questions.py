@@ -1,4 +1,4 @@
-"""Questions to results: ``noisesense offenders``, ``sensitivity`` and ``stability``."""
+"""``noisesense offenders``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any, cast
 
-from noisesense import Offender, Range, offenders, sensitivity_band, stability
+from noisesense import Offender, Range, offenders
 from noisesense.errors import InputError
-from noisesense.stats.interval import interval_text
-from noisesense.stats.pairing import PairedBy
-from noisesense.stats.sensitivity import Band
-from noisesense.stats.stability import ModeStability
-from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
-from noisesense_adapters.cli.commands import COUNT, Command, argument, option
+from noisesense_adapters.cli.commands import COUNT, Command, option
 from noisesense_adapters.cli.output import Heads, one_line, shown
 from noisesense_adapters.evaluate.wording import (
     Caused,
@@ -158,122 +152,3 @@ def _read_causes(path: Path) -> dict[str, Caused]:
 
 def _range(ends: dict[str, float]) -> Range:
     return Range(float(ends["low"]), float(ends["high"]))
-
-
-class Sensitivity(Command):
-    """Show where a judge's errors would move the means.
-
-    The recorded verdicts are taken as true, and errors are added at random. What a judge's errors
-    did to your results is another question: label some of them, and ask "noisesense trust".
-
-    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
-    """
-
-    results: Path = options.RESULTS
-    scoring: options.Definition
-    false_yes: float = option("How often a no is said as yes.", "SHARE", default=0.02)
-    false_no: float = option("How often a yes is said as no.", "SHARE", default=0.0)
-    as_json: bool = options.JSON
-
-    def run(self) -> int:
-        scored_as = self.scoring.of_file(self.results)
-        definition = scored_as.definition
-        reading = options.Reading(**scored_as._asdict())
-        rates: dict[str, Any] = {"false_yes": self.false_yes, "false_no": self.false_no}
-        band = sensitivity_band(reading.results(self.results), definition=definition, **rates)
-        if self.as_json:
-            output.show_json({"definition": definition, **rates, **band.to_dict()})
-            return reading.status
-        failed = f" ({band.failed:,} more failed)" if band.failed else ""
-        output.say(
-            f"{counted(band.samples, 'sample')}{failed}; definition {definition}",
-            f"assumed: the verdicts are true; errors: {self.false_yes:.1%} of no said as yes, "
-            f"{self.false_no:.1%} of yes said as no, each verdict on its own",
-            "",
-        )
-        output.show_modes({mode.mode: _band_rows(mode) for mode in band.modes})
-        return reading.status
-
-
-def _band_rows(mode: Band) -> dict[str, object]:
-    return {
-        "mean": mode.mean,
-        "moves to": mode.moved,
-        "  95% of the simulations": None if mode.band is None else interval_text(mode.band),
-    }
-
-
-class Stability(Command):
-    """Show how far a judge agrees with itself.
-
-    Of several judgings of the same answers: how much of a value is the judge's own variance, and
-    which samples change (with --limit: change sides). Where each run holds several answers to a
-    question, also how much is the generator's, and how much the question's. Judge into another
-    --out each time: a store gives the first verdicts again.
-
-    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 6 too few samples
-    are in all runs.
-    """
-
-    runs: tuple[Path, ...] = argument("The same samples, judged twice or more.", "RESULTS...")
-    limit: float | None = option("Which samples are above X in some repeats only?", "X")
-    pair_by: str | None = options.PAIR_BY
-    scoring: options.Definition
-    top: int = options.TOP
-    as_json: bool = options.JSON
-
-    def run(self) -> int:
-        reading = options.Reading(definition=self.scoring.definition)
-        runs = map(reading.results, self.runs)
-        pair_by = cast("PairedBy | None", self.pair_by)
-        agreement = stability(runs, limit=self.limit, pair_by=pair_by)
-        if self.as_json:
-            output.show_json({"runs": list(map(str, self.runs)), **agreement.to_dict()})
-            return reading.status
-        output.say(f"{counted(agreement.samples, 'sample')}, judged {agreement.repeats} times")
-        if agreement.unpaired:
-            unpaired = counted(agreement.unpaired, "more sample")
-            output.say(f"{unpaired} not in every run: in no figure")
-        output.say("")
-        modes = agreement.modes
-        output.show_modes({mode.mode: _stability_rows(mode, self.limit) for mode in modes})
-        if not any("generator" in mode.shares for mode in modes):
-            output.say(
-                "",
-                "No question has several answers: the question's share and the generator's cannot "
-                "be told apart.",
-            )
-        for mode in modes:
-            self._show_changed(mode, reading.heads)
-        return reading.status
-
-    def _show_changed(self, mode: ModeStability, heads: Heads) -> None:
-        """Print the samples whose value changes, or with a limit those that cross it."""
-        changed = list(mode.changed)
-        what = "whose value changes"
-        if self.limit is not None:
-            changed = [sample for sample in changed if sample.crosses]
-            what = "on both sides of the limit"
-        lines: list[str] = []
-        for sample in changed[: self.top]:
-            values = ", ".join(map(shown, sample.values))
-            lines.append(f"  {heads[sample.id]}: {values}")
-        output.section(f"{mode.mode}: {counted(len(changed), 'sample')} {what}", lines)
-
-
-def _stability_rows(mode: ModeStability, limit: float | None) -> dict[str, object]:
-    rows: dict[str, object] = {
-        "samples": mode.samples,
-        "left out": mode.left_out,
-        "lowest mean": min(mode.means, default=None),
-        "highest mean": max(mode.means, default=None),
-    }
-    for source, (share, interval) in mode.shares.items():
-        rows[f"{source}'s share of the variance"] = shown(share, ".1%")
-        # Not the same label twice: it would be one row.
-        rows[f"  interval of the {source}'s"] = shown(interval, ".0%")
-    rows["scatter of the mean"] = mode.mean_error
-    if limit is not None:
-        crossing = sum(sample.crosses for sample in mode.changed)
-        rows[f"samples on both sides of {limit:g}"] = crossing
-    return rows

@@ -52,19 +52,17 @@ class Output(Options):
 
     out: Path | None = option("Write the results: .jsonl.", "FILE")
     report: Path | None = options.REPORT
-    png: Path | None = options.PNG
     as_json: bool = options.JSON
 
     @property
     def needs_file(self) -> bool:
         """Must the results be written to a scratch file, for the report to read them again?"""
-        return self.out is None and (self.report is not None or self.png is not None)
+        return self.out is None and self.report is not None
 
-    def write_pages(self, results: Path, name: str) -> None:
-        """Write the report and the plots that the user wants of the results in a file."""
+    def write_page(self, results: Path, name: str) -> None:
+        """Write the report, if the user wants it, of the results in a file."""
         saved_as = {} if self.out is None else {"saved_as": self.out.name}
         options.write_report(self.report, results_of(results), name, **saved_as)
-        options.write_plots(self.png, results_of(results), name)
 
 
 class Score(Command):
@@ -100,7 +98,7 @@ class Score(Command):
     def run(self) -> int:
         output = self.output
         self.gate.check()
-        options.check_pictures(output.report, output.png)
+        options.check_report(output.report)
         if self.counting.dry_run:
             return self._dry_run()
         from noisesense_adapters.datasets.score import holds_something  # it loads SQLite
@@ -117,7 +115,7 @@ class Score(Command):
             summary = self._scored(judge, results, progress)
             kept = had_results and not summary.scored
             if results is not None and not kept:
-                output.write_pages(results, self.dataset.name)
+                output.write_page(results, self.dataset.name)
         if output.as_json:
             show_json({"input": str(self.dataset), **summary.to_dict()})
         else:

@@ -1,4 +1,4 @@
-"""``noisesense store``: show, merge and prune a store of judged calls."""
+"""``noisesense store``: show and prune a store of judged calls."""
 
 from __future__ import annotations
 
@@ -75,31 +75,6 @@ def _time(seconds: float | None) -> str | None:
     if seconds is None:
         return None
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M:%SZ")
-
-
-class Merge(Command):
-    """Add other stores to a store.
-
-    They stay as they are, and a second time adds nothing. Where two hold another reply to the same
-    call, the one that was there first stays.
-    """
-
-    store: Path = argument("The store to add to; made if it is not there.")
-    others: tuple[Path, ...] = argument("The stores to add.", "OTHER...")
-
-    def run(self) -> int:
-        from noisesense import VerdictStore
-
-        for path in self.others:  # before any of them is added
-            _opened(path).close()
-            if self.store.exists() and self.store.samefile(path):
-                raise InputError("another store", visible(str(path)), where="merge")
-        with VerdictStore(self.store) as opened:
-            for path in self.others:
-                with _opened(path) as other:
-                    added = opened.merge(other)
-                say(f"{path}: {counted(added, 'call')} added")
-        return 0
 
 
 class Prune(Command):

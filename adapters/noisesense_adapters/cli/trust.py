@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import noisesense
-from noisesense import Calibration, Result, trust_results
+from noisesense import Result, trust_results
 from noisesense.errors import InputError
 from noisesense.scoring.outcomes import check_between
 from noisesense.scoring.scoring import NO_JUDGE
@@ -19,7 +19,6 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.commands import Command, argument, option
 from noisesense_adapters.cli.output import say, show_json, show_modes, shown, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import (
     LABEL,
@@ -41,9 +40,8 @@ class Trust(Command):
     """Measure a judge by claims that people labeled.
 
     With --for, first the mean that people would find in your results; then the judge's false
-    "yes", false "no" and kappa for each kind of verdict. With --judge, asks judges about the
-    labels and counts their errors, side by side; for a local judge (local:MODEL) and for a model
-    that tells probabilities (--check each) it also finds thresholds.
+    "yes" and false "no" for each kind of verdict. With --judge, asks judges about the labels and
+    counts their errors, side by side.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
@@ -51,7 +49,6 @@ class Trust(Command):
 
     parts: ClassVar[Mapping[str, str]] = {
         "export-labels": "trust:ExportLabels",
-        "import-labels": "trust:ImportLabels",
     }
 
     on: Path | None = option("What people say: a sheet, a recording, or results.", "LABELS")
@@ -71,11 +68,9 @@ class Trust(Command):
         judged: list[Result] = []
         if self.results is not None:
             judged += reading.results(self.results)
-        weights: dict[str, float] | None = None
         if is_label_sheet(labels_path):
             sheet = read_labels(labels_path, judged, reading.tell)
             people = sheet.results
-            weights = sheet.weights
             if sheet.unlabeled:
                 tell(f"note: {_unlabeled(sheet)}")
         else:
@@ -87,7 +82,6 @@ class Trust(Command):
                 people,
                 judge=_judge_names(judged),
                 definition=scored_as.definition,
-                weights=weights,
                 confidence=self.confidence,
             )
             trusts.append(trust)
@@ -115,7 +109,7 @@ class Trust(Command):
             if is_label_sheet(self.on):
                 hint = f"{_command(self.on, 'RESULTS')}, those that the sheet was written from"
                 raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
-        options.check_pictures(self.report)
+        options.check_report(self.report)
         check_between(self.confidence, "--confidence")  # before a judge is paid
         return self.on
 
@@ -154,7 +148,6 @@ class Trust(Command):
             model,
             judged.samples,
             usage=judged.usage,
-            probabilities=judged.probabilities,
             confidence=self.confidence,
         )
 
@@ -202,8 +195,6 @@ def _show_judge(trust: noisesense.Trust) -> None:
             columns[_CELLS[kind]] = _agreement_rows(cells)
     show_modes(columns)
     say("")
-    if trust.calibration is not None:
-        say(_threshold(trust.judge, trust.calibration), "")
     tell(*(f"note: {warning}" for warning in trust.warnings))
 
 
@@ -223,7 +214,6 @@ def _agreement_rows(cells: CellAgreement) -> dict[str, object]:
         "not asked": cells.counts.not_asked,
         "false yes": _rate(cells.false_yes, ".1%"),
         "false no": _rate(cells.false_no, ".1%"),
-        "kappa": _rate(cells.kappa, ".3f"),
     }
 
 
@@ -232,15 +222,6 @@ def _rate(rate: Rate, form: str) -> str:
     if rate.interval is None:
         return value
     return f"{value} ({shown(rate.interval, form)})"
-
-
-def _threshold(judge: str, best: Calibration) -> str:
-    """The threshold with which the judge agrees best with the labels."""
-    return (
-        f"best threshold for {judge} by these labels (measure it on others): --threshold "
-        f"{best.threshold}, {best.false_yes:.1%} false yes, {best.false_no:.1%} false no, kappa "
-        f"{shown(best.kappa, '.3f')}"
-    )
 
 
 def _command(sheet: Path, results: Path | str) -> str:
@@ -255,8 +236,7 @@ class ExportLabels(Command):
     says.
     Write yes or no in the last column, from the top as far as you like, and give the sheet to
     "noisesense trust --for RESULTS --on SHEET". The samples are in random order: the first ones
-    are a random choice. With --by-score few labels tell more where noise is rare; each row holds
-    the weight that makes up for it.
+    are a random choice.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
@@ -265,7 +245,6 @@ class ExportLabels(Command):
     sheet: Path = argument("A new file: .csv or .tsv.")
     samples: int | None = option("Draw so many at random; by default all.", "N")
     seed: int = option("The seed of the draw and the order.", default=0)
-    by_score: bool = option("Draw half from where the judge finds noise, half from the rest.")
     force: bool = options.FORCE
 
     def run(self) -> int:
@@ -275,7 +254,6 @@ class ExportLabels(Command):
             self.sheet,
             samples=self.samples,
             seed=self.seed,
-            by_score=self.by_score,
             force=self.force,
         )
         if sheet.left_out:
@@ -296,30 +274,3 @@ class ExportLabels(Command):
             f"   {_command(self.sheet, self.results)}",
         )
         return reading.status
-
-
-class ImportLabels(Command):
-    """Turn a download of labels into a file for trust.
-
-    WiCE is yours to download, under its license.
-    """
-
-    source: str = argument("Whose labels they are.", "wice")
-    download: Path = argument("A file such as claim/dev.jsonl.")
-    out: Path = argument("The file to write.")
-    sentences: int = option("Of the evidence, in a chunk.", default=8)
-    force: bool = options.FORCE
-
-    def run(self) -> int:
-        from noisesense_adapters.datasets.labels import import_labels  # it loads SQLite
-
-        if self.source != "wice":
-            hint = "turn other labels into results or a recording, or use export-labels"
-            raise InputError("wice", repr(self.source), where="import-labels", hint=hint)
-        check_new(self.out, force=self.force)
-        imported = import_labels(self.download, self.out, sentences=self.sentences)
-        say(
-            f"wrote {counted(imported.samples, 'sample')} to {self.out}: {imported.yes:,} yes, "
-            f"{imported.no:,} no, {imported.undecided:,} undecided"
-        )
-        return 0

@@ -313,13 +313,10 @@ def score_in(item: object) -> Score | None:
 
 def check_scored_alike(results: Iterable[Result], where: str) -> None:
     """Raise `InputError` if the results are of several definitions, or of several ``empty``."""
-    scores = [result.score for result in results]
-    check_scores_alike([score for score in scores if score is not None], where)
-
-
-def check_scores_alike(scores: Iterable[Score], where: str) -> None:
-    """The same, of scores."""
-    ways = {(score.definition, score.empty) for score in scores}
+    ways: set[tuple[str, str]] = set()
+    for result in results:
+        if result.score is not None:
+            ways.add((result.score.definition, result.score.empty))
     if len(ways) > 1:
         got = " and ".join(str(way) for way in sorted(ways))
         hint = "read all of them with one definition=… and empty=…"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -14,11 +14,9 @@ from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result
 from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_cells import (
-    Calibration,
     CellAgreement,
     CellKind,
     Confusion,
-    calibrate,
     cell_agreement,
     compare_cells,
 )
@@ -68,8 +66,6 @@ class Trust(Record):
             ``"response"`` (does a chunk?), ``"reference"`` (does a chunk entail a reference
             claim?). A judge errs differently in each.
         usage: what judging the labels cost.
-        calibration: the best threshold, of a judge with probabilities; None without any, or where
-            people said "yes" to all of them, or "no".
         warnings: what a reader of the figures must know, in words.
     """
 
@@ -80,7 +76,6 @@ class Trust(Record):
     unmatched_claims: int
     cells: dict[CellKind, CellAgreement]
     usage: Usage
-    calibration: Calibration | None
     warnings: tuple[str, ...]
 
     @property
@@ -99,22 +94,19 @@ def trust(
     labeled: Iterable[LabeledVerdicts],
     *,
     usage: Usage = NO_USAGE,
-    probabilities: Iterable[tuple[bool, float]] = (),
     confidence: float = 0.95,
 ) -> Trust:
     """How often a judge is wrong on labeled claims, for each kind of question that it is asked.
 
     ``false_yes = false yes / labeled no`` and ``false_no = missed / labeled yes`` over the cells
-    that both sides decided, and Cohen's kappa. Intervals are over samples, or clusters of them,
-    whose cells are not independent. Claims are matched by their text; case and white space do not
+    that both sides decided. Intervals are over samples, or clusters of them, whose cells are not
+    independent. Claims are matched by their text; case and white space do not
     matter. There are no means and no warnings: those are of results, see `trust_results`.
 
     Args:
         judge: its name.
         labeled: labels and the judge's verdicts on the same claims. Read once.
         usage: what judging the labels cost.
-        probabilities: of a judge that gives some, for each labeled cell: did people say "yes", and
-            the judge's probability of that.
         confidence: of each interval.
 
     Raises:
@@ -146,10 +138,6 @@ def trust(
             confusion = tuple(float(unit[kind, name]) for name in Confusion._fields)
             confusions[confusion] += 1
         agreements[kind] = cell_agreement(confusions, resampling)
-    calibration = None
-    labeled_probabilities = list(probabilities)
-    if len({label for label, _ in labeled_probabilities}) == 2:
-        calibration = calibrate(labeled_probabilities)
     trusted = Trust(
         judge=judge,
         means={},
@@ -158,7 +146,6 @@ def trust(
         unmatched_claims=unmatched,
         cells=agreements,
         usage=usage,
-        calibration=calibration,
         warnings=(),
     )
     if not trusted.compared:
@@ -173,7 +160,6 @@ def trust_results(
     judge: str = "the judge",
     definition: DefinitionName | None = None,
     pair_by: PairedBy | None = None,
-    weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
 ) -> Trust:
     """How far to trust your own results, by labels on some of their samples.
@@ -191,7 +177,6 @@ def trust_results(
         definition: under which both were scored, to be sure of it; by default whichever it is.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
-        weights: by the id of a label, how many samples it stands for; by default all the same.
         confidence: of each interval.
 
     Raises:
@@ -200,7 +185,7 @@ def trust_results(
     """
     if definition is not None:
         check_definition(definition)
-    labeled = labeled_pairs(results, labels, pair_by, weights)
+    labeled = labeled_pairs(results, labels, pair_by)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
     for mode in _modes_of(labeled, definition):

@@ -1,4 +1,4 @@
-"""The same sample in two runs: one rule for `compare`, `stability`, and labels beside results.
+"""The same sample in two runs: one rule for `compare`, and labels beside results.
 
 All of a run is paired by one rule: by the ids that the user supplied, else by what does not change
 between versions of a system, the question and the reference. An id that was made from the
