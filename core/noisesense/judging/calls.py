@@ -24,7 +24,7 @@ from noisesense.errors import (
     ReplyError,
 )
 from noisesense.judging.pace import Pace
-from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
+from noisesense.judging.prompts import YES_NO, Answer
 from noisesense.judging.protocol import ClaimChange, StructuredLLM, Usage, WordLLM
 from noisesense.judging.tokens import TokenCheck
 
@@ -367,15 +367,11 @@ class Calls:
         exchange.came.append(await self._generate(exchange.prompt, schema))
 
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
-        if schema is not ChosenAnswer:
+        if schema is not Answer or not isinstance(self.llm, WordLLM):
             return await self.llm.generate(prompt, schema)
-        if not isinstance(self.llm, WordLLM):
-            reply, usage = await self.llm.generate(prompt, Answer)
-            return (ChosenAnswer(answer=reply.answer) if type(reply) is Answer else reply), usage
-        (word, probability), usage = await self.llm.choose(prompt, YES_NO)
+        (word, _), usage = await self.llm.choose(prompt, YES_NO)
         with suppress(ValidationError):
-            chosen = {"answer": word, "probability": probability}
-            return ChosenAnswer.model_validate(chosen), usage
+            return Answer.model_validate({"answer": word}), usage
         raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:

@@ -18,13 +18,13 @@ from noisesense.errors import (
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource
-from noisesense.judging.plan import Finding, Plan, PlannedJudge, check_number, check_plan
+from noisesense.judging.plan import Plan, PlannedJudge, check_number, check_plan
 from noisesense.judging.probe import Form, Probe, probe
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
+    Answer,
     Answers,
     Budget,
-    ChosenAnswer,
     Claims,
     Premise,
     Prompts,
@@ -44,17 +44,21 @@ Check = Literal["list", "each", "auto"]
 
 
 class LLMJudge(PlannedJudge):
-    """Verdicts from a language model, in at most C + 3 calls and 3 rounds for C chunks.
+    """Verdicts from a language model, in some C + 3 calls and 3 rounds for C chunks.
 
     1. The response and the reference are decomposed into claims, at once; the reference only
-       if some chunk has no label.
+       if some chunk has no label. The model is asked once more about claims that may not be the
+       text's, and about sentences that the claims may have left out.
     2. The response's claims are checked against the reference.
     3. Only if some claim is not found correct: each chunk, all at once, is asked for those
        claims and, if it has no label, for the reference's claims.
+    4. Only if neither the reference nor a chunk supports some claim: does it give information on
+       the question? If not, it is no claim.
 
-    So 3 calls if nothing is wrong (2 with labels), for both modes and every definition. Cells
-    that are never asked are undetermined in the verdicts and cannot change the score.
-    ``plan="full"`` asks for every cell; the score is the same.
+    So 3 calls if nothing is wrong (2 with labels) and the lists have the words of the texts, and
+    at most C + 8, for both modes and every definition. Cells that are never asked are
+    undetermined in the verdicts and cannot change the score. ``plan="full"`` asks for every cell;
+    the score is the same.
 
     Each call is repeated at most ``max_reasks`` times, and only for what its replies left out.
     What stays missing is undetermined and counted in `Judgement.unanswered`; with a store, a
@@ -68,14 +72,10 @@ class LLMJudge(PlannedJudge):
         llm: the model; each framework's adapter wraps its own.
         check: ``"list"`` asks a text about all its claims in one call: the fewest calls, for
             strong models. ``"each"`` asks about one claim a call, for one word: for small and
-            local models, which err less so; where the endpoint tells probabilities, that of
-            "yes" is kept. ``"auto"`` first tests the model on texts of known claims and
-            statements of known answer, in some 30 calls, takes the first of the two that the
-            model can do, and raises `UnfitJudgeError` if it can do neither or finds no claims;
-            `form_reason` says what came of it.
-        threshold: with single claims, and where the endpoint tells probabilities: a "yes" is what
-            has at least this one, in place of the word that the model said. `noisesense trust`
-            finds one by labels.
+            local models, which err less so. ``"auto"`` first tests the model on texts of known
+            claims and statements of known answer, in some 30 calls, takes the first of the two
+            that the model can do, and raises `UnfitJudgeError` if it can do neither or finds no
+            claims; `form_reason` says what came of it.
         plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
             export verdicts for other metrics too.
         store: keeps every useful reply, so that a run that was killed resumes without paying
@@ -102,7 +102,6 @@ class LLMJudge(PlannedJudge):
         llm: StructuredLLM,
         *,
         check: Check = "list",
-        threshold: float | None = None,
         plan: Plan = "lazy",
         store: VerdictStore | None = None,
         max_concurrency: int = 16,
@@ -119,11 +118,6 @@ class LLMJudge(PlannedJudge):
             hint = "the adapters wrap their frameworks' own models"
             raise InputError(expected, kind_of(llm), where="llm", hint=hint)
         check_choice(check, get_args(Check), "check")
-        if threshold is not None:
-            check_number(threshold, 0, 1, "threshold")
-            if check == "list":
-                hint = "a list has no probabilities"
-                raise InputError('check="each"', 'check="list"', where="threshold", hint=hint)
         check_plan(plan, store)
         for given, kind, where in ((prompts, Prompts, "prompts"), (budget, Budget, "budget")):
             if given is not None and not isinstance(given, kind):
@@ -137,7 +131,6 @@ class LLMJudge(PlannedJudge):
         self._budget = budget or Budget()
         self._limit = TextLimit(self._budget)
         self._check: Check = check
-        self._threshold = threshold
         self._votes = votes
         self._attempts = 1 + max_reasks
         self._probe = SingleFlight[Probe]()
@@ -145,8 +138,6 @@ class LLMJudge(PlannedJudge):
         version = self._prompts.version
         calls = Calls(llm, name, version, store, max_concurrency, timeout, max_wait)
         settings = [f"check={check}"]
-        if threshold is not None:
-            settings.append(f"threshold={threshold}")
         if votes != 1:
             settings.append(f"votes={votes}")
         super().__init__(calls, plan=plan, settings=" ".join(settings))
@@ -223,47 +214,46 @@ class LLMJudge(PlannedJudge):
         """What the premise says of the statements; what stays open changes nothing."""
         if not statements:
             return {}
-        findings = await self.check(run, premise, statements)
-        cells = [finding.cell for finding in findings]
+        cells = await self.check(run, premise, statements)
         run.open_questions += cells.count(None)
         return dict(zip(statements, cells, strict=True))
 
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
-    ) -> Sequence[Finding]:
+    ) -> Sequence[Cell]:
         """A text in parts entails a claim if any part does. Votes decide by majority."""
         form = await self._form(run)
         if not premise.text:
             return await self._part(run, form, premise, claims)
 
-        async def findings_in(part: str) -> list[Finding]:
+        async def cells_of(part: str) -> list[Cell]:
             return await self._part(run, form, Premise(part, premise.question), claims)
 
-        by_part = await self._limit.ask(premise.text, findings_in, overlapping=True)
-        return [any_part(findings) for findings in zip(*by_part, strict=True)]
+        by_part = await self._limit.ask(premise.text, cells_of, overlapping=True)
+        return [any_part(cells) for cells in zip(*by_part, strict=True)]
 
     async def _part(
         self, run: SampleRun, form: str, premise: Premise, claims: Sequence[str]
-    ) -> list[Finding]:
+    ) -> list[Cell]:
         """As many claims in a call as it may hold."""
         is_list = form == "list"
         ask = self._list if is_list else self._each
         most = self._budget.claims if is_list else 1
         batches = [claims[start : start + most] for start in range(0, len(claims), most)]
         by_batch = await gather_all(self._voted(ask, run, premise, batch) for batch in batches)
-        return [finding for findings in by_batch for finding in findings]
+        return [cell for cells in by_batch for cell in cells]
 
     async def _voted(
         self, ask: _Ask, run: SampleRun, premise: Premise, claims: Sequence[str]
-    ) -> list[Finding]:
+    ) -> list[Cell]:
         """What more than half of the votes say."""
         votes = range(self._votes)
         by_vote = await gather_all(ask(run, premise, claims, vote) for vote in votes)
-        return [majority(findings) for findings in zip(*by_vote, strict=True)]
+        return [majority(cells) for cells in zip(*by_vote, strict=True)]
 
     async def _list(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
-    ) -> list[Finding]:
+    ) -> list[Cell]:
         """All in one call; asks again for what the replies left out."""
         cells: list[Cell] = [None] * len(claims)
         missing: list[int] = list(range(len(claims)))
@@ -274,7 +264,7 @@ class LLMJudge(PlannedJudge):
             for number, answer in (answers or {}).items():
                 cells[missing[number - 1]] = answer
             missing = [at for at in missing if cells[at] is None]
-        return [Finding(cell) for cell in cells]
+        return cells
 
     def _list_call(
         self, premise: Premise, claims: Sequence[str], vote: int
@@ -290,7 +280,7 @@ class LLMJudge(PlannedJudge):
 
     async def _each(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
-    ) -> list[Finding]:
+    ) -> list[Cell]:
         """As `_list`, of the only claim; the reply is one word."""
         (claim,) = claims
         as_form = not isinstance(self._calls.llm, WordLLM)
@@ -298,10 +288,9 @@ class LLMJudge(PlannedJudge):
         def prompt(attempt: int) -> str:
             return self._prompts.single(premise, claim, form=as_form, attempt=attempt)
 
-        read = partial(_answer, self._threshold)
-        call = ModelCall(prompt, self._attempts, ChosenAnswer, read, vote)
+        call = ModelCall(prompt, self._attempts, Answer, _is_yes, vote)
         found, _ = await self._calls.ask(run, call)
-        return [found or Finding(None)]
+        return [found]
 
     async def _form(self, run: SampleRun) -> str:
         """How claims are checked. Raises `UnfitJudgeError` if the model cannot judge."""
@@ -316,8 +305,7 @@ class LLMJudge(PlannedJudge):
         async def ask(
             form: Form, text: str, question: str, statements: Sequence[str]
         ) -> list[Cell]:
-            found = await self._part(of_probe, form, Premise(text, question), statements)
-            return [finding.cell for finding in found]
+            return await self._part(of_probe, form, Premise(text, question), statements)
 
         test, _ = await self._probe.get(partial(probe, find, ask))
         run.usage += of_probe.usage
@@ -327,7 +315,7 @@ class LLMJudge(PlannedJudge):
         return test.form
 
 
-_Ask = Callable[[SampleRun, Premise, Sequence[str], int], Coroutine[Any, Any, list[Finding]]]
+_Ask = Callable[[SampleRun, Premise, Sequence[str], int], Coroutine[Any, Any, list[Cell]]]
 """Asks whether a premise entails the claims, for one of the votes."""
 
 
@@ -340,11 +328,8 @@ def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] |
     return listed.claims
 
 
-def _answer(threshold: float | None, reply: ChosenAnswer) -> Finding | None:
-    likely = reply.probability
-    if threshold is None or likely is None:
-        return Finding(reply.answer == "yes", likely)
-    return Finding(likely >= threshold, likely)
+def _is_yes(reply: Answer) -> bool:
+    return reply.answer == "yes"
 
 
 def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
@@ -360,26 +345,16 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     return agreed or None
 
 
-def majority(votes: Sequence[Finding]) -> Finding:
-    """What more than half of all votes say, those without an answer counted in; else open.
-
-    Only a single vote keeps its probability.
-    """
-    if len(votes) == 1:
-        return votes[0]
-    cells = [vote.cell for vote in votes]
+def majority(votes: Sequence[Cell]) -> Cell:
+    """What more than half of all votes say, those without an answer counted in; else open."""
     for cell in (True, False):
-        if 2 * cells.count(cell) > len(cells):
-            return Finding(cell)
-    return Finding(None)
+        if 2 * votes.count(cell) > len(votes):
+            return cell
+    return None
 
 
-def any_part(findings: Sequence[Finding]) -> Finding:
-    """What a text in parts entails: Kleene's ∃. With the highest probability, if all have one."""
-    cells = [each.cell for each in findings]
-    probabilities = [each.probability for each in findings if each.probability is not None]
-    has_all = len(probabilities) == len(findings)
-    highest = max(probabilities) if has_all else None
+def any_part(cells: Sequence[Cell]) -> Cell:
+    """What a text in parts entails: Kleene's ∃."""
     if any(cells):
-        return Finding(True, highest)
-    return Finding(None if None in cells else False, highest)
+        return True
+    return None if None in cells else False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
 from noisesense.judging.calls import Calls, SampleRun, digest, gather_all, identity_of
@@ -32,13 +32,6 @@ def check_number(value: object, least: float, most: float, where: str) -> None:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
     if not least <= number <= most:
         raise InputError(f"a number from {least:g} to {most:g}", describe(value), where=where)
-
-
-class Finding(NamedTuple):
-    """Does a text entail a claim? With its probability, where the model told one."""
-
-    cell: Cell
-    probability: float | None = None
 
 
 class PlannedJudge:
@@ -78,7 +71,7 @@ class PlannedJudge:
 
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
-    ) -> Sequence[Finding]:
+    ) -> Sequence[Cell]:
         """Does the premise say them?
 
         Raises:
@@ -155,16 +148,9 @@ class PlannedJudge:
         run = SampleRun()
         different = list(dict.fromkeys(claims))
         table = await self._checked(run, dict.fromkeys(texts, different), question)
-        cells: list[list[Cell]] = []
-        probabilities: list[list[float | None]] = []
-        unanswered = 0
-        for claim in claims:
-            row = [_finding(table, text, claim) for text in texts]
-            row_cells = [finding.cell for finding in row]
-            cells.append(row_cells)
-            probabilities.append([finding.probability for finding in row])
-            unanswered += row_cells.count(None)
-        return Entailment(cells, run.usage, unanswered, probabilities)
+        cells = [[table.cell(text, claim) for text in texts] for claim in claims]
+        unanswered = sum(row.count(None) for row in cells)
+        return Entailment(cells, run.usage, unanswered)
 
     async def _correctness(self, work: _SampleWork) -> None:
         await self._find_response(work)
@@ -195,7 +181,7 @@ class PlannedJudge:
             return
         asked = {sample.reference: work.claims}
         table = await self._checked(work.run, asked, sample.user_input)
-        work.correct = [_finding(table, sample.reference, c).cell for c in work.claims]
+        work.correct = [table.cell(sample.reference, claim) for claim in work.claims]
 
     async def _check_chunks(self, work: _SampleWork) -> None:
         """Each chunk about the claims that are not correct and, unlabeled, the reference's.
@@ -223,8 +209,7 @@ class PlannedJudge:
         asked = work.unsupported
         if not asked:
             return
-        findings = await self.check(work.run, Premise(question=work.sample.user_input), asked)
-        cells = [finding.cell for finding in findings]
+        cells = await self.check(work.run, Premise(question=work.sample.user_input), asked)
         work.run.open_questions += cells.count(None)
         asides = [claim for claim, cell in zip(asked, cells, strict=True) if cell is False]
         work.drop(asides)
@@ -234,13 +219,13 @@ class PlannedJudge:
 
     async def _checked(
         self, run: SampleRun, asked: Mapping[str, list[str]], question: str = ""
-    ) -> FindingTable:
+    ) -> CellTable:
         """By text and claim. A blank text is not asked about, nor an equal one twice."""
-        table: FindingTable = {}
+        table = CellTable()
 
         async def check(text: str, claims: Sequence[str]) -> None:
-            findings = await self.check(run, Premise(text, question), claims)
-            table[text] = dict(zip(claims, findings, strict=True))
+            cells = await self.check(run, Premise(text, question), claims)
+            table[text] = dict(zip(claims, cells, strict=True))
 
         checks: list[Coroutine[Any, Any, None]] = []
         for text, claims in asked.items():
@@ -250,8 +235,12 @@ class PlannedJudge:
         return table
 
 
-FindingTable = dict[str, dict[str, Finding]]
-"""What was found, by text and claim."""
+class CellTable(dict[str, dict[str, Cell]]):
+    """What texts entail, by text and claim."""
+
+    def cell(self, text: str, claim: str) -> Cell:
+        """A blank text entails nothing; what was not asked is undetermined."""
+        return self.get(text, {}).get(claim) if text.strip() else False
 
 
 class _SampleWork:
@@ -281,7 +270,7 @@ class _SampleWork:
         self.claims: list[str] = []
         self.correct: list[Cell] = []
         self.reference: list[str] | None = []
-        self.table: FindingTable = {}
+        self.table = CellTable()
 
     @property
     def unsupported(self) -> list[str]:
@@ -304,8 +293,7 @@ class _SampleWork:
         """What was asked and stayed open; a reference without claims counts as one."""
         open_cells = self.correct.count(None) + self.run.open_questions
         for text in self.texts:
-            findings = self.table.get(text, {}).values()
-            open_cells += sum(finding.cell is None for finding in findings)
+            open_cells += list(self.table.get(text, {}).values()).count(None)
         return open_cells + (self.reference is None)
 
     def verdicts(self) -> Verdicts:
@@ -323,11 +311,4 @@ class _SampleWork:
         return verdicts.with_sample(self.sample)
 
     def _cells(self, claim: str) -> list[Cell]:
-        return [_finding(self.table, text, claim).cell for text in self.texts]
-
-
-def _finding(table: Mapping[str, Mapping[str, Finding]], text: str, claim: str) -> Finding:
-    """A blank text entails nothing; what was not asked is undetermined."""
-    if not text.strip():
-        return Finding(False)
-    return table.get(text, {}).get(claim, Finding(None))
+        return [self.table.cell(text, claim) for text in self.texts]

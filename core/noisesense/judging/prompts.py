@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictStr, model_validator
 
 from noisesense.errors import InputError, check_whole, encodable
 from noisesense.judging.markers import CONTROL
@@ -286,12 +286,6 @@ class Answer(_Form):
     max_tokens: ClassVar[int] = 64
 
     answer: Annotated[Literal["yes", "no"], BeforeValidator(_as_word)]
-
-
-class ChosenAnswer(Answer):
-    """As a store keeps it: with the probability of "yes", where the endpoint told it."""
-
-    probability: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class Answers(_Form, extra="allow"):

@@ -122,13 +122,11 @@ class Entailment(NamedTuple):
         cells: a row for each claim, with a cell for each text; None where there is no answer.
         usage: what it cost.
         unanswered: how many cells have no answer.
-        probabilities: of each cell, if the judge has any; None where it has not.
     """
 
     cells: Sequence[Sequence[Cell]]
     usage: Usage
     unanswered: int
-    probabilities: Sequence[Sequence[float | None]] | None = None
 
 
 @runtime_checkable

@@ -204,17 +204,6 @@ class VerdictStore:
         groups = self.transact(count, write=False)
         return [groups[group] for group in sorted(groups)]
 
-    def merge(self, other: VerdictStore) -> int:
-        """Copy the calls of another store that this one lacks; return how many."""
-        rows = other.transact(lambda connection: list(_usable(connection)), write=False)
-
-        def copy(connection: sqlite3.Connection) -> int:
-            new = [row for row in rows if reply_of(connection, row["key"]) in (None, UNUSABLE)]
-            connection.executemany(_PUT, new)
-            return len(new)
-
-        return self.transact(copy)
-
     def transact(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
         """Run the function in a transaction; wait while the file is locked."""
         deadline = time.monotonic() + _BUSY_SECONDS
