@@ -23,6 +23,8 @@ _BARE_LETTERS = 3
 # Neither says anything: the number of a list's item, and a mark such as "[1]" behind a sentence.
 _ITEM = re.compile(r"^\W{0,4}\d{1,3}[.):、）](?=\D)")
 _MARK = re.compile(r"\[[^\[\]\n]{0,40}\]|【[^【】\n]{0,40}】")
+# The head of a table is said with each of its rows.
+_TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 _MOSTLY_NEW = 0.5
 """A claim with a greater share of new letters may be of another text."""
@@ -63,13 +65,13 @@ class ClaimSource:
     def is_bare(self) -> bool:
         """Is it one word, one number or a date, which says nothing without its question?"""
         words = self._text_words.split()
-        if len(words) == 1:
-            # Without letters of two cases there may be no spaces, and this a whole sentence.
-            letters = [letter for letter in words[0] if letter.isalpha()]
-            may_be_sentence = words[0] == words[0].upper() and len(letters) > _BARE_LETTERS
-            return not may_be_sentence
+        letters = [letter for letter in self._text_words if letter.isalpha()]
+        has_cases = self._text_words != self._text_words.upper()
+        # Without letters of two cases there may be no spaces, and one word is a whole sentence.
+        if not has_cases and len(letters) > _BARE_LETTERS:
+            return False
         numbers = [word for word in words if any(map(str.isdecimal, word))]
-        return 2 * len(numbers) >= len(words) and len(words) <= _BARE_WORDS
+        return len(words) == 1 or len(words) <= min(_BARE_WORDS, 2 * len(numbers))
 
     def read(self, listed: Sequence[str]) -> ClaimList:
         """Read a model's list; no two claims of the same words, no copies of the example.
@@ -108,11 +110,12 @@ class ClaimSource:
     def untouched(self, claims: Sequence[str]) -> list[str]:
         """Tell which sentences of the text the claims may have left out.
 
-        The claims have not all their numbers, or a good part of their letters is new.
+        The claims have not all of their numbers and names, or a good part of their letters is
+        new.
         """
         if self.is_bare:
             return []
-        lines = distinct(sentences(self.text))
+        lines = distinct(sentences(_TABLE_HEAD.sub("", self.text)))
         said = set(map(by_words, claims))
         found: list[str] = []
         for line in lines:
@@ -120,7 +123,7 @@ class ClaimSource:
                 continue
             told = _MARK.sub("", _ITEM.sub("", line))
             new = novelty(told, *claims, aside=self.question)
-            if new.number or new.share > _PARTLY_NEW:
+            if new.number or new.name or new.share > _PARTLY_NEW:
                 found.append(line)
         return found
 

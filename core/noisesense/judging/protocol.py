@@ -59,7 +59,8 @@ NO_USAGE = Usage()
 TextKind = Literal["response", "reference"]
 
 
-class ClaimChange(NamedTuple):
+@dataclass(frozen=True)
+class ClaimChange:
     """A claim that the judge, asked once more, has added to its list or taken from it.
 
     Attributes:

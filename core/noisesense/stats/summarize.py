@@ -75,6 +75,10 @@ class Summary(Record, BothModes[ModeSummary]):
             and neither are those before, unless ``empty="zero"`` counts both as 0.
         repeated_claims: response claims that say by words what an earlier one of their sample
             says. They are in the verdicts that were given, and count.
+        claims_added: claims that the judge's lists left out, and that were added.
+        strays: claims of the judge's lists that are not of the text, and were dropped.
+        asides: claims of responses that give no information on the question, and were dropped:
+            greetings, sources, "not found".
         echoes: scored samples whose response is the reference, word for word.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
@@ -103,6 +107,9 @@ class Summary(Record, BothModes[ModeSummary]):
     nothing_claimed: int
     nothing_retrieved: int
     repeated_claims: int
+    claims_added: int
+    strays: int
+    asides: int
     echoes: int
     partition: Partition
     from_chunks: Counts
