@@ -63,9 +63,17 @@ class ExactModel:
             if wording in rest:
                 found |= self._says[wording]
                 rest = rest.replace(wording, "\n")
+        if not found:
+            found |= self._facts_of_part(rest)
+            rest = "" if found else rest
         unknown = _pieces(rest) - self._nothing
         assert not unknown, f"the table does not know {unknown} in {text!r}"
         return frozenset(found)
+
+    def _facts_of_part(self, part: str) -> Facts:
+        """What a wording says of which this is one end: a stop within it was taken for its own."""
+        ends = part and (w for w in self._says if w.startswith(part) or w.endswith(part))
+        return frozenset().union(*(self._says[wording] for wording in ends))
 
     def _word(self, data: Mapping[str, Any], claim: str) -> str:
         facts = self.facts(claim)
