@@ -286,7 +286,7 @@ def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(
 ) -> None:
     out = tmp_path / "out.jsonl"
     log = tmp_path / "network.log"
-    hidden = ("pyarrow", "langchain", "openai", "jinja2", "matplotlib", "numpy", "pandas")
+    hidden = ("pyarrow", "langchain", "openai", "jinja2", "numpy", "pandas")
     done = run("score", examples, "--out", out, hidden=hidden, network_log=log)
     assert done.returncode == 0
     assert [line for line in done.stderr.splitlines() if not line.startswith("note: ")] == []

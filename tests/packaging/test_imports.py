@@ -33,7 +33,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "phoenix": {"phoenix"},
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},
     "ragas": {"ragas", "langchain_core", "instructor"},  # ragas' two kinds of LLM
-    "report": {"matplotlib", "jinja2", "markupsafe"},
+    "report": {"jinja2", "markupsafe"},
     "table": {"pyarrow", "narwhals"},
     "validmind": {"validmind", "pandas", "plotly"},
 }

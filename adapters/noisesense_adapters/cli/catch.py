@@ -38,7 +38,7 @@ class Catch(Command):
         stale = self.folder / "stale.jsonl"
         mended = self.folder / "mended.jsonl"
         report = self.folder / "report.html"
-        is_drawn = find_spec("jinja2") and find_spec("matplotlib")
+        is_drawn = find_spec("jinja2") is not None
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self.force:
             check_output(stale, mended)

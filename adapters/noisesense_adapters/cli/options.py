@@ -215,7 +215,7 @@ def write_report(path: Path | None, results: Iterable[Result], name: str, **more
         more: further arguments of `noisesense_adapters.report.write_report`.
     """
     if path is not None:
-        from noisesense_adapters.report import write_report  # it loads matplotlib
+        from noisesense_adapters.report import write_report  # it loads jinja2
 
         write_report(results, path, title=f"Noise sensitivity: {name}", **more)
         tell(f"wrote {path}")

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from noisesense import (
     Comparison,
+    ModeSummary,
     Offender,
     Offenders,
     Result,
@@ -46,7 +47,6 @@ from noisesense_adapters.evaluate.wording import (
     offender_sentences,
     trust_sentences,
 )
-from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import COLUMNS, Samples
 
 _DOCUMENTS = 25
@@ -58,7 +58,19 @@ def _allowed(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
+def _histogram(figures: ModeSummary) -> dict[str, int]:
+    """Count the samples in each tenth of the scale, by its low end, and the undetermined ones."""
+    counts = {f"{tenth / 10:.1f}": 0 for tenth in range(10)}
+    for value, times in figures.distribution:
+        tenth = min(int(10 * value), 9)
+        counts[f"{tenth / 10:.1f}"] += times
+    if figures.undetermined:
+        counts["undetermined"] = figures.undetermined
+    return counts
+
+
 _PAGE = Path(__file__).parent / "page"
+_STYLE = (_PAGE / "report.css").read_text("utf-8")
 _SCRIPT = (_PAGE / "detail.js").read_text("utf-8") + (_PAGE / "table.js").read_text("utf-8")
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(_PAGE),
@@ -69,18 +81,18 @@ _ENVIRONMENT = Environment(
 )
 # The page may fetch nothing, and only its own style and script are allowed.
 _POLICY = (
-    f"default-src 'none'; style-src {_allowed(plots.STYLE)}; script-src {_allowed(_SCRIPT)}; "
+    f"default-src 'none'; style-src {_allowed(_STYLE)}; script-src {_allowed(_SCRIPT)}; "
     "img-src data:; base-uri 'none'; form-action 'none'"
 )
 _ALWAYS: dict[str, Any] = {
     "version": __version__,
-    "style": Markup(plots.STYLE),
+    "style": Markup(_STYLE),
     "script": Markup(_SCRIPT),
     "policy": _POLICY,
     "columns": COLUMNS,
     "extent": extent,
+    "histogram": _histogram,
     "interval_text": interval_text,
-    "kind_name": plots.kind_name,
     "standing": standing,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
@@ -103,8 +115,8 @@ def write_report(
 
     Its first screen has both means with their intervals, the worst document with some of its
     claims, and what to do next. Below are warnings, the documents that mislead, the partition,
-    histograms, box plots, and a table of samples, each of which opens to its claims and chunks.
-    The same results give the same bytes (with the same matplotlib).
+    histograms, and a table of samples, each of which opens to its claims and chunks. The same
+    results give the same bytes.
 
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads. They are
@@ -176,8 +188,6 @@ def _of_summary(summary: Summary) -> dict[str, Any]:
         "headline": headline(summary),
         "definition": summary.definition and DEFINITIONS[summary.definition],
         "modes": summary.modes,
-        "partition": map(plots.image, plots.partition_plots(summary.partition)),
-        "spread": list(map(plots.image, plots.spread_plots(summary))),
     }
 
 
@@ -195,7 +205,6 @@ def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
         "ablation": ablation,
         "cause": cause_sentence(ablation),
         "caused": ablation_sentences(ablation),
-        "growth": map(plots.image, plots.growth_plots(ablation)),
         "ablation_tables": ablation_tables(ablation),
     }
 
