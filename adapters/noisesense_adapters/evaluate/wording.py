@@ -85,7 +85,9 @@ def headline(summary: Summary) -> Headline:
     message = f"{amount} of {claims} {verb} wrong and came from a retrieved document"
     if summary.unmeasured:
         message += f"; {summary.unmeasured}"
-    rest = [f"{kinds.relevant:,} from relevant documents, {kinds.irrelevant:,} from irrelevant ones"]
+    rest = [
+        f"{kinds.relevant:,} from relevant documents, {kinds.irrelevant:,} from irrelevant ones"
+    ]
     if kinds.hallucination:
         verb = "is" if kinds.hallucination == 1 else "are"
         rest.append(f"{kinds.hallucination:,} more {verb} wrong and in no retrieved document")
@@ -299,9 +301,7 @@ def cause_sentence(found: Ablation) -> str | None:
     without = found.without
     if without is None or without.gone is None:
         return None
-    sentence = (
-        f"Of the claims that recur, {_amount(without.gone)} when we remove their documents"
-    )
+    sentence = f"Of the claims that recur, {_amount(without.gone)} when we remove their documents"
     sham = found.without_other
     if sham is not None and sham.gone is not None:
         sentence += f"; {_amount(sham.gone)} when we remove others"
@@ -482,9 +482,7 @@ def trust_tables(found: Trust) -> list[Table]:
         )
         errors.append(row)
     titles = ("", "labeled", "false yes", "false no", "no answer", "not asked")
-    caption = (
-        "How often the judge says yes where people say no, and no where they say yes, with intervals"
-    )
+    caption = "How often the judge says yes where people say no, and no where they say yes, with intervals"
     tables.append(Table(titles, errors, caption).without_zeros())
     return [table for table in tables if table.rows]
 
