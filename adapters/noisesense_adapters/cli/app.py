@@ -1,4 +1,4 @@
-"""The command ``noisesense``. Its commands are loaded, with what they import, when they are used."""
+"""The command ``noisesense``, whose commands are loaded, with what they import, when used."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Compare two versions over the same samples: A, the baseline, and B.
+    """Compare B with A, the baseline, over the same samples.
 
     Shows the paired difference of each mode, of all claims from documents and of correct claims,
     with intervals, the samples that changed most and the claims whose kind changed. B is worse if

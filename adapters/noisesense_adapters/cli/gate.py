@@ -90,7 +90,7 @@ class Gate:
         return MODES if self.mode is None else (self.mode,)
 
     def status(self, summary: Summary, run: str = "") -> int:
-        """Return the exit status of all checks, and say on stderr what they found in the ``run``."""
+        """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
         limit = self.fail_above
         by_interval = self.confidence is not None
         gate = gate_run(
@@ -178,7 +178,7 @@ NEEDED = "--fail-above and --confidence as well"
 @options.definition
 @gate
 def command(results: Path, definition: str | None, gate: Gate) -> int:
-    """Check results against a limit: noisesense gate results.jsonl --fail-above 0.3
+    """Check results, as with --fail-above 0.3.
 
     Exit status: as of "noisesense score".
     """

@@ -15,10 +15,9 @@ from noisesense.errors import InputError
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import Heads, one_line
 from noisesense_adapters.evaluate.wording import (
-    GONE_LEGEND,
-    OFFENDER_LEGEND,
     document_name,
     headline,
+    offender_legend,
     offender_sentences,
     offender_table,
 )
@@ -66,8 +65,9 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     if not documents:
         return reading.status
     output.say(*sentences, "")
-    output.show_table(offender_table(documents, causes))
-    output.say(f"{OFFENDER_LEGEND}{GONE_LEGEND if causes else ''}.")
+    table = offender_table(documents, causes)
+    output.show_table(table)
+    output.say(offender_legend(table))
     for document in documents:
         _show_claims(document, examples, reading.heads)
     if not causes and reading.has_texts:

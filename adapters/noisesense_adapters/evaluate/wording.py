@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisesense import Comparison, Interval, Offender, Offenders, Summary, Trust
@@ -118,7 +118,8 @@ def sample_table(summary: Summary) -> Table:
     for name, numbers in counts.items():
         if any(numbers):
             rows.append((name, *map(shown, numbers), _ADVICE[name]))
-    return Table(("samples", *(mode.mode for mode in modes), "what to do"), rows)
+    titles = ("", *(mode.mode for mode in modes), "what to do")
+    return Table(titles, rows, "Samples")
 
 
 _ADVICE = {
@@ -171,12 +172,26 @@ def offender_sentences(found: Offenders, causes: Iterable[Cause] = ()) -> Iterat
         )
 
 
-OFFENDER_LEGEND = (
-    "claims: wrong ones that came from it; open: the judge left open whether they are; only: in "
-    "no other document; samples: with such a claim, of those that retrieved it; rate: that share, "
-    "drawn towards the share of all documents, the more so the less often it was retrieved"
-)
-GONE_LEGEND = "; gone: of the claims that recur, those that vanish without their documents"
+_LEGEND = {
+    "claims": "wrong ones that came from it",
+    "open": "the judge left open whether they are",
+    "only": "in no other document",
+    "samples": "with such a claim, of those that retrieved it",
+    "rate": "that share, drawn towards the share of all documents, the more so the less often it "
+    "was retrieved",
+    "gone": "of the claims that recur, those that vanish without their documents",
+}
+
+
+def offender_legend(table: Table) -> str:
+    """What the columns of the table mean."""
+    parts: list[str] = []
+    for title in table.titles:
+        if title in _LEGEND:
+            parts.append(f"{title}: {_LEGEND[title]}")
+    return f"{'; '.join(parts)}."
+
+
 _SHORT = 28
 """The table then fits into 80 columns."""
 
@@ -230,8 +245,8 @@ def comparison_sentences(comparison: Comparison, b: str = "B") -> Iterator[str]:
         yield f"{b} {words[found.side]}{where}{_beyond(found)}."
     if whole is not None and whole.decision == "undecided" and whole.seen is not None:
         yield (
-            f"With as many pairs, 80 of 100 comparisons find that {b} is noisier{by_more(whole)}, "
-            f"if it is by {whole.seen:.2g}."
+            f"{b} is called noisier{by_more(whole)} in 80 of 100 comparisons of as many pairs, if "
+            f"it is so by {whole.seen:.2g}."
         )
 
 
@@ -292,8 +307,9 @@ def comparison_table(comparison: Comparison, a: str = "A", b: str = "B") -> Tabl
         )
         rows.append(row)
     result = f"{b} against {a}"
-    titles = (a, b, "difference", f"{confidence}interval", result, "left open", "undefined")
-    return Table(("", *titles), rows).without_zeros()
+    titles = (a, b, "difference", f"{confidence}interval", result, "open", "not measured")
+    caption = "Shares of claims, lower is better; of correct claims how many an answer has"
+    return Table(("", *titles), rows, caption).without_zeros()
 
 
 def cause_sentence(found: Ablation) -> str | None:
@@ -429,8 +445,8 @@ def _variant_table(found: Ablation) -> Table:
             rows.append((name, "", shown(count), "", "", "", ""))
     titles = ("variant", "samples", "silent", "same", "variant", "points", "95% interval")
     caption = (
-        "Share of wrong claims in a response, with the same documents and in each variant. Silent: "
-        "answers that claim nothing"
+        "Share of wrong claims in a response, with the same documents and in each variant. "
+        "Silent: answers that claim nothing"
     )
     return Table(titles, rows, caption).without_zeros()
 
@@ -464,7 +480,7 @@ def trust_tables(found: Trust) -> list[Table]:
         interval = "exact" if is_exact(mean) else shown(mean.interval)
         row = (mode, shown(mean.judge_mean), shown(mean.mean), interval, shown(mean.labeled))
         means.append((*row, _judges_error(mean)))
-    titles = ("", "judge", "people", f"{confidence}interval", "labeled", "the judge's is")
+    titles = ("", "judge", "people", f"{confidence}interval", "labeled", "the judge's")
     caption = "The mean by the judge, and the one that people would find in these results"
     tables = [Table(titles, means, caption)]
     errors: list[tuple[str, ...]] = []
@@ -482,7 +498,7 @@ def trust_tables(found: Trust) -> list[Table]:
         )
         errors.append(row)
     titles = ("", "labeled", "false yes", "false no", "no answer", "not asked")
-    caption = "How often the judge says yes where people say no, and no where they say yes, with intervals"
+    caption = "How often the judge says yes where people say no, and no where they say yes"
     tables.append(Table(titles, errors, caption).without_zeros())
     return [table for table in tables if table.rows]
 
@@ -498,7 +514,7 @@ def _judges_error(mean: PPIMean) -> str:
         return "too low"
     if mean.interval.high < mean.judge_mean.low:
         return "too high"
-    return "right" if is_exact(mean) else "within it"
+    return "the same" if is_exact(mean) else "inside it"
 
 
 def _rate(rate: Rate) -> str:
