@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
+from click.shell_completion import shell_complete
 
 import noisesense
 from noisesense.errors import NoiseSenseError
@@ -69,17 +71,31 @@ def app() -> None:
     """
 
 
+_COMPLETE = "_NOISESENSE_COMPLETE"
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name, and return its exit status.
+
+    Not by click's own ``main``, which ends an interrupt and a closed pipe with 1.
 
     Raises:
         NoiseSenseError: what a command raises, or arguments that it does not take.
     """
+    completion = os.environ.get(_COMPLETE)
+    if completion:
+        return shell_complete(app, {}, "noisesense", _COMPLETE, completion)
     try:
-        status: int = app.main([*arguments] or ["--help"], "noisesense", standalone_mode=False)
-    except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "noisesense"
-        raise NoiseSenseError(f"{error.format_message()} Hint: {path} --help") from None
+        with app.make_context("noisesense", [*arguments] or ["--help"]) as context:
+            status: int = app.invoke(context)
+            return status
+    except click.exceptions.Exit as end:
+        return end.exit_code
     except click.Abort:
         return 1
-    return status
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "noisesense"
+        message = error.format_message()
+        if not message.endswith((".", "?")):
+            message += "."
+        raise NoiseSenseError(f"{message} Hint: {path} --help") from None

@@ -104,11 +104,14 @@ def _read_causes(path: Path) -> dict[str, Cause]:
     causes: dict[str, Cause] = {}
     try:
         for data in json.loads(path.read_text(encoding="utf-8"))["causes"]:
-            cause = Cause(**data)
-            again = Range(**cause.again)
-            causes[cause.document] = cause._replace(again=again, gone=Range(**cause.gone))
+            counts = {"again": _range(data["again"]), "gone": _range(data["gone"])}
+            causes[data["document"]] = Cause(**{**data, **counts})
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = 'write it with "noisesense ablation report … --json > FILE"'
         got = f"{type(error).__name__}: {error}"
         raise InputError("an ablation as JSON", got, where=str(path), hint=hint) from error
     return causes
+
+
+def _range(ends: dict[str, float]) -> Range:
+    return Range(float(ends["low"]), float(ends["high"]))

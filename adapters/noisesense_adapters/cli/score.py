@@ -30,12 +30,6 @@ from noisesense_adapters.evaluate.wording import headline, mean_table, sample_ta
 @click.argument("dataset", type=options.FILE, metavar="INPUT")
 @options.source
 @options.definition
-@click.option(
-    "--verdicts",
-    type=options.FILE,
-    metavar="RECORDING",
-    help="Take the verdicts from this recording.",
-)
 @click.option("--judge", metavar="PROVIDER:MODEL", help="Who judges, e.g. openai:gpt-4.1-mini.")
 @click.option(
     "--plan",
@@ -53,7 +47,6 @@ def command(
     dataset: Path,
     source: Source,
     definition: str | None,
-    verdicts: Path | None,
     judge: str | None,
     plan: str,
     asking: Asking,
@@ -66,7 +59,7 @@ def command(
     """Score a dataset.
 
     INPUT is JSONL, CSV, Parquet or JSON (Promptfoo's, RAGChecker's, DeepEval's). The verdicts come
-    from the file, from a recording or from a model. With --judge and --out (or --store) every
+    from the file or from a model. With --judge and --out (or --store) every
     reply is kept in a file, OUT.db: rerun the command to resume; it asks only for what has no
     answer.
 
@@ -76,9 +69,9 @@ def command(
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
     cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
     too little was measured: nothing at all, or with --fail-above fewer than --min-samples, or more
-    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer;
-    130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some rows
-    cannot be read; 5 there is nothing to judge.
+    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer; 130 interrupted. If
+    several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some rows cannot be read; 5
+    there is nothing to judge.
     """
     gate.check_undecided(NEEDED)
     options.check_report(report)
@@ -108,7 +101,6 @@ def command(
         written = Path(scratch, "results.jsonl") if scratch else out
         settings = {
             **source.reading(),
-            "verdicts": verdicts,
             "judge": judging,
             "out": written,
             "concurrency": asking.concurrency,
@@ -125,7 +117,7 @@ def command(
     else:
         _show_figures(dataset.name, summary, progress.chunks)
         _show_cost(summary, judging)
-        has_results = out is None and judge is None and verdicts is None and not source.mapped
+        has_results = out is None and judge is None and not source.mapped
         results = dataset if has_results else out
         store = asking.store if judge is not None and summary.scored else None
         _show_files(out, store, None if kept else _next_step(summary, results), kept=kept)

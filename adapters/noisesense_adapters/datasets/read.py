@@ -402,7 +402,7 @@ def results_of(
     return map(result, with_verdicts(read_rows(path), hint=f"{hint} makes such a file"))
 
 
-_JUDGED_BY = "--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge="
+_JUDGED_BY = "--judge PROVIDER:MODEL, in Python verdicts= or judge="
 
 
 def with_verdicts(

@@ -336,6 +336,7 @@ def _amount(gone: Estimate) -> str:
 def ablation_sentences(found: Ablation) -> Iterator[str]:
     """What an ablation found."""
     from noisesense.ablation import direction
+    from noisesense.stats.paired import MIN_PAIRS
 
     if not found.claims:
         yield "No wrong claim came from a document: none was removed."
@@ -344,6 +345,8 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
         yield cause
         if found.effect is None:
             yield "No effect is shown: how many vanish without other documents is not known."
+        elif found.effect.interval is None or found.effect.interval.units < MIN_PAIRS:
+            yield f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
         else:
             yield _EFFECTS[direction(found.effect)]
     elif found.without is not None:
@@ -352,7 +355,7 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
         yield f"At each step of more distractors {found.trend} of a response's claims are wrong."
     for reason, count in found.left_out.items():
         nouns, _, rest = reason.partition(" ")
-        yield f"Left out: {counted(count, nouns.removesuffix('s'))} {rest}."
+        yield f"Note: {counted(count, nouns.removesuffix('s'))} {rest}."
 
 
 _EFFECTS = {

@@ -193,7 +193,7 @@ def _of_baseline(baseline: Comparison | None) -> dict[str, Any]:
     if baseline is None:
         return {"since": [], "since_table": None}
     return {
-        "since": list(comparison_sentences(baseline, "this run")),
+        "since": list(comparison_sentences(baseline, "This run")),
         "since_table": comparison_table(baseline, "earlier", "this run"),
     }
 
