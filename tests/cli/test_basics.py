@@ -16,7 +16,6 @@ COMMANDS = {
     **dict.fromkeys(("offenders", "sensitivity", "stability"), ()),
     "trust": ("export-labels", "import-labels"),
     "ablation": ("plan", "report", "run"),
-    "batch": ("export", "import"),
     "store": ("show", "merge", "prune"),
 }
 

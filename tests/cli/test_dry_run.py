@@ -164,10 +164,9 @@ def test_it_says_so_in_words_and_needs_a_model(tmp_path: Path, capsys: Capsys) -
     assert first == "data.jsonl: 1 sample, 4 chunks, 1 row that cannot be read"
     assert calls.startswith("3 to 7 calls if every reply can be used")
     assert minutes == "1.5 to 3.5 minutes at 2 calls a minute (--rate). Nothing was asked."
-    for judge in ([], ["--judge", "local:m"]):
-        refused = run_here(capsys, "score", data, *judge, "--dry-run")
-        assert refused.status == 2
-        assert "--dry-run: expected --judge" in refused.err
+    refused = run_here(capsys, "score", data, "--dry-run")
+    assert refused.status == 2
+    assert "--dry-run: expected --judge" in refused.err
 
 
 def test_auto_is_between_one_list_and_one_call_a_sentence(tmp_path: Path, capsys: Capsys) -> None:

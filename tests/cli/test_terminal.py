@@ -71,7 +71,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
         *("score {folder}/none\x1b[31m.csv", "score {a} --id \x1b[31m"),
         *("compare {a} {b}", "compare {a} {b} --json", "offenders {a}"),
         *("trust --on {a} --for {b}", "sensitivity {b}", "store show {folder}/none\x1b[31m"),
-        *("demo --save {folder}/d\x1b[31m.jsonl", "promptfoo-init {folder}/p\x1b[31m"),
+        *("demo {folder}/d\x1b[31m", "promptfoo-init {folder}/p\x1b[31m"),
         # What was typed wrongly: click repeats it in its errors.
         *("{evil}", "--{evil}", "score --{evil}", "score a.jsonl {evil}", "store {evil}"),
         *("score a.jsonl --concurrency {evil}", "store show a --{evil}"),
@@ -101,15 +101,15 @@ def test_what_a_claim_would_have_sent_is_shown(files: tuple[Path, Path], capsys:
 
 
 FITTING = [
-    "demo catch --force",
-    "score catch/stale.jsonl --fail-above 0.1",
-    "compare catch/mended.jsonl catch/stale.jsonl --fail-if-worse",
-    "offenders catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/mended.jsonl",
-    "sensitivity catch/stale.jsonl",
-    "stability catch/stale.jsonl catch/mended.jsonl --limit 0.1",
-    "power catch/stale.jsonl catch/mended.jsonl",
+    "demo --force",
+    "score demo/stale.jsonl --fail-above 0.1",
+    "compare demo/mended.jsonl demo/stale.jsonl --fail-if-worse",
+    "offenders demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/mended.jsonl",
+    "sensitivity demo/stale.jsonl",
+    "stability demo/stale.jsonl demo/mended.jsonl --limit 0.1",
+    "power demo/stale.jsonl demo/mended.jsonl",
 ]
 
 

@@ -41,12 +41,6 @@ app = group(
         {"plan": "ablation:Plan", "report": "ablation:Report", "run": "ablation:Run"},
     ),
     group(
-        "batch",
-        "Judge through batch files, for half the price.\n\n"
-        "Export, let the provider answer, import; until nothing is left to ask.",
-        {"export": "batch:Export", "import": "batch:Import"},
-    ),
-    group(
         "store",
         "Show, merge or prune a store of judged calls.",
         {"show": "store:Show", "merge": "store:Merge", "prune": "store:Prune"},

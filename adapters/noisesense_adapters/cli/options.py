@@ -146,6 +146,7 @@ class Asking(Options):
     )
     text_chars: int | None = TEXT_CHARS
     votes: int | None = VOTES
+    threshold: float | None = option("Of --check each: a yes is as likely as this.", "SHARE")
     temperature: float | None = TEMPERATURE
     max_tokens: int | None = option("Of a reply, at most; by default what each call needs.")
     timeout: float | None = option("A call may take; by default 600, silent 60.", "SECONDS")
@@ -168,16 +169,6 @@ class Asking(Options):
             temperature=self.temperature,
             max_tokens=self.max_tokens,
         )
-
-
-class Local(Options):
-    """The settings of a classifier on this machine."""
-
-    heading = "Local judge (--judge local:MODEL)"
-
-    threshold: float | None = option("A yes is as likely as this; of --check each, too.", "SHARE")
-    device: str | None = option("E.g. cpu or cuda:1; by default a GPU if there is one.")
-    batch_size: int | None = option("Inputs at once; by default 16.")
 
 
 def check_pictures(report: Path | None, png: Path | None = None) -> None:

@@ -32,7 +32,6 @@ class Verdicts(Options):
 
     verdicts: Path | None = option("Take the verdicts from this recording.", "RECORDING")
     judge: str | None = option("Who judges, e.g. openai:gpt-4.1-mini.", "PROVIDER:MODEL")
-    claims: str | None = option("Finds a local judge's claims; else sentences.", "PROVIDER:MODEL")
     plan: str = options.PLAN
 
 
@@ -93,7 +92,6 @@ class Score(Command):
     judging: Verdicts
     counting: Counting
     asking: options.Asking
-    local: options.Local
     gate: Gate
     output: Output
 
@@ -169,11 +167,10 @@ class Score(Command):
         """The judge over a model; None without one. Raises `InputError` for options of a judge."""
         asking = self.asking
         judging = self.judging
-        settings = self.local.values() | judging.values("verdicts", "judge", "plan")
         if judging.judge is not None:
             asking.store = self._store
-            return asking.make_judge(judging.judge, plan=judging.plan, **settings)
-        useless = [*asking.values("store", "concurrency"), *settings]
+            return asking.make_judge(judging.judge, plan=judging.plan)
+        useless = list(asking.values("store", "concurrency"))
         if asking.store is not None:
             useless.append("store")
         if useless:
@@ -209,9 +206,8 @@ class Score(Command):
         from noisesense_adapters.cli import dry_run
 
         model = self.judging.judge
-        if model is None or model.startswith("local:"):
-            got = "a local judge" if model else "none"
-            raise InputError("--judge with a model that is asked", got, where="--dry-run")
+        if model is None:
+            raise InputError("--judge with a model that is asked", "none", where="--dry-run")
         tell(*self._notes(is_judged=True))
         failures = FailureLines(tell)
         rows = read_rows(self.dataset, verdicts=False, **self.source.reading())

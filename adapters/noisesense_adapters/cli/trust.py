@@ -42,8 +42,8 @@ class Trust(Command):
 
     With --for, first the mean that people would find in your results; then the judge's false
     "yes", false "no" and kappa for each kind of verdict. With --judge, asks judges about the
-    labels and counts their errors, side by side; for a local judge (local:MODEL) and for a model
-    that tells probabilities (--check each) it also finds thresholds.
+    labels and counts their errors, side by side; for a model that tells probabilities (--check
+    each) it also finds thresholds.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
     read; 130 interrupted (with --store, the same command continues).
@@ -58,7 +58,6 @@ class Trust(Command):
     results: Path | None = option("Results that LABELS are about.", "RESULTS", "--for")
     judges: tuple[str, ...] = option("To ask. Repeatable.", "PROVIDER:MODEL", "--judge")
     asking: options.Asking
-    local: options.Local
     scoring: options.Definition
     confidence: float = option("The confidence of each interval.", default=0.95)
     report: Path | None = options.REPORT
@@ -142,7 +141,7 @@ class Trust(Command):
     def _ask_judge(self, model: str, labeled: list[Result]) -> noisesense.Trust:
         from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
 
-        judge: Any = self.asking.make_judge(model, **self.local.values())
+        judge: Any = self.asking.make_judge(model)
         with RunProgress(len(labeled), judge) as progress:
             judged = judge_labels(
                 labeled,
