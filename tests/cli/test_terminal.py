@@ -103,11 +103,11 @@ def test_what_a_claim_would_have_sent_is_shown(files: tuple[Path, Path], capsys:
 
 FITTING = [
     "demo --force",
-    "score catch/stale.jsonl --fail-above 0.1",
-    "compare catch/mended.jsonl catch/stale.jsonl --fail-if-worse",
-    "offenders catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/mended.jsonl",
+    "score demo/stale.jsonl --fail-above 0.1",
+    "compare demo/mended.jsonl demo/stale.jsonl --fail-if-worse",
+    "offenders demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/mended.jsonl",
 ]
 
 

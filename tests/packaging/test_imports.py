@@ -26,7 +26,6 @@ FRAMEWORKS: dict[str, set[str]] = {
     "inspect_ai": {"inspect_ai"},
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
-    "local": {"torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
     "opik": {"opik"},

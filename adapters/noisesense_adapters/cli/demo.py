@@ -21,7 +21,7 @@ _LIMIT = 0.1
 
 
 @click.command("demo")
-@click.argument("folder", type=options.FILE, default="catch")
+@click.argument("folder", type=options.FILE, default="demo")
 @options.force
 def command(folder: Path, force: bool) -> int:
     """Catch a stale document in a small RAG system.
