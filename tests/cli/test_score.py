@@ -46,8 +46,8 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "                  relevant    irrelevant",
         "mean                0.2500        0.0000",
         "95% interval  0.01 to 0.81  0.00 to 0.77",
-        f"wrote {tmp_path / 'out.jsonl'}. Next, which documents mislead: noisesense offenders "
-        f"{tmp_path / 'out.jsonl'}",
+        f"wrote {tmp_path / 'out.jsonl'}",
+        f"Next, which documents mislead: noisesense offenders {tmp_path / 'out.jsonl'}",
     ]
     assert "note: relevant: only 2 samples: trust the range, not the average." in done.err
     wide = run_here(capsys, "score", path, "--confidence", "0.995")

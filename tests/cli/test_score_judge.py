@@ -83,9 +83,10 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert figures(out) == EXPECTED
     calls = server.log.calls
     assert f"judged with {calls} calls" in done.out
-    kept = f"wrote {out}; every reply of the judge is kept in {out}.db. Next, which documents "
-    kept += f"mislead: noisesense offenders {out}"
-    assert done.out.splitlines()[9:] == [kept]  # ten lines in all
+    assert done.out.splitlines()[9:] == [  # eleven lines in all
+        f"wrote {out}; every reply of the judge is kept in {out}.db",
+        f"Next, which documents mislead: noisesense offenders {out}",
+    ]
     (result, *_) = read_results(out)
     settings = r"plan=lazy check=list, prompts \d+"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"

@@ -11,6 +11,7 @@ from pydantic_evals.reporting import EvaluationReportAdapter
 
 from noisesense import Sample, write_recording
 from noisesense.fixtures import reference_examples
+from noisesense_adapters.datasets import score_dataset
 from noisesense_adapters.pydantic_evals import NoiseSensitivity, NoiseSensitivitySummary
 from support.command_here import run_here
 

@@ -208,8 +208,8 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     assert "Of 4 claims that the reference or a relevant document supports, 3 are in no" in said
     assert "Since the earlier run : no difference is shown." in said
     assert "The judge : 5 verdicts of m were compared" in said
-    assert "relevant 0.500 0.750 +0.250 0.000 to 0.500 too few to say" in whole
-    assert "claim in reference 2 – 0.0%" in whole
+    assert "relevant 0.500 0.750 +0.250 -1.000 to 1.000 too few to say" in whole
+    assert "claim in reference 2 - 0.0%" in whole
     assert "Since" not in header(_words(_page(run(2, 1), tmp_path)))
 
 

@@ -11,10 +11,10 @@ from noisesense import Summary, write_results
 from noisesense.stats.gate import gate_run
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.output import say
+from noisesense_adapters.cli.output import say, show_table
 from noisesense_adapters.datasets.score import check_output
 from noisesense_adapters.demo.catch import run_catch
-from noisesense_adapters.evaluate.wording import cause_sentence, headline, shown
+from noisesense_adapters.evaluate.wording import cause_sentence, headline, mean_table
 
 _LIMIT = 0.1
 """The limit of the gate for each mean."""
@@ -48,13 +48,13 @@ def command(folder: Path, force: bool) -> int:
     write_results(mended, catch.mended)
     worst = catch.offenders.documents[0]
     say("1. Count")
-    _say_run(catch.summary)
+    _show_run(catch.summary)
     say("", f"2. Name: {counted(worst.claims, 'claim')} from {worst.document}, such as")
-    say(f'   "{worst.offences[0].claim}"')
+    say(f'"{worst.offences[0].claim}"')
     say("", "3. Cause: the assistant answers again without that document")
-    say(f"   {cause_sentence(catch.ablation)}")
+    say(str(cause_sentence(catch.ablation)))
     say("", "4. Mend: that document is gone, and all questions are answered anew")
-    _say_run(catch.mended_summary)
+    _show_run(catch.mended_summary)
     say("", f"wrote {stale} and {mended}; a gate before and after, with status 1 and 0:")
     for path in (stale, mended):
         say(f"   noisesense score {path} --fail-above {_LIMIT}")
@@ -64,11 +64,9 @@ def command(folder: Path, force: bool) -> int:
     return 0
 
 
-def _say_run(summary: Summary) -> None:
-    say(f"   {headline(summary).message}.")
-    for figures in summary.modes:
-        mode = figures.mode
-        mean = shown(figures.mean, ".3f")
-        interval = shown(figures.interval)
-        gate = gate_run(summary, _LIMIT, mode=mode)
-        say(f"   {mode} mode: mean {mean}, 95% interval {interval}: {gate.outcome}")
+def _show_run(summary: Summary) -> None:
+    say(f"{headline(summary).message}.")
+    outcomes = [gate_run(summary, _LIMIT, mode=figures.mode).outcome for figures in summary.modes]
+    table = mean_table(summary)
+    table.rows.append((f"at most {_LIMIT}", *outcomes))
+    show_table(table)

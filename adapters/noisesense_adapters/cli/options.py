@@ -119,9 +119,11 @@ class Asking:
     check: str | None
     temperature: float | None
 
-    def keeping(self, store: Path | None) -> Asking:
-        """Return the same with this store, if it has none."""
-        return self if self.store is not None else replace(self, store=store)
+    def keeping(self, out: Path | None) -> Asking:
+        """Return the same with a store beside the results, if it has none."""
+        if self.store is not None or out is None:
+            return self
+        return replace(self, store=Path(f"{out}.db"))
 
     def given(self) -> list[str]:
         """Return the options that make no sense without a judge."""

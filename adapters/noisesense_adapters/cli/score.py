@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
@@ -59,9 +59,8 @@ def command(
     """Score a dataset.
 
     INPUT is JSONL, CSV, Parquet or JSON (Promptfoo's, RAGChecker's, DeepEval's). The verdicts come
-    from the file or from a model. With --judge and --out (or --store) every
-    reply is kept in a file, OUT.db: rerun the command to resume; it asks only for what has no
-    answer.
+    from the file or from a model. With --judge and --out (or --store) every reply is kept in a
+    file, OUT.db: rerun the command to resume; it asks only for what has no answer.
 
     Where verdicts are missing, a figure is a range that holds for every way to fill them in.
 
@@ -69,73 +68,92 @@ def command(
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
     cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
     too little was measured: nothing at all, or with --fail-above fewer than --min-samples, or more
-    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer; 130 interrupted. If
-    several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some rows cannot be read; 5
-    there is nothing to judge.
+    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer;
+    130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some rows
+    cannot be read; 5 there is nothing to judge.
     """
     gate.check_undecided(NEEDED)
     options.check_report(report)
-    notes = [label_note(dataset, source.reading()["columns"])]
-    if judge is not None:
-        notes.append(question_note(dataset, **source.reading()))
+    if judge is None:
+        _refuse(asking, dry_run=dry_run)
     if dry_run:
-        if judge is None:
-            raise InputError("--judge with a model", "none", where="--dry-run")
-        tell(*filter(None, notes))
         return _dry_run(dataset, source, definition, plan, as_json=as_json)
-    from noisesense_adapters.datasets.score import holds_something  # it loads SQLite
-
-    if judge is None and asking.given():
-        got = f"only --{asking.given()[0].replace('_', '-')}"
-        raise InputError("--judge as well", got, where="score")
-    asking = asking.keeping(None if out is None else Path(f"{out}.db"))
-    judging = None if judge is None else asking.make_judge(judge, plan)
-    had_results = out is not None and holds_something(out)
+    judging = None
+    if judge is not None:
+        asking = asking.keeping(out)
+        judging = _judge(judge, plan, asking)
+    _tell_notes(dataset, source, is_judged=judge is not None)
+    has_results = _has_results(out)
     progress = RunProgress(dataset, judging)
-    for note in filter(None, notes):
-        progress.say(note)
-    if asking.check == "auto":
-        progress.say("testing the judge on texts of known answer, then judging")
-    needs_file = out is None and report is not None
-    with TemporaryDirectory() if needs_file else nullcontext() as scratch:
-        written = Path(scratch, "results.jsonl") if scratch else out
-        settings = {
-            **source.reading(),
-            "judge": judging,
-            "out": written,
-            "concurrency": asking.concurrency,
-            "confidence": gate.level,
-            "definition": definition,
-        }
-        summary = _scored(dataset, progress, None if judge is None else asking, settings)
-        kept = had_results and not summary.scored
-        if written is not None and not kept:
-            saved_as = {} if out is None else {"saved_as": out.name}
-            options.write_report(report, results_of(written), dataset.name, **saved_as)
+    with TemporaryDirectory() as scratch:
+        # For the report to read.
+        written = Path(scratch, "results.jsonl") if report is not None and out is None else out
+        settings = {**source.reading(), "definition": definition, "confidence": gate.level}
+        summary = _scored(dataset, progress, judging, asking, {**settings, "out": written})
+        kept = has_results and not summary.scored
+        if not kept:
+            _write_report(report, written, out, dataset.name)
     if as_json:
         show_json({"input": str(dataset), **summary.to_dict()})
     else:
         _show_figures(dataset.name, summary, progress.chunks)
         _show_cost(summary, judging)
-        has_results = out is None and judge is None and not source.mapped
-        results = dataset if has_results else out
-        store = asking.store if judge is not None and summary.scored else None
-        _show_files(out, store, None if kept else _next_step(summary, results), kept=kept)
+        _show_files(summary, out, asking.store, kept=kept)
+        if summary.from_chunks.noisy:
+            _show_next_step(dataset, out, is_scored=judge is None and not source.mapped)
     status = options.SOME_FAILED if summary.failed else 0
     return worst(status, gate.status(summary))
 
 
+def _tell_notes(dataset: Path, source: Source, *, is_judged: bool) -> None:
+    """Hint at what was read of the labels and, if a judge is asked, of the questions."""
+    reading = source.reading()
+    notes = [label_note(dataset, reading["columns"])]
+    if is_judged:
+        notes.append(question_note(dataset, **reading))
+    tell(*filter(None, notes))
+
+
+def _refuse(asking: Asking, *, dry_run: bool) -> None:
+    """Raise `InputError` for an option that makes no sense without a judge."""
+    if dry_run:
+        raise InputError("--judge with a model", "none", where="--dry-run")
+    for name in asking.given():
+        raise InputError("--judge as well", f"only --{name.replace('_', '-')}", where="score")
+
+
+def _judge(model: str, plan: str, asking: Asking) -> Any:
+    """Return the judge over a model."""
+    judge = asking.make_judge(model, plan)
+    if asking.check == "auto":
+        tell("testing the judge on texts of known answer, then judging")
+    return judge
+
+
+def _has_results(out: Path | None) -> bool:
+    """Is there a file of results that a run in which nothing is scored must keep?"""
+    from noisesense_adapters.datasets.score import holds_something  # it loads SQLite
+
+    return out is not None and holds_something(out)
+
+
 def _scored(
-    dataset: Path, progress: RunProgress, asking: Asking | None, settings: dict[str, Any]
+    dataset: Path, progress: RunProgress, judge: Any, asking: Asking, settings: dict[str, Any]
 ) -> Summary:
     """Score the dataset. After an interrupt, say what is kept."""
     from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
 
     try:
         with progress:
-            return score_dataset(dataset, on_done=progress.add, **settings)
+            return score_dataset(
+                dataset,
+                judge=judge,
+                concurrency=asking.concurrency,
+                on_done=progress.add,
+                **settings,
+            )
     except KeyboardInterrupt:
-        if asking is not None:
+        if judge is not None:
             done = progress.done - progress.failed
             progress.say(_interrupted(done, asking.store))
         raise
@@ -151,43 +169,79 @@ def _interrupted(done: int, store: Path | None) -> str:
     )
 
 
-def _dry_run(
-    dataset: Path, source: Source, definition: str | None, plan: str, *, as_json: bool
-) -> int:
-    """Count the fewest and the most calls, from rows and chunks alone."""
+def _write_report(report: Path | None, written: Path | None, out: Path | None, name: str) -> None:
+    """Write the report, if the user wants it, of the results in a file."""
+    if report is not None and written is not None:
+        saved_as = {} if out is None else {"saved_as": out.name}
+        options.write_report(report, results_of(written), name, **saved_as)
+
+
+@dataclass
+class Counts:
+    """What a dataset holds.
+
+    Attributes:
+        samples: how many can be read.
+        asked: those that a judge is asked about: something was retrieved.
+        chunks: how many those have.
+        unread: rows that cannot be read.
+    """
+
+    samples: int = 0
+    asked: int = 0
+    chunks: int = 0
+    unread: int = 0
+
+
+def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
+    """Count the rows of a dataset, and name those that cannot be read."""
     chosen = check_definition(definition or "ragas").name
+    counts = Counts()
     failures = FailureLines(tell)
-    samples = 0
-    asked = 0
-    chunks = 0
     for row in read_rows(dataset, verdicts=False, **source.reading()):
         if isinstance(row, BadRow):
             failures.add(row.error)
-        elif row.sample is None and row.verdicts is None:
-            failures.add(InputError("texts to judge", "only verdicts", where=row.place))
+        elif row.sample is not None:
+            counts.samples += 1
+            if skip_judging(row.sample, chosen) is None:
+                counts.asked += 1
+                counts.chunks += len(row.sample.retrieved_contexts)
+        elif row.verdicts is not None:  # a host's row for which nothing was retrieved
+            counts.samples += 1
         else:
-            samples += 1
-            if row.sample is not None and skip_judging(row.sample, chosen) is None:
-                asked += 1
-                chunks += len(row.sample.retrieved_contexts)
+            failures.add(InputError("texts to judge", "only verdicts", where=row.place))
     failures.end()
-    least = 3 * asked + (chunks if plan == "full" else 0)
-    most = 8 * asked + chunks
-    counts = {"samples": samples, "chunks": chunks, "unread": failures.count}
+    counts.unread = failures.count
+    return counts
+
+
+def _dry_run(
+    dataset: Path, source: Source, definition: str | None, plan: str, *, as_json: bool
+) -> int:
+    """Say how many calls judging takes, from rows and chunks alone."""
+    _tell_notes(dataset, source, is_judged=True)
+    counts = _counts(dataset, source, definition)
+    least = 3 * counts.asked
+    if plan == "full":
+        least += counts.chunks
+    most = 8 * counts.asked + counts.chunks
     if as_json:
-        show_json({"input": str(dataset), **counts, "least": least, "most": most})
+        show_json({"input": str(dataset), **vars(counts), "least": least, "most": most})
     else:
-        parts = [counted(samples, "sample"), counted(chunks, "chunk")]
-        if failures.count:
-            parts.append(f"{counted(failures.count, 'row')} that cannot be read")
+        parts = [counted(counts.samples, "sample"), counted(counts.chunks, "chunk")]
+        if counts.unread:
+            parts.append(f"{counted(counts.unread, 'row')} that cannot be read")
         say(f"{dataset.name}: {', '.join(parts)}")
-        say(
-            f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and one for each chunk. "
-            "Texts of more than 16,000 characters, and --check each, take more. Nothing was asked."
-            if asked
-            else "There is nothing to judge: it would ask nothing."
-        )
-    return worst(options.SOME_FAILED if failures.count else 0, 0 if asked else UNMEASURED)
+        calls = "There is nothing to judge: it would ask nothing."
+        if counts.asked:
+            calls = (
+                f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and 1 for each chunk. "
+                "Texts of more than 16,000 characters, and --check each, take more. Nothing was "
+                "asked."
+            )
+        say(calls)
+    status = options.SOME_FAILED if counts.unread else 0
+    return worst(status, 0 if counts.asked else UNMEASURED)
 
 
 def _show_figures(name: str, summary: Summary, chunks: int) -> None:
@@ -225,26 +279,19 @@ def _show_cost(summary: Summary, judge: Any) -> None:
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _next_step(summary: Summary, results: Path | None) -> str | None:
-    """Name the next question about the results; None without noise or without a file of them."""
-    if results is None or not summary.from_chunks.noisy:
-        return None
-    return f"Next, which documents mislead: noisesense offenders {quote(str(results))}"
-
-
-def _show_files(
-    out: Path | None, store: Path | None, next_step: str | None, *, kept: bool
-) -> None:
-    """Print where the results and the judge's replies are, and what to ask next."""
+def _show_files(summary: Summary, out: Path | None, store: Path | None, *, kept: bool) -> None:
+    """Print where the results and the judge's replies are."""
     files: list[str] = []
     if out is not None:
         files.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
-    if store is not None:
+    if store is not None and summary.scored:
         files.append(f"every reply of the judge is kept in {store}")
-    sentences: list[str] = []
     if files:
-        sentences.append("; ".join(files))
-    if next_step is not None:
-        sentences.append(next_step)
-    if sentences:
-        say(". ".join(sentences))
+        say("; ".join(files))
+
+
+def _show_next_step(dataset: Path, out: Path | None, *, is_scored: bool) -> None:
+    """Print the next question about the results, which may be the dataset itself."""
+    path = dataset if out is None else out
+    if is_scored or out is not None:
+        say(f"Next, which documents mislead: noisesense offenders {quote(str(path))}")

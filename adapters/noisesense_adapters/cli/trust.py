@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,25 +82,14 @@ def command(
     check_between(confidence, "--confidence")  # before a judge is paid
     chosen = _scored_as(results, definition)
     reading = options.Reading(**chosen)
-    judged: list[Result] = []
-    if results is not None:
-        judged += reading.results(results)
+    judged = [] if results is None else list(reading.results(results))
     people = _people(labels_path, judged, reading)
     trusts: list[noisesense.Trust] = []
     if results is not None:
-        trust = trust_results(
-            judged,
-            people,
-            judge=_judge_names(judged),
-            definition=chosen.get("definition"),
-            confidence=confidence,
+        trusts.append(
+            trust_results(judged, people, confidence=confidence, **_about(judged, chosen))
         )
-        trusts.append(trust)
-    labeled = [result for result in people if result.score is not None]
-    if judges and not labeled:
-        raise InputError("labeled claims", "none", where=str(on))
-    for model in judges:
-        trusts.append(_ask_judge(model, labeled, asking, confidence))
+    trusts += _ask_judges(judges, people, asking, confidence, labels_path)
     if as_json:
         _show_json(on, results, trusts)
     else:
@@ -111,6 +102,11 @@ def command(
     if any(trust.failed for trust in trusts):
         return options.SOME_FAILED
     return reading.status
+
+
+def _about(judged: list[Result], chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return whose the verdicts are, and how they are scored, for `noisesense.trust_results`."""
+    return {"judge": _judge_names(judged), "definition": chosen.get("definition")}
 
 
 def _labels_path(
@@ -168,21 +164,29 @@ def _show_json(on: Path | None, results: Path | None, trusts: list[noisesense.Tr
     show_json({"labels": str(on), "results": file, "judges": judges})
 
 
-def _ask_judge(
-    model: str, labeled: list[Result], asking: Asking, confidence: float
-) -> noisesense.Trust:
-    """Ask a judge about the labels, and compare its verdicts with them."""
+def _ask_judges(
+    models: tuple[str, ...],
+    people: list[Result],
+    asking: Asking,
+    confidence: float,
+    labels_path: Path,
+) -> Iterator[noisesense.Trust]:
+    """Ask each judge about the labels, and compare its verdicts with them."""
     from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
 
-    judge: Any = asking.make_judge(model)
-    with RunProgress(len(labeled), judge) as progress:
-        judged = judge_labels(
-            labeled,
-            judge,
-            concurrency=asking.concurrency,
-            on_done=lambda failure: progress.add(None, failure),
-        )
-    return noisesense.trust(model, judged.samples, usage=judged.usage, confidence=confidence)
+    labeled = [result for result in people if result.score is not None]
+    if models and not labeled:
+        raise InputError("labeled claims", "none", where=str(labels_path))
+    for model in models:
+        judge: Any = asking.make_judge(model)
+        with RunProgress(len(labeled), judge) as progress:
+            judged = judge_labels(
+                labeled,
+                judge,
+                concurrency=asking.concurrency,
+                on_done=partial(progress.add, None),
+            )
+        yield noisesense.trust(model, judged.samples, usage=judged.usage, confidence=confidence)
 
 
 def _unlabeled(sheet: SheetLabels) -> str:

@@ -377,8 +377,8 @@ def ablation_tables(found: Ablation) -> list[Table]:
     if found.effect is not None:
         rows.append(("difference", "", "", _points(found.effect), _points_interval(found.effect)))
     caption = (
-        "Wrong claims that came from a document. They recur if they are said again with the same "
-        "documents; of those, some vanish without"
+        "Wrong claims that came from a document: how many recur with the same documents, and how "
+        "many of those vanish when some are removed"
     )
     titles = ("removed", "claims", "recur", "vanish", "95% interval")
     tables = [Table(titles, rows, caption)]
