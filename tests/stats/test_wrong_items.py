@@ -18,7 +18,6 @@ from noisesense import (
     summarize,
     trust_results,
 )
-from noisesense_adapters.ragchecker import ragchecker_aggregates
 from support.simulated import result_of
 
 GOOD = [result_of(0, (1, 2))]
@@ -30,7 +29,6 @@ GOOD = [result_of(0, (1, 2))]
         summarize,
         Tally().add,
         offenders,
-        ragchecker_aggregates,
         sensitivity_band,
         partial(compare, GOOD),
         lambda items: compare(items, GOOD),

@@ -84,9 +84,7 @@ class Score(Command):
     cannot be read; 5 there is nothing to judge.
     """
 
-    dataset: Path = argument(
-        "JSONL, CSV, Parquet or JSON (Promptfoo's, RAGChecker's, DeepEval's).", "INPUT"
-    )
+    dataset: Path = argument("JSONL, CSV, Parquet or JSON (Promptfoo's, DeepEval's).", "INPUT")
     source: options.Input
     scoring: options.Scoring
     judging: Verdicts
