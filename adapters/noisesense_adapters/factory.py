@@ -70,14 +70,16 @@ def model_judge(
         max_tokens=max_tokens,
         timeout=timeout,
     )
-    settings = _given(check=check, timeout=timeout, max_wait=max_wait, threshold=threshold)
+    settings = _given(
+        check=check, plan=plan, timeout=timeout, max_wait=max_wait, threshold=threshold
+    )
     if text_chars is not None:
         settings["budget"] = Budget.of(text_chars)
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
 
         settings["store"] = VerdictStore(store)
-    return LLMJudge(llm, plan=plan, votes=votes, max_concurrency=concurrency, **settings)
+    return LLMJudge(llm, votes=votes, max_concurrency=concurrency, **settings)
 
 
 def api_key_in(variable: str | None) -> str | None:
