@@ -128,7 +128,7 @@ def test_one_document_is_named_where_it_is_sure() -> None:
     assert sentence == "Look first at bad.md: 9 wrong claims came from it."
     unsure = offenders([each for i in range(30) for each in retrievals(f"{i}.md", i < 6, 4)])
     (sentence,) = offender_sentences(unsure)
-    assert sentence.startswith("0.md leads. ")
+    assert sentence.startswith("0.md stands first. ")
     assert list(offender_sentences(offenders(others()))) == []
 
 

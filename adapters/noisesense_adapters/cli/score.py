@@ -58,7 +58,7 @@ def command(
 ) -> int:
     """Score a dataset.
 
-    INPUT is JSONL, CSV, Parquet or JSON (Promptfoo's, RAGChecker's, DeepEval's). The verdicts come
+    INPUT is JSONL, CSV, Parquet or JSON (Promptfoo's, DeepEval's). The verdicts come
     from the file or from a model. With --judge and --out (or --store) every reply is kept in a
     file, OUT.db: rerun the command to resume; it asks only for what has no answer.
 

@@ -160,7 +160,7 @@ def offender_sentences(found: Offenders, causes: Iterable[Cause] = ()) -> Iterat
         yield f"Look first at {document_name(found.first.document)}: {claims} came from it."
     elif len(misleading) > 1:
         leading = document_name(found.documents[0].document)
-        yield f"{leading} leads. Where the intervals overlap, the order may be chance."
+        yield f"{leading} stands first. Where the intervals overlap, the order may be chance."
     if found.terse:
         claims = counted(found.true_looking, "claim")
         verb = "is" if found.unmentioned == 1 else "are"
