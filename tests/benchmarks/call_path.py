@@ -139,9 +139,7 @@ def command_line(folder: Path, _: ExitStack) -> Callable[[], object]:
     from noisesense_adapters.cli.app import app
 
     _recording(folder)
-    dataset = folder / "data.jsonl"
-    dataset.write_text(SAMPLE.model_dump_json(), "utf-8")
-    arguments = ["score", str(dataset), "--verdicts", str(folder / "verdicts.jsonl")]
+    arguments = ["score", str(folder / "verdicts.jsonl")]
     return lambda: app.main(args=arguments, standalone_mode=False)
 
 

@@ -26,7 +26,6 @@ FRAMEWORKS: dict[str, set[str]] = {
     "inspect_ai": {"inspect_ai"},
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
-    "local": {"torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
     "opik": {"opik"},
@@ -97,7 +96,6 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in set(sys.modules) - 
         "from noisesense import *",
         "from noisesense.fixtures import reference_examples; reference_examples()",
         "import noisesense_adapters.promptfoo",
-        "import noisesense_adapters.ragchecker",
         "import noisesense_adapters.openai",
     ],
 )

@@ -209,9 +209,9 @@ def test_few_units_are_warned_of(samples: int, clusters: int, counted: str | Non
     cluster = "one" if clusters else None
     found = summarize(result_of(i, (1, 2), cluster) for i in range(samples))
     said = [each for each in found.warnings if each.startswith("relevant")]
-    few = f"relevant: {counted} only; read the interval, not the mean."
+    few = f"relevant: only {counted}: trust the range, not the average."
     if counted in ("1 sample", "1 cluster"):
-        few = f"relevant: {counted} only; there is no interval, as it takes two {counted[2:]}s."
+        few = f"relevant: only {counted}: there is no range, as it takes two {counted[2:]}s."
     assert said == ([few] if counted else [])
 
 
@@ -222,8 +222,8 @@ def test_few_clusters_are_counted_for_each_mode() -> None:
     noisy = score(result_of("a", (1, 2)).score.verdicts, definition="promptfoo")
     results = [Result(f"a{i}", noisy, cluster=f"a{i}") for i in range(4)]
     results += [Result(f"b{i}", bare, cluster=f"b{i}") for i in range(3)]
-    said = [each.split(";")[0] for each in summarize(results).warnings[1:]]
-    assert said == ["relevant: 7 clusters only", "irrelevant: 4 clusters only"]
+    said = [each.rpartition(":")[0] for each in summarize(results).warnings[1:]]
+    assert said == ["relevant: only 7 clusters", "irrelevant: only 4 clusters"]
 
 
 def test_what_failed_or_has_nothing_to_measure_is_warned_of() -> None:

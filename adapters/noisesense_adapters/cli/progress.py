@@ -20,7 +20,6 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.cli.output import one_line
 from noisesense_adapters.cli.terminal import folded
 from noisesense_adapters.datasets.files import count_rows
-from noisesense_adapters.evaluate.wording import reused
 
 _SHOWN_FAILURES = 20
 _PACE = 300.0
@@ -184,7 +183,7 @@ def spent(usage: Usage) -> str:
     if usage.calls:
         parts.append(counted(usage.calls, "call"))
     if usage.cached_calls:
-        parts.append(reused(usage.cached_calls))
+        parts.append(counted(usage.cached_calls, "kept answer"))
     tokens = usage.input_tokens + usage.output_tokens
     if tokens:
         parts.append(f"{tokens:,} tokens")

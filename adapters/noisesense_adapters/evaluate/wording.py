@@ -1,19 +1,63 @@
-"""What figures say, in the words that the commands and the report share."""
+"""The words and tables of results, which the terminal and the report share."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from noisesense import Offender, Offenders, Range, Summary, Trust
-from noisesense.scoring.definitions import Mode
-from noisesense.scoring.outcomes import extent
-from noisesense.stats.interval import interval_text
-from noisesense.stats.labels_cells import CellAgreement, CellKind, Rate
-from noisesense.stats.offenders import SURE
+from noisesense import Comparison, Interval, Offender, Offenders, Summary, Trust
+from noisesense.scoring.definitions import MODES
+from noisesense.scoring.outcomes import extent, number_text, percent_text
+from noisesense.stats.figures import Figure, FigureComparison
+from noisesense.stats.interval import Estimate, interval_text
+from noisesense.stats.labels_cells import CellKind, Rate
 from noisesense.stats.powered_mean import PPIMean
 from noisesense.stats.summarize import counted
+
+if TYPE_CHECKING:  # only the command `ablation` needs it
+    from noisesense.ablation import Ablation, Cause, Fate
+
+
+class Table(NamedTuple):
+    """Figures as texts.
+
+    Attributes:
+        titles: of the columns. The first column names the rows, the others have figures.
+        rows: as many cells each.
+        caption: what the table shows.
+    """
+
+    titles: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    caption: str = ""
+
+    def without_zeros(self) -> Table:
+        """The table without the columns in which every cell is 0 or empty."""
+        kept = [0]
+        for i in range(1, len(self.titles)):
+            if any(row[i] not in ("0", "") for row in self.rows):
+                kept.append(i)
+        titles = tuple(self.titles[i] for i in kept)
+        rows = [tuple(row[i] for i in kept) for row in self.rows]
+        return Table(titles, rows, self.caption)
+
+
+def shown(value: Any, form: str = ".4f") -> str:
+    """A figure as text: ``-`` where there is none, one number where both ends of a range meet.
+
+    An interval has its own number of digits, see `interval_text`.
+    """
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Interval):
+        return interval_text(value, percent=form.endswith("%"))
+    if isinstance(value, float):
+        return number_text(value, form)
+    return extent((value[0], value[1]), form)
 
 
 class Headline(NamedTuple):
@@ -24,7 +68,7 @@ class Headline(NamedTuple):
 
 
 def headline(summary: Summary) -> Headline:
-    """How many claims are noise from the retrieved chunks, and what could not be measured.
+    """How many claims are wrong and came from a document, and what could not be measured.
 
     Does not depend on the definition.
     """
@@ -34,60 +78,56 @@ def headline(summary: Summary) -> Headline:
         reason = summary.unmeasured or "There are no results"
         return Headline("Nothing was measured", f"{reason}.")
     amount = f"{noise.noisy:,}"
-    is_one = noise.noisy == 1 or kinds.total == 1
     if noise.highest != noise.noisy:
         amount += f" to {noise.highest:,}"
-        is_one = kinds.total == 1
-    verb, source = ("is", "comes") if is_one else ("are", "come")
+    verb = "is" if amount == "1" or kinds.total == 1 else "are"
     claims = counted(kinds.total, "claim")
-    message = (
-        f"{amount} of {claims} {verb} not supported by the reference and {source} from a "
-        "retrieved chunk"
-    )
+    message = f"{amount} of {claims} {verb} wrong and came from a retrieved document"
     if summary.unmeasured:
         message += f"; {summary.unmeasured}"
-    rest = [f"{kinds.relevant:,} from relevant chunks, {kinds.irrelevant:,} from irrelevant ones"]
+    rest = [
+        f"{kinds.relevant:,} from relevant documents, {kinds.irrelevant:,} from irrelevant ones"
+    ]
     if kinds.hallucination:
-        are = "is" if kinds.hallucination == 1 else "are"
-        rest.append(
-            f"{kinds.hallucination:,} more {are} supported neither by the reference nor by a chunk"
-        )
+        verb = "is" if kinds.hallucination == 1 else "are"
+        rest.append(f"{kinds.hallucination:,} more {verb} wrong and in no retrieved document")
     if kinds.undetermined:
         rest.append(f"the judge left {kinds.undetermined:,} open")
     return Headline(message, "; ".join(rest) + ".")
 
 
-def reused(replies: int) -> str:
-    """How many replies were used again, of an earlier call or out of a store."""
-    return f"{replies:,} {'reply' if replies == 1 else 'replies'} used again"
+def mean_table(summary: Summary) -> Table:
+    """The mean of each mode, with its interval."""
+    names = [mode.mode for mode in summary.modes]
+    means = [shown(mode.mean) for mode in summary.modes]
+    intervals = [shown(mode.interval) for mode in summary.modes]
+    confidence = f"{percent_text(summary.confidence)} interval"
+    return Table(("", *names), [("mean", *means), (confidence, *intervals)])
 
 
-class Caused(NamedTuple):
-    """What an ablation counted for one document.
+def sample_table(summary: Summary) -> Table:
+    """How many samples are in the mean of each mode, and what to do about the others."""
+    modes = summary.modes
+    counts = {
+        "measured": [mode.determined for mode in modes],
+        "left open by the judge": [mode.undetermined for mode in modes],
+        "nothing to measure": [mode.undefined for mode in modes],
+        "failed": [summary.failed for _ in modes],
+    }
+    rows: list[tuple[str, ...]] = []
+    for name, numbers in counts.items():
+        if any(numbers):
+            rows.append((name, *map(shown, numbers), _ADVICE[name]))
+    titles = ("", *(mode.mode for mode in modes), "what to do")
+    return Table(titles, rows, "Samples")
 
-    Attributes:
-        document: its name.
-        again: how many of its claims were said again with the same chunks.
-        gone: how many of those were not said without it.
-        shared: how many of `gone` went when other documents were taken away, too; None if that
-            was not counted.
-    """
 
-    document: str
-    again: Range
-    gone: Range
-    shared: Range | None
-
-
-def guiltiest(caused: Iterable[Caused]) -> Caused | None:
-    """The document with which most claims go; None if no claim goes for certain."""
-    first: Caused | None = None
-    most = 0.0
-    for document in caused:
-        if document.gone.low > most:
-            first = document
-            most = document.gone.low
-    return first
+_ADVICE = {
+    "measured": "",
+    "left open by the judge": "rerun: only these are asked again",
+    "nothing to measure": "see the answers and the retriever",
+    "failed": "see their errors, then rerun",
+}
 
 
 def document_name(document: str, width: int = 60) -> str:
@@ -98,112 +138,324 @@ def document_name(document: str, width: int = 60) -> str:
     return name.rstrip(".") or "(no id and no text)"
 
 
-def offender_sentences(found: Offenders, caused: Iterable[Caused] = ()) -> Iterator[str]:
+def guiltiest(causes: Iterable[Cause]) -> Cause | None:
+    """The document without which most claims vanish; None if no claim does for certain."""
+    first: Cause | None = None
+    most = 0.0
+    for cause in causes:
+        if cause.gone.low > most:
+            first = cause
+            most = cause.gone.low
+    return first
+
+
+def offender_sentences(found: Offenders, causes: Iterable[Cause] = ()) -> Iterator[str]:
     """Where to look first, and what may be wrong with that."""
-    guilty = guiltiest(caused)
+    guilty = guiltiest(causes)
     if guilty is not None:
-        gone = extent(guilty.gone, ".0f")
-        again = extent(guilty.again, ".0f")
-        yield (
-            f"By the ablation most claims go with {document_name(guilty.document)}: {gone} of "
-            f"{again} that were said again with the same chunks were not said without it"
-            f"{_together(guilty.shared)}."
-        )
-    first = found.first
+        yield f"By the ablation, most claims vanish without {document_name(guilty.document)}."
     misleading = [document for document in found.documents if document.claims]
-    if first is not None:
-        claims = counted(first.claims, "claim")
-        yield (
-            f"Look first at {document_name(first.document)}: it entails {claims} that the "
-            f"reference does not support.{_why(found)}"
-        )
+    if found.first is not None:
+        claims = counted(found.first.claims, "wrong claim")
+        yield f"Look first at {document_name(found.first.document)}: {claims} came from it."
     elif len(misleading) > 1:
-        yield _too_little_to_tell(found)
+        leading = document_name(found.documents[0].document)
+        yield f"{leading} stands first. Where the intervals overlap, the order may be chance."
     if found.terse:
         claims = counted(found.true_looking, "claim")
         verb = "is" if found.unmentioned == 1 else "are"
         yield (
-            f"Of {claims} that the reference or a relevant chunk "
-            f"supports, {found.unmentioned:,} {verb} in no reference. If the references leave out "
-            'what is true, correct documents stand first: "noisesense ablation" shows which ones '
-            "cause anything."
+            f"Of {claims} that the reference or a relevant document supports, "
+            f"{found.unmentioned:,} {verb} in no reference. If the references leave out what is "
+            'true, correct documents stand first: "noisesense ablation" shows which ones cause '
+            "anything."
         )
 
 
-def _together(shared: Range | None) -> str:
-    """That a document was not taken away alone."""
-    if shared is None or not shared.high:
-        return ""
-    return f", {extent(shared, '.0f')} of them where other documents were taken away, too"
+_LEGEND = {
+    "claims": "wrong ones that came from it",
+    "open": "the judge left open whether they are",
+    "only": "in no other document",
+    "samples": "with such a claim, of those that retrieved it",
+    "rate": "that share, drawn towards the share of all documents, the more so the less often it "
+    "was retrieved",
+    "gone": "of the claims that recur, those that vanish without their documents",
+}
 
 
-def shared_text(shared: Range | None) -> str:
-    """The same in a cell of a table."""
-    if shared is None or not shared.high:
-        return ""
-    return f" ({extent(shared, '.0f')} shared)"
+def offender_legend(table: Table) -> str:
+    """What the columns of the table mean."""
+    parts: list[str] = []
+    for title in table.titles:
+        if title in _LEGEND:
+            parts.append(f"{title}: {_LEGEND[title]}")
+    return f"{'; '.join(parts)}."
 
 
-_FEWEST_DOCUMENTS = 10
-"""Fewer have no tenth."""
+_SHORT = 28
+"""The table then fits into 80 columns."""
 
 
-def _why(found: Offenders) -> str:
-    """How sure it is that the first document is one of the worst; nothing of few documents."""
-    if found.first is None or found.retrieved < _FEWEST_DOCUMENTS:
-        return ""
-    return f" It is {_at_most_99(found.first.top_tenth)} likely to be {_among_the_worst(found)}."
+def offender_table(documents: Iterable[Offender], causes: Mapping[str, Cause]) -> Table:
+    """What is known of each document."""
+    titles = ("document", "claims", "open", "only", "samples", "rate", "95% interval", "gone")
+    rows: list[tuple[str, ...]] = []
+    for document in documents:
+        cause = causes.get(document.document)
+        gone = "" if cause is None else _part(cause.gone, cause.again)
+        row = (
+            document_name(document.document, _SHORT),
+            shown(document.claims),
+            shown(document.undetermined),
+            shown(document.alone),
+            f"{document.samples:,} of {document.retrieved:,}",
+            shown(document.rate, ".0%"),
+            shown(document.interval, ".0%"),
+            gone,
+        )
+        rows.append(row)
+    return Table(titles, rows).without_zeros()
 
 
-def _among_the_worst(found: Offenders) -> str:
-    """The tenth that mislead most often: of 10 documents one, of 11 two."""
-    tenth = math.ceil(found.retrieved / 10)
-    if tenth == 1:
-        return f"the worst of {found.retrieved:,} retrieved documents"
-    return f"in the worst tenth ({tenth:,} of {found.retrieved:,} retrieved documents)"
+def _part(count: tuple[float, float], whole: tuple[float, float]) -> str:
+    return f"{extent(count, '.0f')} of {extent(whole, '.0f')}"
 
 
-def _counts(document: Offender) -> tuple[int, int, int]:
-    return document.samples, document.open_samples, document.retrieved
+FIGURE_NAMES: dict[Figure, str] = {
+    "relevant": "the relevant mode",
+    "irrelevant": "the irrelevant mode",
+    "any": "all claims from documents",
+    "correct": "correct claims",
+}
+_OF_NOISE = {"worse": "is noisier", "better": "is less noisy"}
+_OF_CORRECT = {"worse": "has fewer correct claims", "better": "has more correct claims"}
 
 
-def _too_little_to_tell(found: Offenders) -> str:
-    """That the first of several is not sure enough to be named as the one to look at."""
-    leading, *others = found.documents
-    level = [document for document in others if _counts(document) == _counts(leading)]
-    lead = f"and {len(level):,} more lead: each" if level else "leads: it"
-    misled = extent((leading.samples, leading.samples + leading.open_samples), ",")
-    samples = f"{misled} of the {leading.retrieved:,} samples"
-    if leading.retrieved == 1:
-        samples = "the only sample"
-    leads = f"{document_name(leading.document)} {lead} misled in {samples} that retrieved it."
-    if found.retrieved < _FEWEST_DOCUMENTS:
-        return f"{leads} {_order(found)}"
-    probability = f"{leading.top_tenth:.0%}"
-    if probability == f"{SURE:.0%}":
-        probability = f"just under {probability}"
-    subject = "Each" if level else "It"
-    return (
-        f"{leads} {subject} is {probability} likely to be {_among_the_worst(found)}; from "
-        f"{SURE:.0%} on that counts as sure."
+def comparison_sentences(comparison: Comparison, b: str = "B") -> Iterator[str]:
+    """In what B surely differs from A, be it by less than the margin. ``b`` begins a sentence."""
+    whole = comparison.any
+    for found in (whole, comparison.relevant, comparison.irrelevant, comparison.correct):
+        if found is None or found.side is None:
+            continue
+        is_mode = found.figure in MODES
+        if is_mode and whole is not None and whole.side == found.side:
+            continue
+        words = _OF_CORRECT if found.figure == "correct" else _OF_NOISE
+        where = f" in {FIGURE_NAMES[found.figure]}" if is_mode else ""
+        yield f"{b} {words[found.side]}{where}{_beyond(found)}."
+    if whole is not None and whole.decision == "undecided" and whole.seen is not None:
+        yield (
+            f"{b} is called noisier{by_more(whole)} in 80 of 100 comparisons of as many pairs, if "
+            f"it is so by {whole.seen:.2g}."
+        )
+
+
+def by_more(found: FigureComparison) -> str:
+    """By how much it is asked whether B is worse."""
+    return f" by more than {found.margin:.3g}" if found.margin else ""
+
+
+def _beyond(found: FigureComparison) -> str:
+    """Whether B differs by more than the margin."""
+    more = by_more(found)
+    if found.decision == "same":
+        return f", but not{more}"
+    if found.decision == "undecided":
+        return f"; whether{more} is not decided"
+    return more
+
+
+def standing(found: FigureComparison) -> str:
+    """What is known of B beside A by one figure, in a few words."""
+    within = f"within {found.margin:.3g}"
+    if found.decision == "same":
+        return f"the same {within}"
+    if found.decision != "undecided":
+        return found.decision
+    if found.worsening is None or found.too_few:
+        return "too few to say"
+    if found.side is not None:
+        return f"{found.side}, maybe {within}"
+    if found.left_open:
+        return "left open by the judge"
+    if not found.margin:
+        return "not clearly different"
+    low, high = found.worsening
+    if high <= found.margin:
+        return "not worse"
+    return "not better" if low >= -found.margin else "too few to say"
+
+
+def comparison_table(comparison: Comparison, a: str = "A", b: str = "B") -> Table:
+    """Each figure of both versions; of correct claims how many an answer has, else shares."""
+    confidence = ""
+    rows: list[tuple[str, ...]] = []
+    for found in comparison.figures:
+        interval = "-"
+        if found.interval is not None:
+            confidence = f"{percent_text(found.interval.confidence)} "
+            interval = extent(found.interval[:2])
+        row = (
+            found.figure,
+            shown(found.mean_a, ".3f"),
+            shown(found.mean_b, ".3f"),
+            shown(found.difference, "+.3f"),
+            interval,
+            standing(found),
+            shown(found.undetermined),
+            shown(found.undefined),
+        )
+        rows.append(row)
+    result = f"{b} against {a}"
+    titles = (a, b, "difference", f"{confidence}interval", result, "open", "not measured")
+    caption = "Shares of claims, lower is better; of correct claims how many an answer has"
+    return Table(("", *titles), rows, caption).without_zeros()
+
+
+def cause_sentence(found: Ablation) -> str | None:
+    """What became of the claims without their documents; None where that cannot be told."""
+    without = found.without
+    if without is None or without.gone is None:
+        return None
+    sentence = f"Of the claims that recur, {_amount(without.gone)} when we remove their documents"
+    sham = found.without_other
+    if sham is not None and sham.gone is not None:
+        sentence += f"; {_amount(sham.gone)} when we remove others"
+    return f"{sentence}."
+
+
+def _amount(gone: Estimate) -> str:
+    """How many claims vanish, without figures where it is all or none."""
+    if gone.value is None:
+        return f"{extent(gone[:2], '.0%')} vanish"
+    if gone.value in (0.0, 1.0):
+        return "all vanish" if gone.value else "none vanish"
+    return f"{gone.value:.0%} vanish"
+
+
+def ablation_sentences(found: Ablation) -> Iterator[str]:
+    """What an ablation found."""
+    from noisesense.ablation import direction
+    from noisesense.stats.paired import MIN_PAIRS
+
+    if not found.claims:
+        yield "No wrong claim came from a document: none was removed."
+    cause = cause_sentence(found)
+    if cause is not None:
+        yield cause
+        if found.effect is None:
+            yield "No effect is shown: how many vanish without other documents is not known."
+        elif found.effect.interval is None or found.effect.interval.units < MIN_PAIRS:
+            yield f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
+        else:
+            yield _EFFECTS[direction(found.effect)]
+    elif found.without is not None:
+        yield "No claim recurs: what the documents do cannot be told."
+    if found.trend is not None:
+        yield f"At each step of more distractors {found.trend} of a response's claims are wrong."
+    for reason, count in found.left_out.items():
+        nouns, _, rest = reason.partition(" ")
+        yield f"Note: {counted(count, nouns.removesuffix('s'))} {rest}."
+
+
+_EFFECTS = {
+    "more": "So these documents matter.",
+    "less": "The other documents matter more.",
+    None: "No effect of these documents is shown.",
+}
+_DOCUMENTS = 10
+
+
+def ablation_tables(found: Ablation) -> list[Table]:
+    """What became of wrong claims, the variants, and the documents; each if there is something."""
+    fates = {
+        "without their documents": found.without,
+        "without any document": found.no_context,
+        "without other documents": found.without_other,
+    }
+    rows = [_fate_row(name, fate) for name, fate in fates.items() if fate is not None]
+    if found.effect is not None:
+        rows.append(("difference", "", "", _points(found.effect), _points_interval(found.effect)))
+    caption = (
+        "Wrong claims that came from a document: how many recur with the same documents, and how "
+        "many of those vanish when some are removed"
     )
+    titles = ("removed", "claims", "recur", "vanish", "95% interval")
+    tables = [Table(titles, rows, caption)]
+    tables.append(_variant_table(found))
+    documents: list[tuple[str, ...]] = []
+    for cause in found.causes[:_DOCUMENTS]:
+        others = ""
+        if cause.gone_with_others is not None:
+            others = _part(cause.gone_with_others, cause.again_of_others)
+        row = (
+            document_name(cause.document),
+            shown(cause.claims),
+            _part(cause.gone, cause.again),
+            shown(cause.shared, ".0f"),
+            others,
+        )
+        documents.append(row)
+    caption = (
+        "How many of each document's recurring claims vanish without it. Shared: another document "
+        "was removed with it"
+    )
+    titles = ("document", "claims", "vanish", "shared", "without others")
+    tables.append(Table(titles, documents, caption).without_zeros())
+    return [table for table in tables if table.rows]
 
 
-def _order(found: Offenders) -> str:
-    """Do the intervals of the rates tell the first document from the others?"""
-    leading, *others = found.documents
-    highest = max((document.interval.high for document in others), default=math.inf)
-    if leading.interval.low > highest:
-        return "The interval of its rate lies above those of the others."
-    return "Where the intervals of the rates overlap, the order may be chance."
+def _fate_row(name: str, fate: Fate) -> tuple[str, ...]:
+    recur = extent(fate.again, ".0f")
+    if fate.gone is None:
+        return name, shown(fate.claims), recur, "-", "-"
+    interval = "-"
+    if fate.gone.interval is not None:
+        interval = extent(fate.gone.interval[:2], ".0%")
+    return name, shown(fate.claims), recur, extent(fate.gone[:2], ".0%"), interval
 
 
-def _at_most_99(share: float) -> str:
-    return "over 99%" if share > 0.99 else f"{share:.0%}"
+def _points(change: Estimate) -> str:
+    """A difference of shares, in percentage points."""
+    return extent((100 * change.low, 100 * change.high), "+.0f")
+
+
+def _points_interval(change: Estimate) -> str:
+    if change.interval is None:
+        return "-"
+    return extent((100 * change.interval.low, 100 * change.interval.high), "+.0f")
+
+
+def _variant_table(found: Ablation) -> Table:
+    """The share of wrong claims under each variant, beside the same samples with the same chunks.
+
+    A variant without a sample to compare has only the count of its answers that claim nothing.
+    """
+    rows: list[tuple[str, ...]] = []
+    for name, (before, after, change) in found.changes.items():
+        row = (
+            name,
+            shown(change.size),
+            shown(found.silent.get(name, 0)),
+            extent(before[:2], ".0%"),
+            extent(after[:2], ".0%"),
+            _points(change),
+            _points_interval(change),
+        )
+        rows.append(row)
+    for name, count in found.silent.items():
+        if name not in found.changes:
+            rows.append((name, "", shown(count), "", "", "", ""))
+    titles = ("variant", "samples", "silent", "same", "variant", "points", "95% interval")
+    caption = (
+        "Share of wrong claims in a response, with the same documents and in each variant. "
+        "Silent: answers that claim nothing"
+    )
+    return Table(titles, rows, caption).without_zeros()
 
 
 def trust_sentences(found: Trust) -> Iterator[str]:
-    """Whose verdicts were compared, the means, and the errors in each kind of cell."""
+    """Whose verdicts were compared."""
     compared = counted(found.compared, "verdict")
     were = "was" if found.compared == 1 else "were"
     yield f"{compared} of {found.judge} {were} compared with people's labels."
@@ -213,23 +465,45 @@ def trust_sentences(found: Trust) -> Iterator[str]:
             f"{found.not_asked:,} more {labels} in no error rate: the judge was not asked there, "
             "as its scores do not need it; score --plan full asks it."
         )
+
+
+CELL_NAMES: dict[CellKind, str] = {
+    "correct": "claim in reference",
+    "response": "response claim in chunk",
+    "reference": "reference claim in chunk",
+}
+
+
+def trust_tables(found: Trust) -> list[Table]:
+    """The means that people would find, and the judge's errors; each where there is something."""
+    confidence = ""
+    means: list[tuple[str, ...]] = []
     for mode, mean in found.means.items():
-        yield _mean_by_people(mode, mean)
+        confidence = f"{percent_text(mean.interval.confidence)} "
+        interval = "exact" if is_exact(mean) else shown(mean.interval)
+        row = (mode, shown(mean.judge_mean), shown(mean.mean), interval, shown(mean.labeled))
+        means.append((*row, _judges_error(mean)))
+    titles = ("", "judge", "people", f"{confidence}interval", "labeled", "the judge's")
+    caption = "The mean by the judge, and the one that people would find in these results"
+    tables = [Table(titles, means, caption)]
+    errors: list[tuple[str, ...]] = []
     for kind, cells in found.cells.items():
-        if cells.counts.compared:
-            yield f"{_QUESTIONS[kind]} {_errors(cells)}."
-
-
-def _mean_by_people(mode: Mode, mean: PPIMean) -> str:
-    """The mean that people would find, and how far the judge's may be from it."""
-    if is_exact(mean):
-        people = extent(mean.mean, ".4f")
-        by_people = f"people find a mean of {people} (exact: every sample is labeled)"
-    else:
-        people = interval_text(mean.interval)
-        by_people = f"people would find a mean of {people} in these results"
-    judges = extent(mean.judge_mean, ".4f")
-    return f"In the {mode} mode {by_people}, where the judge finds {judges}, {_off(mean)}."
+        counts = cells.counts
+        if not counts.compared and not counts.judge_open:
+            continue
+        row = (
+            CELL_NAMES[kind],
+            shown(counts.compared),
+            _rate(cells.false_yes),
+            _rate(cells.false_no),
+            shown(counts.judge_open - counts.not_asked),
+            shown(counts.not_asked),
+        )
+        errors.append(row)
+    titles = ("", "labeled", "false yes", "false no", "no answer", "not asked")
+    caption = "How often the judge says yes where people say no, and no where they say yes"
+    tables.append(Table(titles, errors, caption).without_zeros())
+    return [table for table in tables if table.rows]
 
 
 def is_exact(mean: PPIMean) -> bool:
@@ -237,56 +511,15 @@ def is_exact(mean: PPIMean) -> bool:
     return not mean.unlabeled and mean.mean.value is not None
 
 
-def _off(mean: PPIMean) -> str:
-    """By how much the judge's mean is too low or too high, as far as the labels tell."""
-    least = round(mean.interval.low - mean.judge_mean.high, 4)
-    most = round(mean.interval.high - mean.judge_mean.low, 4)
-    if least > 0:
-        return f"too low by {_between(least, most)}"
-    if most < 0:
-        return f"too high by {_between(-most, -least)}"
-    at_most: list[str] = []
-    if most > 0:
-        at_most.append(f"{most:.2g} too low")
-    if least < 0:
-        at_most.append(f"{-least:.2g} too high")
-    if not at_most:
-        return "the same"
-    return f"at most {' or '.join(at_most)}"
+def _judges_error(mean: PPIMean) -> str:
+    """Whether the judge's mean is too low or too high, as far as the labels tell."""
+    if mean.interval.low > mean.judge_mean.high:
+        return "too low"
+    if mean.interval.high < mean.judge_mean.low:
+        return "too high"
+    return "the same" if is_exact(mean) else "inside it"
 
 
-def _between(low: float, high: float) -> str:
-    return f"{low:.4g}" if low == high else f"{low:.2g} to {high:.2g}"
-
-
-_QUESTIONS: dict[CellKind, str] = {
-    "correct": "Is a claim in the reference?",
-    "response": "Is a response claim in a chunk?",
-    "reference": "Is a reference claim in a chunk?",
-}
-
-
-def _errors(cells: CellAgreement) -> str:
-    """How often the judge says the opposite of people, for one kind of question."""
-    counts = cells.counts
-    no = counts.false_yes + counts.both_no
-    yes = counts.missed + counts.both_yes
-    if no:
-        rate = _rate(counts.false_yes, no, cells.false_yes)
-        false_yes = f"Where people say no, the judge says yes in {rate}"
-    else:
-        false_yes = "No label says no"
-    if yes:
-        rate = _rate(counts.missed, yes, cells.false_no)
-        false_no = f"where people say yes, the judge says no in {rate}"
-    else:
-        false_no = "no label says yes"
-    return f"{false_yes}; {false_no}"
-
-
-def _rate(errors: int, labels: int, rate: Rate) -> str:
-    """Errors of all labels, with their share and its interval."""
-    share = f"{errors / labels:.1%}"
-    if rate.interval:
-        share += f", interval {interval_text(rate.interval, percent=True)}"
-    return f"{errors:,} of {labels:,} ({share})"
+def _rate(rate: Rate) -> str:
+    value = shown(rate.value, ".1%")
+    return value if rate.interval is None else f"{value} ({shown(rate.interval, '.0%')})"

@@ -43,16 +43,11 @@ _POLL = (0.02, 0.5)
 _GOING_SECONDS = 5.0
 
 
-class AwaitingAnswerError(NoiseSenseError):
-    """What was asked in a batch file has no answer yet: the sample goes on when it has."""
-
-
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run everything at once; the results in order.
 
     The first failure (of several at once, the first in order), or being cancelled, cancels the
-    rest and waits until it is gone. `asyncio.gather` would leave it running. A call that waits for
-    its answer is no failure: the others go on, and may have something to ask as well.
+    rest and waits until it is gone. `asyncio.gather` would leave it running.
     """
     coroutines = list(work)
     if len(coroutines) == 1:  # most are: a task more for each would cost as much as the rest of it
@@ -63,8 +58,7 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         while running:
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
             for task in sorted(done, key=tasks.__getitem__):
-                with suppress(AwaitingAnswerError):
-                    task.result()
+                task.result()
         return [task.result() for task in tasks]
     except BaseException:
         for task in tasks:
@@ -270,13 +264,6 @@ class Calls:
                     return answer, attempt + later + 1
                 if later == 0:
                     unusable = stored
-            if (defer := getattr(self.llm, "defer", None)) is not None:
-                if unusable is None:
-                    defer(keys[0], call.prompt(attempt), call.schema)
-                    raise AwaitingAnswerError("a batch file has no answer to this yet")
-                # It has come, and is of no use.
-                self._count(run, Usage(cached_calls=1, reasks=int(attempt > 0)))
-                return None, attempt + 1
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
             async with self._slot():
                 if await store.claim(keys[0], over=unusable):

@@ -148,19 +148,21 @@ class LLMJudge(PlannedJudge):
         A score is a share of all claims, so a list has to be about the text and to cover it. Where
         it may not be, the model is asked once more, and its answer decides.
         """
-        await self._form(run)  # before anything is paid for
+        form = await self._form(run)  # before anything is paid for
 
         async def claims_of(part: str) -> list[str]:
-            return await self._find(run, which, part, question)
+            source = ClaimSource(part, question, self._prompts.decompose)
+            return await self._find(run, form, which, source)
 
         lists = await self._limit.ask(text, claims_of)
         return distinct(claim for claims in lists for claim in claims)
 
-    async def _find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
-        source = ClaimSource(text, question, self._prompts.decompose)
-        claims = await self._listed(run, which, source)
+    async def _find(
+        self, run: SampleRun, form: Form, which: TextKind, source: ClaimSource
+    ) -> list[str]:
+        claims = await self._listed(run, form, which, source)
         left_out = source.untouched(claims) if claims else []
-        said = await self._ask(run, Premise(claims=tuple(claims)), left_out)
+        said = await self._ask(run, form, Premise(claims=tuple(claims)), left_out)
         added = [line for line in left_out if said[line] is False]
         run.changes += [ClaimChange(line, which, "left out") for line in added]
         return distinct([*claims, *added])
@@ -168,7 +170,9 @@ class LLMJudge(PlannedJudge):
     def _decomposition(self, source: ClaimSource, attempt: int = 0) -> str:
         return self._prompts.decomposition(source.text, source.question, attempt=attempt)
 
-    async def _listed(self, run: SampleRun, which: TextKind, source: ClaimSource) -> list[str]:
+    async def _listed(
+        self, run: SampleRun, form: Form, which: TextKind, source: ClaimSource
+    ) -> list[str]:
         """A list that can be believed; an empty one if two agree, or the text has no letters."""
         believed = not any(map(str.isalnum, source.text))
         attempt = 0
@@ -179,7 +183,7 @@ class LLMJudge(PlannedJudge):
             call = ModelCall(prompt, most, claims_form(source.text), believe)
             listed, attempt = await self._calls.ask(run, call, attempt)
             if listed:
-                claims = await self._without_strays(run, which, source, listed)
+                claims = await self._without_strays(run, form, which, source, listed)
                 if claims:
                     return claims
                 run.problem = "none of its claims is the text's"
@@ -197,11 +201,16 @@ class LLMJudge(PlannedJudge):
         )
 
     async def _without_strays(
-        self, run: SampleRun, which: TextKind, source: ClaimSource, claims: list[str]
+        self,
+        run: SampleRun,
+        form: Form,
+        which: TextKind,
+        source: ClaimSource,
+        claims: list[str],
     ) -> list[str]:
         """The claims without those that are not the text's, as the model says."""
         strays = source.strays(claims)
-        said = await self._ask(run, Premise(source.text, source.question), strays)
+        said = await self._ask(run, form, Premise(source.text, source.question), strays)
         kept = [claim for claim in claims if said.get(claim) is not False]
         if kept:
             dropped = [claim for claim in strays if said[claim] is False]
@@ -209,12 +218,12 @@ class LLMJudge(PlannedJudge):
         return kept
 
     async def _ask(
-        self, run: SampleRun, premise: Premise, statements: Sequence[str]
+        self, run: SampleRun, form: Form, premise: Premise, statements: Sequence[str]
     ) -> dict[str, Cell]:
         """What the premise says of the statements; what stays open changes nothing."""
         if not statements:
             return {}
-        cells = await self.check(run, premise, statements)
+        cells = await self._part(run, form, premise, statements)
         run.open_questions += cells.count(None)
         return dict(zip(statements, cells, strict=True))
 
@@ -233,7 +242,7 @@ class LLMJudge(PlannedJudge):
         return [any_part(cells) for cells in zip(*by_part, strict=True)]
 
     async def _part(
-        self, run: SampleRun, form: str, premise: Premise, claims: Sequence[str]
+        self, run: SampleRun, form: Form, premise: Premise, claims: Sequence[str]
     ) -> list[Cell]:
         """As many claims in a call as it may hold."""
         is_list = form == "list"
@@ -292,7 +301,7 @@ class LLMJudge(PlannedJudge):
         found, _ = await self._calls.ask(run, call)
         return [found]
 
-    async def _form(self, run: SampleRun) -> str:
+    async def _form(self, run: SampleRun) -> Form:
         """How claims are checked. Raises `UnfitJudgeError` if the model cannot judge."""
         if self._check != "auto":
             return self._check
@@ -300,7 +309,8 @@ class LLMJudge(PlannedJudge):
         of_probe = SampleRun()
 
         async def find(text: str, question: str) -> list[str]:
-            return await self._find(of_probe, "response", text, question)
+            source = ClaimSource(text, question, self._prompts.decompose)
+            return await self._find(of_probe, "list", "response", source)
 
         async def ask(
             form: Form, text: str, question: str, statements: Sequence[str]

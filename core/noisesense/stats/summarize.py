@@ -306,10 +306,10 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
         units = 1 if mode.interval is None else mode.interval.units
         unit = "cluster"
     if units < FEW_UNITS:
-        advice = "read the interval, not the mean"
+        advice = "trust the range, not the average"
         if mode.interval is None:
-            advice = f"there is no interval, as it takes two {unit}s"
-        yield f"{mode.mode}: {counted(units, unit)} only; {advice}."
+            advice = f"there is no range, as it takes two {unit}s"
+        yield f"{mode.mode}: only {counted(units, unit)}: {advice}."
 
 
 def counted(count: int, unit: str) -> str:

@@ -1,4 +1,4 @@
-"""The conformance kit fails on adapters that are broken on purpose, each for its own reason."""
+"""The tests of adapters fail on some that are broken on purpose, each for its own reason."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from noisesense import (
     NoiseSenseError,
     Sample,
     Score,
-    Usage,
     score,
 )
-from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.testing import TEXTS, AdapterTests, BridgeTests, HostRun, Shown, ShownRow
 from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.texts import reference_of
+from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
+from support.table_judge import TEXTS
 
 
 class Sound(AdapterTests):
@@ -286,54 +285,6 @@ class BrokenRetrieverAsNothing(Sound):
             return []
 
 
-class TestSoundBridge(BridgeTests):
-    """A bridge that does everything right passes; its children break one thing."""
-
-    def bridge(self, reply: Callable[[str], str]) -> Any:
-        return Bridge(self, reply)
-
-    def read(self, text: str, schema: Any) -> Any:
-        try:
-            return schema.model_validate_json(text)
-        except ValueError:
-            raise ReplyError("no answer", Usage(calls=1)) from None
-
-    def failed(self, error: Exception) -> Exception:
-        return JudgeError(f"the model failed with {type(error).__name__}")
-
-
-class Bridge:
-    name = "toy"
-
-    def __init__(self, kind: Any, reply: Callable[[str], str]) -> None:
-        self._kind = kind
-        self._reply = reply
-
-    async def generate(self, prompt: str, schema: Any) -> tuple[Any, Usage]:
-        try:
-            text = self._reply(prompt)
-        except RuntimeError as error:
-            raise self._kind.failed(error) from None
-        return self._kind.read(text, schema), Usage(calls=1)
-
-
-class ProseAsNothing(TestSoundBridge):
-    __test__ = False
-
-    def read(self, text: str, schema: Any) -> Any:
-        try:
-            return schema.model_validate_json(text)
-        except ValueError:
-            return schema(words=[])
-
-
-class ClientsErrorThrough(TestSoundBridge):
-    __test__ = False
-
-    def failed(self, error: Exception) -> Exception:
-        return JudgeError(str(error))
-
-
 @pytest.mark.parametrize(
     ("adapter", "test", "reason"),
     [
@@ -362,12 +313,8 @@ class ClientsErrorThrough(TestSoundBridge):
         (MetadataOverText, "test_retrieved_documents", "Its title"),
         (ReferenceAsItIsWritten, "test_a_reference_of_several_answers", "did not arrive"),
         (BrokenRetrieverAsNothing, "test_retrieved_documents", "is no error|is judged"),
-        (ProseAsNothing, "test_what_is_no_answer_is_an_error", "is read as an answer"),
-        (ClientsErrorThrough, "test_a_failing_model_is_a_judge_error_without_its_key", "the key"),
     ],
 )
-def test_kit_fails_on_a_broken_adapter(
-    adapter: type[AdapterTests | BridgeTests], test: str, reason: str
-) -> None:
+def test_a_broken_adapter_fails(adapter: type[AdapterTests], test: str, reason: str) -> None:
     with pytest.raises((AssertionError, NoiseSenseError), match=reason):
         getattr(adapter(), test)()

@@ -1,27 +1,22 @@
-"""Judges, a model and samples for the tests, and the tests of a model bridge."""
+"""What the tests of adapters judge with: given verdicts, samples, and a model that agrees."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import threading
-import unittest
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.protocol import NO_USAGE, Judgement, StructuredLLM, Usage
-from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
+from noisesense import Judgement, Sample, Usage, Verdicts
+from noisesense.errors import JudgeError
+from noisesense.judging.protocol import NO_USAGE
 
 S = TypeVar("S", bound=BaseModel)
 Pair = tuple[Sample, Verdicts]
 Row = Sequence[bool | None]
-
-_raises = unittest.TestCase().assertRaises
 
 KEY = "sk-canary-5f1d0c"
 
@@ -79,29 +74,6 @@ class TableJudge:
         return Judgement(self._verdicts[sample.key].with_sample(sample), self._usage)
 
 
-def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
-    """A sample with a random verdict table; its texts occur in no other seed's."""
-    rng = random.Random(seed)
-    claims = rng.randint(1, 6)
-    references = rng.randint(1, 3)
-    chunks = rng.randint(1, 5)
-    odds_correct = rng.random()
-    odds_response = rng.random()
-    odds_reference = rng.random()
-
-    def cell(odds: float) -> bool | None:
-        value = rng.random() < odds
-        return None if rng.random() < open_share else value
-
-    def row(odds: float, count: int) -> Row:
-        return [cell(odds) for _ in range(count)]
-
-    correct = row(odds_correct, claims)
-    response = [row(odds_response, chunks) for _ in range(claims)]
-    reference = [row(odds_reference, chunks) for _ in range(references)]
-    return pair_of(seed, correct, response, reference)
-
-
 def pair_of(seed: int, correct: Row, response: Sequence[Row], reference: Sequence[Row]) -> Pair:
     """A sample with these tables of verdicts; its texts occur in no other seed's."""
     claims = [f"Sample {seed} states {number}." for number in range(len(correct))]
@@ -151,57 +123,3 @@ class AgreeingLLM:
         if "claims" in reply:
             reply["claims"] = ["Response and reference agree."]
         return schema.model_validate(reply), Usage(calls=1)
-
-
-def _always(text: str) -> Callable[[str], str]:
-    return lambda _: text
-
-
-class BridgeTests:
-    """Tests of a `StructuredLLM` over a host's model object. Subclasses implement `bridge`."""
-
-    def bridge(self, reply: Callable[[str], str]) -> StructuredLLM:
-        """A bridge over a host's model that replies to a prompt with ``reply(prompt)``."""
-        raise NotImplementedError
-
-    def _ask(self, reply: Callable[[str], str]) -> tuple[_Reply, Usage]:
-        return asyncio.run(self.bridge(reply).generate(_QUESTION, _Reply))
-
-    def test_a_reply_is_read(self) -> None:
-        """The prompt arrives unchanged, the reply is parsed, and the call is counted."""
-        prompts: list[str] = []
-
-        def reply(prompt: str) -> str:
-            prompts.append(prompt)
-            return '{"words": ["one", "two"]}'
-
-        read, usage = self._ask(reply)
-        assert read == _Reply(words=["one", "two"]), f"read as {read!r}"
-        assert usage.calls == len(prompts) == 1, f"{usage.calls} of {len(prompts)} calls counted"
-        assert _QUESTION in prompts[0], "the prompt did not arrive whole"
-
-    def test_what_is_no_answer_is_an_error(self) -> None:
-        """Prose, a truncated reply, other fields or two answers give a `ReplyError`, no value."""
-        two = '{"words": ["one"]} or {"words": ["two"]}'
-        for text in ("", "I cannot say.", '{"words": ["one", "tw', '{"other": 1}', two):
-            with _raises(ReplyError, msg=f"{text!r} is read as an answer"):
-                self._ask(_always(text))
-
-    def test_a_failing_model_is_a_judge_error_without_its_key(self) -> None:
-        """The client's error becomes a `JudgeError` without API key and prompt."""
-
-        def fail(prompt: str) -> str:
-            raise RuntimeError(f"Authorization: Bearer {KEY}; {prompt}")
-
-        with _raises(JudgeError, msg="a model that fails gives a reply") as caught:
-            self._ask(fail)
-        message = str(caught.exception)
-        assert KEY not in message, "the key is in the error"
-        assert _QUESTION not in message, "the prompt is in the error"
-
-
-class _Reply(BaseModel):
-    words: list[str]
-
-
-_QUESTION = 'Which words?\n\tReply with a list: "one", \u00e9.'

@@ -1,22 +1,31 @@
-"""The tests of an adapter, and what they ask of its host."""
+"""The requirements on an adapter, as tests for any host.
+
+Write one class, and pytest collects the tests in it::
+
+    class TestMyHost(AdapterTests):
+        def run(self, samples, judge, *, definition="ragas"):
+            ...  # evaluate the samples in the host, and return what it shows
+
+The docstring of each test states the requirement.
+"""
 
 from __future__ import annotations
 
 import math
 import threading
-import unittest
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
+
+from noisesense import DefinitionName, Judge, LLMJudge, Sample, Score, Usage, Verdicts, score
 from noisesense.fixtures import reference_examples
-from noisesense.judging.llm import LLMJudge
 from noisesense.judging.prompts import Prompts
-from noisesense.judging.protocol import Judge, Usage
-from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode, modes_of
-from noisesense.scoring.scoring import Score, score
-from noisesense.testing.judges import (
+from noisesense.scoring.definitions import DEFINITIONS, MODES, Mode, modes_of
+from support import tables
+from support.table_judge import (
     KEY,
     TEXTS,
     AgreeingLLM,
@@ -25,10 +34,7 @@ from noisesense.testing.judges import (
     all_from,
     noisy_pair,
     pair_of,
-    random_pair,
 )
-from noisesense.verdicts.sample import Sample
-from noisesense.verdicts.verdicts import Verdicts
 
 TOLERANCE = 1e-12
 _PROMPT = "canary wording of the prompt"
@@ -221,7 +227,7 @@ class AdapterTests:
     def test_two_runs_at_once(self) -> None:
         """Two runs over the same samples at the same time keep their own judges' verdicts."""
         if not self.side_by_side:
-            raise unittest.SkipTest("the host does one run at a time")
+            pytest.skip("the host does one run at a time")
         samples = _samples(_pairs(4))
         incorrect = [all_from(sample, False) for sample in samples]
         correct = [all_from(sample, True) for sample in samples]
@@ -235,7 +241,7 @@ class AdapterTests:
     def test_labels_win(self) -> None:
         """A chunk's label wins over the relevance that the verdicts give."""
         if not self.labels:
-            raise unittest.SkipTest("the host has no place for labels")
+            pytest.skip("the host has no place for labels")
         sample, verdicts = noisy_pair()
         first, second = sample.retrieved_contexts
         irrelevant = first.model_copy(update={"relevant": False})
@@ -289,7 +295,7 @@ class AdapterTests:
         judge = TableJudge([all_from(sample, False) for sample in samples])
         run = self.retrieved(things, judge)
         if run is None:
-            raise unittest.SkipTest("the host's rows hold lists of texts only")
+            pytest.skip("the host's rows hold lists of texts only")
         judged = {sample.response: sample for sample in judge.asked}
         for thing, expected, row in zip(things, samples, run.rows, strict=True):
             sample = judged.get(expected.response)
@@ -348,6 +354,12 @@ def _retrieving(thing: object, number: int) -> Sample:
     texts = {name: text.format(number) for name, text in TEXTS.items()}
     contexts = [] if thing in _EMPTY else ["The chunk."]
     return Sample(**texts, retrieved_contexts=contexts)
+
+
+def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:
+    """A sample with a random table of verdicts; its texts occur in no other seed's."""
+    shape = tables.Shape((1, 6), (1, 3), (1, 5), undetermined=open_share)
+    return tables.random_pair(seed, shape)
 
 
 def _pairs(count: int, *, open_share: float = 0.0) -> list[Pair]:
