@@ -23,19 +23,21 @@ from noisesense import (
 )
 from noisesense.ablation import Cause
 from noisesense.stats.powered_mean import PPIMean
-from noisesense_adapters.evaluate.wording import (
+from noisesense_adapters.evaluate.tables import (
     Table,
-    comparison_sentences,
     comparison_table,
-    document_name,
-    headline,
     mean_table,
     offender_legend,
-    offender_sentences,
     offender_table,
     sample_table,
-    standing,
     trust_tables,
+)
+from noisesense_adapters.evaluate.wording import (
+    comparison_sentences,
+    document_name,
+    headline,
+    offender_sentences,
+    standing,
 )
 
 KINDS: dict[str, dict[str, object]] = {

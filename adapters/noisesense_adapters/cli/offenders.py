@@ -14,13 +14,8 @@ from noisesense import Offender, Range, offenders
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import Heads, one_line
-from noisesense_adapters.evaluate.wording import (
-    document_name,
-    headline,
-    offender_legend,
-    offender_sentences,
-    offender_table,
-)
+from noisesense_adapters.evaluate.tables import offender_legend, offender_table
+from noisesense_adapters.evaluate.wording import document_name, headline, offender_sentences
 
 if TYPE_CHECKING:
     from noisesense.ablation import Cause
