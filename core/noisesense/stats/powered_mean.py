@@ -15,10 +15,10 @@ from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Interval,
     Resampling,
-    few_units_interval,
+    Unit,
+    dirichlet_interval,
     mean_range,
 )
-from noisesense.stats.resampling import Unit
 
 
 @dataclass(frozen=True)
@@ -255,10 +255,10 @@ class _Prediction(NamedTuple):
             return Interval(self.mean, self.mean, resampling.confidence, "dirichlet", count)
         units = Counter[Unit]()
         for term in self.terms:
-            units[round(term, 12), 1.0] += 1
+            units[Unit(term, term, 1.0)] += 1
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         limits = (self.shift - self.slope * error, self.shift + error)
-        of_endless = few_units_interval(units, resampling, limits)
+        of_endless = dirichlet_interval(units, resampling, limits)
         # That is of the mean of endlessly many others. There are so many and no more, each of them
         # one draw, and they are a part of all samples: √(N / (n + N)).
         part = sqrt(self.others / count)
