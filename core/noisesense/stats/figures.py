@@ -24,6 +24,7 @@ from noisesense.stats.paired import (
     critical_t,
     difference_interval,
     fewest_pairs,
+    least_seen,
 )
 
 Decision = Literal["better", "worse", "same", "undecided"]
@@ -189,9 +190,6 @@ class Values(NamedTuple):
         )
 
 
-_POWER = 0.8
-
-
 class _Test:
     """Is B worse, whichever way the open verdicts fall?"""
 
@@ -231,9 +229,7 @@ class _Test:
     def seen(self) -> float | None:
         if self._too_few:
             return None
-        errors = critical_t(self.effective, 1 - self._resampling.tail)
-        errors += critical_t(self.effective, _POWER)
-        scatter = errors * LowEnds(self._units, errors).error
+        scatter = least_seen(self._units, self._resampling)
         if not scatter:
             return None
         low, high, pairs, _ = totals(self._units)
