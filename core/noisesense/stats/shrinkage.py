@@ -12,6 +12,7 @@ Inference, chapter 1.
 from __future__ import annotations
 
 from collections import Counter
+from math import sqrt
 from typing import NamedTuple
 
 from noisesense.stats.numerics import special
@@ -94,24 +95,28 @@ def shrunken(counts: Counter[Hits], confidence: float = 0.95) -> dict[Hits, Rate
 def prior_of(counts: Counter[Hits]) -> Prior:
     """The distribution of the rates, by the moments of the counts.
 
-    ``E θ`` is the share of all cases with a hit, ``E θ²`` that of the pairs of cases of one rate
-    in which both have one. Few counts tell little of a variance: it is worth 1 to 16 cases. One
-    more case, half a hit, keeps the mean off 0 and 1.
+    ``E θ`` is the share of cases with a hit, ``E θ²`` that of the pairs of cases of one rate in
+    which both have one, each averaged over the rates. A rate with four times as many cases weighs
+    twice as much. Few counts tell little of a variance: the prior is worth 1 to 16 cases. One
+    case more, half a hit, keeps the mean off 0 and 1.
     """
     hits = 0.5
-    cases = 1.0
+    weights = 1.0
     pairs_of_hits = 0.0
-    pairs = 0.0
+    weights_of_pairs = 0.0
     for seen, times in counts.items():
-        hits += times * seen.hits
-        cases += times * seen.cases
-        pairs_of_hits += times * seen.hits * (seen.hits - 1)
-        pairs += times * seen.cases * (seen.cases - 1)
-    mean = hits / cases
-    if not pairs:
+        weight = times * sqrt(seen.cases)
+        share = seen.hits / seen.cases
+        hits += weight * share
+        weights += weight
+        if seen.cases > 1:
+            pairs_of_hits += weight * share * (seen.hits - 1) / (seen.cases - 1)
+            weights_of_pairs += weight
+    mean = hits / weights
+    if not weights_of_pairs:
         return Prior(mean, _LEAST)
-    variance = pairs_of_hits / pairs - mean**2
+    variance = pairs_of_hits / weights_of_pairs - mean**2
     if variance <= 0:
         return Prior(mean, _MOST)
-    worth = mean * (1 - mean) / variance - 1
-    return Prior(mean, min(max(worth, _LEAST), _MOST))
+    cases = mean * (1 - mean) / variance - 1
+    return Prior(mean, min(max(cases, _LEAST), _MOST))
