@@ -30,11 +30,11 @@ from noisesense.stats.interval import (
     Estimate,
     Interval,
     Resampling,
+    Units,
+    dirichlet_interval,
     estimate,
-    few_units_interval,
 )
 from noisesense.stats.paired import MIN_PAIRS, difference_interval
-from noisesense.stats.resampling import Units
 from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import VerdictsForm
 
@@ -136,7 +136,7 @@ class Ablation(Record):
 
 
 def _difference(units: Units) -> Interval | None:
-    """Student's t interval of the mean, or that of few units where it has no width.
+    """Student's t interval of the mean, or that of random weights where it has no width.
 
     It has none if all differences are as large as can be, 1 or -1. Few units need not have shown
     a smaller one.
@@ -145,7 +145,7 @@ def _difference(units: Units) -> Interval | None:
     interval = difference_interval(units, resampling)
     if interval is None or interval.low < interval.high:
         return interval
-    return few_units_interval(units, resampling, (-1.0, 1.0))
+    return dirichlet_interval(units, resampling, (-1.0, 1.0))
 
 
 def _change(cases: Iterable[Case], before: str, after: str) -> Change | None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
-from noisesense.stats.interval import Interval, effective_units
-from noisesense.stats.resampling import Units, inverse, total
+from noisesense.stats.interval import Interval, Units, effective_units, totals
+from noisesense.stats.numerics import special
 
 
 def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None:
@@ -16,10 +14,10 @@ def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None
     ``0.025^(1/11)`` to 1. It holds the true chance at least as often as it says. Cases of one
     unit count as if they always fell the same way: ``n`` is the effective number of units,
     ``(Σ size)² / Σ size²``, and ``x`` the same share of it, which is wider than need be where they
-    do not.
+    do not. Of open cases the low end takes none for a yes, the high end all.
 
     Args:
-        units: what each unit adds to ``(Σ yes, how many cases)``.
+        units: the yes of each unit, and how many cases it has; each has one or more.
         confidence: e.g. 0.95.
 
     Returns:
@@ -29,53 +27,15 @@ def binomial_interval(units: Units, confidence: float = 0.95) -> Interval | None
     """
     if not units:
         return None
-    yes, cases = total(units)
-    if not cases:
-        return None
-    count = effective_units(units)
-    hits = count * yes / cases
-    rest = count - hits
+    whole = totals(units)
+    cases = effective_units(units)
+    fewest = cases * whole.low / whole.size
+    most = cases * whole.high / whole.size
     tail = (1 - confidence) / 2
     low = 0.0
     high = 1.0
-    if yes:
-        low = _beta_quantile(tail, hits, rest + 1)
-    if yes < cases:
-        high = _beta_quantile(1 - tail, hits + 1, rest)
-    with_cases = 0
-    for (_, size), times in units.items():
-        if size:
-            with_cases += times
-    return Interval(low, high, confidence, "binomial", with_cases)
-
-
-def _beta_quantile(p: float, a: float, b: float) -> float:
-    return inverse(lambda x: beta_below(x, a, b), p, 0.0, 1.0)
-
-
-def beta_below(x: float, a: float, b: float) -> float:
-    """The share of the beta distribution of ``a`` and ``b`` that lies below ``x``, inside 0 to 1.
-
-    By its continued fraction, which is short on this side of the mean.
-
-    Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.5.8.
-    """
-    if x > (a + 1) / (a + b + 2):
-        return 1 - beta_below(1 - x, b, a)
-    front = math.lgamma(a + b) - math.lgamma(a + 1) - math.lgamma(b)
-    power = a * math.log(x) + b * math.log1p(-x)
-    return math.exp(front + power) / _fraction(x, a, b)
-
-
-def _fraction(x: float, a: float, b: float) -> float:
-    """``1 + d₁/(1 + d₂/(1 + …))``, from its end: some ``√(a + b)`` terms matter."""
-    value = 1.0
-    terms = 20 + int(5 * math.sqrt(a + b))
-    for term in range(terms, 0, -1):
-        half = term // 2
-        factor = half * (b - half)
-        if term % 2:
-            factor = -(a + half) * (a + b + half)
-        below = (a + term - 1) * (a + term)
-        value = 1 + x * factor / below / value
-    return value
+    if fewest:
+        low = float(special().betaincinv(fewest, cases - fewest + 1, tail))
+    if whole.high < whole.size:
+        high = float(special().betaincinv(most + 1, cases - most, 1 - tail))
+    return Interval(low, high, confidence, "binomial", whole.count)
