@@ -80,8 +80,8 @@ def sample_table(summary: Summary) -> Table:
     for name, numbers in counts.items():
         if any(numbers):
             rows.append((name, *map(shown, numbers), _ADVICE[name]))
-    titles = ("", *(mode.mode for mode in modes), "what to do")
-    return Table(titles, rows, "Samples")
+    titles = ("samples", *(mode.mode for mode in modes), "what to do")
+    return Table(titles, rows, "How many samples are in the means")
 
 
 _ADVICE = {
@@ -164,7 +164,7 @@ def comparison_table(comparison: Comparison, a: str = "A", b: str = "B") -> Tabl
     result = f"{b} against {a}"
     titles = (a, b, "difference", f"{confidence}interval", result, "open", "not measured")
     caption = "Shares of claims, lower is better; of correct claims how many an answer has"
-    return Table(("", *titles), rows, caption).without_zeros()
+    return Table(("figure", *titles), rows, caption).without_zeros()
 
 
 _DOCUMENTS = 10
@@ -274,7 +274,7 @@ def trust_tables(found: Trust) -> list[Table]:
         interval = "exact" if is_exact(mean) else shown(mean.interval)
         figures = (shown(mean.judge_mean), shown(mean.mean), interval, shown(mean.labeled))
         means.append((mode, *figures, _judges_error(mean)))
-    titles = ("", "judge", "people", f"{confidence}interval", "labeled", "the judge's")
+    titles = ("mode", "judge", "people", f"{confidence}interval", "labeled", "the judge's")
     caption = "The mean by the judge, and the one that people would find in these results"
     tables = [Table(titles, means, caption)]
     errors: list[tuple[str, ...]] = []
@@ -291,7 +291,7 @@ def trust_tables(found: Trust) -> list[Table]:
             shown(counts.not_asked),
         )
         errors.append(row)
-    titles = ("", "labeled", "false yes", "false no", "no answer", "not asked")
+    titles = ("verdict", "labeled", "false yes", "false no", "no answer", "not asked")
     caption = "How often the judge says yes where people say no, and no where they say yes"
     tables.append(Table(titles, errors, caption).without_zeros())
     return [table for table in tables if table.rows]
