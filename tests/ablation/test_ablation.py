@@ -584,7 +584,7 @@ def test_a_judge_that_checks_no_given_claims_is_refused(tmp_path: Path) -> None:
 def test_the_tables_stand_each_variant_beside_its_control() -> None:
     found = measured(run_of([1] * 10), repeating, variants=PAIR)
     _, variants, documents = ablation_tables(found)
-    assert variants.titles == ("variant", "samples", "same", "variant", "points", "95% interval")
+    assert variants.titles == ("variant", "samples", "same", "changed", "points", "95% interval")
     assert variants.rows[0][:5] == ("without", "10", "50%", "0%", "-50")
     assert documents.rows[0] == ("bad-0", "1", "1 of 1", "0 of 1")
     assert sentences("a. b") == ["a", "b"]

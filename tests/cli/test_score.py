@@ -121,7 +121,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     first, second, *notes = done.err.splitlines()
     assert first.startswith("failed: examples.jsonl, line 2: expected one JSON object a line, got")
     assert second.startswith("failed: examples.jsonl, line 3, reference: expected a non-empty")
-    assert "note: 2 of 8 samples failed: they are in neither mean" in notes[0]
+    assert "note: 2 of 8 samples failed: the means leave out 2 samples" in notes[0]
     found = {result.id: result.error for result in read_results(out) if result.error}
     assert list(found) == ["examples.jsonl, line 2", "examples.jsonl, line 3"]
     assert f"failed: {found['examples.jsonl, line 3']}" == second
