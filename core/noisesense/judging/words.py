@@ -149,3 +149,26 @@ def novelty(text: str, *others: str, aside: str = "") -> Novelty:
             name = name or piece.is_name
     share = new / total if total else 0.0
     return Novelty(not own.numbers <= numbers, name, share)
+
+
+def has_new_name(text: str, *others: str) -> bool:
+    """Tell whether a text has a word that may be a name, and that no word of the others begins as.
+
+    Two short names have no run of three letters to compare. In scripts without capital letters
+    any two letters in a row that are new may be one.
+    """
+    known = frozenset[str]().union(*map(_beginnings, others))
+    return not _beginnings(text, names=True) <= known
+
+
+@lru_cache(maxsize=512)
+def _beginnings(text: str, *, names: bool = False) -> frozenset[str]:
+    """How its words begin, or only those that may be names."""
+    found: set[str] = set()
+    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
+        plain = word.casefold()
+        if plain == word.upper():
+            found |= _runs(plain, _CASELESS_GRAM)
+        elif not names or word[:1].isupper():
+            found.add(plain[:_GRAM])
+    return frozenset(found)
