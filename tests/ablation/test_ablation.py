@@ -24,7 +24,8 @@ from noisesense import (
 from noisesense.ablation import Ablation, ablation, plan
 from noisesense.judging.protocol import Entailment
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
+from noisesense_adapters.evaluate.tables import ablation_tables
+from noisesense_adapters.evaluate.wording import ablation_sentences
 from support.ablation_world import Mind, repeating, run_of, sentences, verdicts
 
 ALL = ("without", "without-other", "relevant-only", "plus-2", "plus-4")
@@ -69,18 +70,23 @@ def repeated() -> Ablation:
 
 
 def test_what_is_said_of_a_system_that_repeats_its_chunks(repeated: Ablation) -> None:
-    first, sham, verdict, reranked, growth = said(repeated)
+    first, verdict, growth = said(repeated)
+    assert first == (
+        "Of the claims that recur, all vanish when we remove their documents; none vanish when "
+        "we remove others."
+    )
+    assert verdict == "So these documents matter."
+    assert growth == "At each step of more distractors more of a response's claims are wrong."
+    fates, variants, _ = ablation_tables(repeated)
     # 0.025^(1/10) is 0.692.
-    assert first.startswith("10 of 10 claims")
-    assert first.endswith("100% (69% to 100%) go with these chunks.")
-    assert sham.endswith("10 of 10 were said: 0% (0% to 31%) go with others.")
+    assert fates.rows[0] == ("without their documents", "10", "10", "100%", "69% to 100%")
+    assert fates.rows[1] == ("without other documents", "10", "10", "0%", "0% to 31%")
+    assert fates.rows[2][:4] == ("difference", "", "", "+100")
     # All ten differences are 1; an eleventh might be smaller.
-    assert verdict.startswith("So these chunks matter: the difference is +100 (+")
     assert repeated.effect.interval.low < repeated.effect.interval.high == 1.0
-    # Half of each answer was unsupported, nothing of it without the wrong chunk.
-    assert reranked.startswith("With relevant chunks alone 0% of a response's claims")
-    assert "with the same chunks as before 50% (10 samples): -50 (" in reranked
-    assert "more of a response's claims" in growth
+    # Half of each answer was wrong, nothing of it without the wrong chunk.
+    (reranked,) = [row for row in variants.rows if row[0] == "relevant-only"]
+    assert reranked[:5] == ("relevant-only", "10", "50%", "0%", "-50")
 
 
 def test_the_figures_of_a_system_that_repeats_its_chunks(repeated: Ablation) -> None:
@@ -147,15 +153,14 @@ def test_the_others_of_a_document_are_those_of_the_claims_that_were_asked_about(
 def test_what_is_said_where_few_samples_have_as_many_other_chunks(
     partly_compared: Ablation,
 ) -> None:
-    of_documents = ablation_tables(partly_compared)[1]
-    assert of_documents.caption.endswith("(shared: other documents were taken away, too)")
-    assert of_documents.rows[0] == ("wrong", "6", "6", "6 (5 shared)", "1 of 1")
-    assert of_documents.rows[1] == ("wrong, too", "5", "5", "5 (5 shared)", "")
-    assert said(partly_compared)[2] == (
-        "Whether more go with these chunks than with others cannot be told: it takes 6 samples "
-        "(or clusters) to compare, and there is 1; 5 more had too few other chunks to take away "
-        "as many. So far the difference is +0 (too few samples) percentage points."
-    )
+    of_documents = ablation_tables(partly_compared)[-1]
+    assert of_documents.titles == ("document", "claims", "vanish", "shared", "without others")
+    assert of_documents.rows[0] == ("wrong", "6", "6 of 6", "5", "1 of 1")
+    assert of_documents.rows[1] == ("wrong, too", "5", "5 of 5", "5", "")
+    assert said(partly_compared)[1:] == [
+        "Too few samples to tell whether these documents matter: it takes 6.",
+        "Note: 5 samples with too few other chunks to take away as many.",
+    ]
 
 
 def test_of_a_system_that_never_changes_every_sentence_says_no_effect() -> None:
@@ -163,14 +168,9 @@ def test_of_a_system_that_never_changes_every_sentence_says_no_effect() -> None:
     results = run_of([1] * 10 + [0] * 10)
     old = old_responses(results)
     found = measured(results, lambda question, _: old[question], variants=ALL)
-    first, sham, verdict, reranked = said(found)
-    assert "10 of 10 claims" in first
-    assert first.endswith("of those 10, 10 without the chunks that entail them: 0% (0% to 31%) "
-                          "go with these chunks.")  # fmt: skip
-    assert sham.endswith("10 of 10 were said: 0% (0% to 31%) go with others.")
-    assert verdict.startswith("No effect of these chunks is shown: the difference is +0 (")
-    assert verdict.endswith(") percentage points, an interval that holds 0.")
-    assert "(20 samples): no effect is shown, +0 (" in reranked
+    first, verdict = said(found)
+    assert first.startswith("Of the claims that recur, none vanish when we remove their")
+    assert verdict == "No effect of these documents is shown."
     assert {change.change.value for change in found.changes.values()} == {0.0}
     assert found.trend is None
 
@@ -184,22 +184,21 @@ def test_a_sham_as_guilty_as_the_culprit_gives_no_effect() -> None:
         return old[question] if len(contexts) == 2 else "right"
 
     found = measured(results, answer, variants=PAIR)
-    first, sham, verdict = said(found)
-    assert "none without the chunks that entail them: 100% (" in first
-    assert "none of 20 were said: 100% (" in sham
-    assert verdict.startswith("No effect of these chunks is shown: the difference is +0 (")
+    first, verdict = said(found)
+    assert first.endswith("; all vanish when we remove others.")
+    assert verdict == "No effect of these documents is shown."
 
 
 def test_without_the_sham_no_effect_is_claimed() -> None:
     found = measured(run_of([1] * 10), repeating, variants=("without",))
-    assert said(found)[1].startswith("No effect of these chunks is shown: how many go with other")
+    assert said(found)[1].startswith("No effect is shown: how many vanish without other")
 
 
 def test_nothing_said_again_says_nothing() -> None:
     found = measured(run_of([1] * 10), lambda *_: "right", variants=PAIR)
     assert found.without.gone is None
-    assert said(found)[0].startswith("none of 10 claims ")
-    assert said(found)[0].endswith("with the same chunks: what the chunks do cannot be told.")
+    assert said(found)[0] == "No claim recurs: what the documents do cannot be told."
+    assert ablation_tables(found)[0].rows[0][1:] == ("10", "0", "-", "-")
 
 
 def test_samples_whose_every_chunk_is_guilty_are_counted_apart() -> None:
@@ -217,29 +216,21 @@ def test_samples_whose_every_chunk_is_guilty_are_counted_apart() -> None:
     assert found.without.claims == 6
     assert found.no_context.claims == 1
     assert found.without_other.claims == 6
-    assert said(found)[3] == (
-        "Counted apart, where those are all the chunks there are: 1 of 1 claims were said again "
-        "with the same chunks; of those 1, none without any."
-    )
+    assert ("without any document", "1", "1", "100%", "2% to 100%") in ablation_tables(found)[
+        0
+    ].rows
 
 
 def test_fewer_than_six_samples_are_too_few_to_tell() -> None:
     found = measured(run_of([1] * 5), repeating, variants=PAIR)
     assert found.effect.interval.low > 0
-    assert said(found)[2].startswith(
-        "Whether more go with these chunks than with others cannot be told: it takes 6 samples "
-        "(or clusters) to compare, and there are 5. So far the difference is +100 ("
-    )
-    one = measured(run_of([1]), repeating, variants=(*PAIR, "relevant-only"))
+    too_few = "Too few samples to tell whether these documents matter: it takes 6."
+    assert said(found)[1] == too_few
+    one = measured(run_of([1]), repeating, variants=PAIR)
     assert one.effect.interval is None
-    assert said(one)[2].endswith(
-        " and there is 1. So far the difference is +100 (too few samples) percentage points."
-    )
-    assert said(one)[3].endswith(
-        "50% (1 sample): too few to tell (it takes 6), -50 (too few samples) percentage points."
-    )
+    assert said(one)[1] == too_few
     more = measured(run_of([1] * 6), repeating, variants=PAIR)
-    assert said(more)[2].startswith("So these chunks matter: the difference is +100 (")
+    assert said(more)[1] == "So these documents matter."
 
 
 def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -> None:
@@ -326,8 +317,9 @@ def test_open_verdicts_widen() -> None:
     low, high = found.without.gone.interval[:2]
     assert low == pytest.approx(0.555, abs=0.001)
     assert high == 1.0  # of 9 of 10
-    assert "9 to 10 of 10 claims" in said(found)[0]
-    assert ": between 90% and 100% (" in said(found)[0]
+    assert said(found)[0].startswith("Of the claims that recur, 90% to 100% vanish when we")
+    row = ("without their documents", "10", "9 to 10", "90% to 100%", "55% to 100%")
+    assert ablation_tables(found)[0].rows[0] == row
 
 
 def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_error() -> None:
@@ -368,10 +360,10 @@ def test_answers_that_claim_nothing_are_counted_and_not_compared() -> None:
     found = ablation(results, rows, Mind())
     assert found.changes["plus-2"].change.size == 3
     assert found.left_out == {"answers to `plus-2` without claims": 1}
-    assert said(found)[-1] == "Left out: 1 answer to `plus-2` without claims."
+    assert said(found)[-1] == "Note: 1 answer to `plus-2` without claims."
     assert found.silent == {"plus-2": 1}
-    of_variants = ablation_tables(found)[0]
-    assert [row[:3] for row in of_variants.rows] == [("again", "4", "0"), ("plus-2", "3", "1")]
+    (of_variants,) = [each for each in ablation_tables(found) if each.titles[0] == "variant"]
+    assert [row[:3] for row in of_variants.rows] == [("plus-2", "3", "1")]
 
 
 def test_a_variant_without_which_no_answer_claims_anything_stands_in_the_table() -> None:
@@ -380,7 +372,8 @@ def test_a_variant_without_which_no_answer_claims_anything_stands_in_the_table()
     for row in rows:
         row["response"] = " . " if row["variant"] == "without" else "wrong 0 0"
     found = ablation(results, rows, Mind())
-    assert ablation_tables(found)[0].rows[1] == ("without", "0", "6", "", "", "")
+    (of_variants,) = [each for each in ablation_tables(found) if each.titles[0] == "variant"]
+    assert of_variants == (("variant", "silent"), [("without", "6")], of_variants.caption)
 
 
 def test_the_plan() -> None:
@@ -555,7 +548,7 @@ def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     found = ablation(results, rows, Mind())
     assert found.left_out == {"rows without an answer": 1}
     assert found.without.claims == 3
-    assert said(found)[-1] == "Left out: 1 row without an answer."
+    assert said(found)[-1] == "Note: 1 row without an answer."
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
@@ -589,14 +582,11 @@ def test_a_judge_that_checks_no_given_claims_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_tables_stand_each_variant_beside_its_control() -> None:
-    variants, documents = ablation_tables(measured(run_of([1] * 10), repeating, variants=PAIR))
-    assert variants.titles[3:5] == ("same chunks", "with this variant")
-    again, without, _ = variants.rows
-    assert again[:4] == ("again", "10", "0", "50% (38% to 62%)")
-    assert without[0] == "without"
-    assert without[4].startswith("0% (")
-    assert without[5].startswith("-50 (")
-    assert documents.rows[0] == ("bad-0", "1", "1", "1", "0 of 1")
+    found = measured(run_of([1] * 10), repeating, variants=PAIR)
+    _, variants, documents = ablation_tables(found)
+    assert variants.titles == ("variant", "samples", "same", "changed", "points", "95% interval")
+    assert variants.rows[0][:5] == ("without", "10", "50%", "0%", "-50")
+    assert documents.rows[0] == ("bad-0", "1", "1 of 1", "0 of 1")
     assert sentences("a. b") == ["a", "b"]
 
 

@@ -2,7 +2,7 @@
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
 `DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. Inspect, which takes a
-third of a second a row, reads them as Opik does; the kit runs it.
+third of a second a row, reads them as Opik does; `AdapterTests` runs it.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from noisesense import (
 from noisesense.errors import BusyError
 from noisesense_adapters.cli.output import show_table
 from noisesense_adapters.cli.progress import RunProgress
+from noisesense_adapters.evaluate.tables import Table
 from support.command import environment
 from support.command_here import assert_fits, run_here
 from support.faults import pairs
@@ -68,10 +69,10 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     "command",
     [
         *("score {a}", "score {b}", "score {a} --out {folder}/o\x1b[31m.jsonl"),
-        *("score {folder}/none\x1b[31m.csv", "score {a} --id \x1b[31m"),
+        *("score {folder}/none\x1b[31m.csv", "score {a} --map \x1b[31m"),
         *("compare {a} {b}", "compare {a} {b} --json", "offenders {a}"),
         *("trust --on {a} --for {b}", "store show {folder}/none\x1b[31m"),
-        *("demo --save {folder}/d\x1b[31m.jsonl", "promptfoo-init {folder}/p\x1b[31m"),
+        *("demo {folder}/d\x1b[31m", "promptfoo-init {folder}/p\x1b[31m"),
         # What was typed wrongly: click repeats it in its errors.
         *("{evil}", "--{evil}", "score --{evil}", "score a.jsonl {evil}", "store {evil}"),
         *("score a.jsonl --concurrency {evil}", "store show a --{evil}"),
@@ -101,12 +102,12 @@ def test_what_a_claim_would_have_sent_is_shown(files: tuple[Path, Path], capsys:
 
 
 FITTING = [
-    "demo catch --force",
-    "score catch/stale.jsonl --fail-above 0.1",
-    "compare catch/mended.jsonl catch/stale.jsonl --fail-if-worse",
-    "offenders catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/mended.jsonl",
+    "demo --force",
+    "score demo/stale.jsonl --fail-above 0.1",
+    "compare demo/mended.jsonl demo/stale.jsonl --fail-if-worse",
+    "offenders demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/mended.jsonl",
 ]
 
 
@@ -122,36 +123,28 @@ def test_no_line_is_wider_than_the_terminal_or_than_a_hundred_columns(
     assert path in run_here(capsys, "score", f"{path}.jsonl").err
 
 
-def test_tables_break_no_word(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
-    """The widest columns wrap first, and a column of names is cut.
+def test_a_table_that_is_too_wide_stands_in_parts(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """13 characters of the name, a gap of 2 and 18 of an interval are 33; 80 columns hold three.
 
-    13 characters of the name, two gaps, 7 of "variant" and 10 of "difference" are 34.
+    13 + 3 * (2 + 18) is 73, with a fourth it is 93.
     """
-    monkeypatch.setenv("COLUMNS", "34")
-    titles = ["", ">with this variant", ">difference in points"]
-    show_table(titles, [["without-other", "86% (55% to 98%)", "+14 (+0 to +39)"]])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if line.startswith("without-other  ")]
-    assert {"variant", "difference", "points"} <= {*" ".join(lines).split()}
-    monkeypatch.setenv("COLUMNS", "40")
-    name = "a-document-whose-name-is-longer-than-that.md"
-    show_table(["…document", ">claims"], [[name, 12_345]])
-    assert capsys.readouterr().out.splitlines() == [
-        f"document{' ' * 26}claims",
-        "a-document-whose-name-is-longer…  12,345",
-    ]
-    show_table([">claims", "…document"], [["some words to wrap here", name]])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1:] == [
-        " some words to  a-document-whose-name-i…",
-        "     wrap here",
-    ]
-    monkeypatch.setenv("COLUMNS", "10")
-    show_table(["", ">claims"], [["without-other", 12_345]])
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 10
+    interval = "-0.0855 to -0.0612"
+    titles = ("", "a", "b", "c", "d")
+    table = Table(titles, [("without-other", *[interval] * 4)], "caption")
+    for width, parts in (("33", 4), ("80", 2), ("93", 1)):
+        monkeypatch.setenv("COLUMNS", width)
+        show_table(table)
+        caption, *lines = capsys.readouterr().out.splitlines()
+        assert caption == "caption:"
+        assert len(lines) == 2 * parts
+        assert sum(line.count(interval) for line in lines) == 4
+        assert all(line.startswith("without-other") for line in lines[1::2])
+        assert max(map(len, lines)) <= int(width)
     monkeypatch.delenv("COLUMNS")
-    show_table(["…document", ">claims"], [[name, 12_345]])
-    assert name in capsys.readouterr().out
+    show_table(Table(("document", "claims"), [("name" * 50, "12,345")]))
+    assert f"{'name' * 50}  12,345\n" in capsys.readouterr().out
 
 
 def test_a_pipe_has_no_width(tmp_path: Path, capsys: Capsys) -> None:

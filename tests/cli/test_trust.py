@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from noisesense import (
     write_results,
 )
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
+from noisesense_adapters.evaluate.tables import shown
 from support.command_here import Done, assert_error, run_here
 from support.mind import Mind
 from support.server import ScriptedServer
@@ -68,12 +70,14 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 0
     people = [Result(s.key, score(verdicts), sample=s) for s, verdicts in LABELS[::2]]
     expected = trust_results(own, people, judge="scripted, plan=full")
-    assert "corrected by labels" in done.out
+    mean = expected.means["relevant"]
+    cells = ("relevant", shown(mean.judge_mean), shown(mean.mean), shown(mean.interval))
+    assert "  ".join(cells) in re.sub("   +", "  ", done.out)
     assert "claim in reference" in done.out
     (one,) = json.loads(run_here(capsys, *arguments, "--json").out)["judges"]
     assert " of scripted, plan=full were compared with " in one.pop("sentences")[0]
     assert one == json.loads(json.dumps(expected.to_dict()))
-    assert "people would find" in page.read_text(encoding="utf-8")
+    assert f'<td class="n">{shown(mean.interval)}</td>' in page.read_text(encoding="utf-8")
 
 
 def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
@@ -342,8 +346,10 @@ def test_what_a_lazy_plan_never_asked(tmp_path: Path, capsys: Capsys) -> None:
     fill(sheet, lambda row: "yes")
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged)
     rows = [line.split() for line in done.out.splitlines()]
-    assert ["not", "asked", "0", "8", "4"] in rows
-    assert not any(row[:2] == ["no", "answer"] for row in rows)
+    asked = [row[-1] for row in rows if row[:2] in (["response", "claim"], ["reference", "claim"])]
+    assert asked == ["8", "4"]
+    assert "not asked" in done.out
+    assert "no answer" not in done.out
     assert (
         "12 more labels are in no error rate: the judge was not asked there, as its scores do not "
         "need it; score --plan full asks it." in done.out

@@ -48,11 +48,11 @@ def test_the_samples_of_a_file(kind: str, tmp_path: Path) -> None:
     path = write(kind, tmp_path)
     keys = [row.sample.key for row in read_rows(path)]
     assert keys == [sample.key for sample, _ in PAIRS]
-    parsed = kind in ("JSON, DeepEval", "RAGChecker")
-    assert count_rows(path) == (None if parsed else len(EXAMPLES))
+    is_parsed = kind == "JSON, DeepEval"
+    assert count_rows(path) == (None if is_parsed else len(EXAMPLES))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in WRITERS if kind != "RAGChecker"])
+@pytest.mark.parametrize("kind", WRITERS)
 def test_verdicts_are_the_same(kind: str, tmp_path: Path) -> None:
     """With undetermined cells and labels; nulls a table fills in mean nothing."""
     pairs = list(random_pairs(40, seed=3_000))

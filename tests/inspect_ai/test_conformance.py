@@ -1,4 +1,4 @@
-"""The scorer in Inspect's own ``eval``, by the conformance kit."""
+"""The scorer in Inspect's own ``eval``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample, score
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import HostRun, Shown, ShownRow
-from noisesense.testing.judges import TableJudge, all_from
+from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, score_name, usage_in
 from support.row_hosts import by_inspect, rows_of_samples
+from support.table_judge import TableJudge, all_from
 
 # Older versions leave their logs open.
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed file.*[.]eval:ResourceWarning")

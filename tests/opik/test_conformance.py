@@ -1,4 +1,4 @@
-"""The metric in Opik's own ``evaluate_on_dict_items``, by the conformance kit."""
+"""The metric in Opik's own ``evaluate_on_dict_items``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import HostRun, Shown, ShownRow
+from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, score_name, usage_in
 from support.row_hosts import OPIKS_CLIENT, by_opik, opik_offline, rows_of_samples
 

@@ -28,7 +28,6 @@ FRAMEWORKS: dict[str, set[str]] = {
     "inspect_ai": {"inspect_ai"},
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
-    "local": {"torch", "transformers"},
     "mlflow": {"mlflow"},
     "openai": {"openai", "certifi"},  # certifi where the system has no certificates
     "opik": {"opik"},
@@ -100,7 +99,6 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in set(sys.modules) - 
         "from noisesense.fixtures import reference_examples; reference_examples()",
         "import noisesense.stats.compare, noisesense.stats.labels, noisesense.stats.offenders",
         "import noisesense_adapters.promptfoo",
-        "import noisesense_adapters.ragchecker",
         "import noisesense_adapters.openai",
     ],
 )

@@ -10,7 +10,6 @@ from support.datasets import write_jsonl
 from support.tables import random_pair
 
 LEAVES = [
-    "noisesense_adapters.batch",
     "noisesense_adapters.demo",
     "noisesense_adapters.report",
     "noisesense_adapters.table",

@@ -12,7 +12,6 @@ import pytest
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import SCHEMAS, Row
-from support.command import run
 from support.npm import npm_cache
 from support.pages import (
     PAGES,
@@ -26,11 +25,7 @@ from support.pages import (
 from support.promptfoo_cli import LATEST, evaluate, install
 
 OWN_ENVIRONMENT = ("validmind",)  # its page's snippets run there, see tests/validmind
-
-
-# The batch page's answers come from a provider, between its blocks: see tests/batch.
-ELSEWHERE = (*OWN_ENVIRONMENT, "batch")
-RUN = [page for page in PAGES if page.parent.name not in ELSEWHERE and has_snippets(page)]
+RUN = [page for page in PAGES if page.parent.name not in OWN_ENVIRONMENT and has_snippets(page)]
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +80,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_fits_a_reading() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < 200
-
-
-@pytest.mark.broad
-def test_the_demo_prints_the_table_on_its_page() -> None:
-    table, _ = run("demo").stdout.split("\n\n")
-    *_, shown = (b.text for b in blocks_of(page_named("demo")) if b.language == "text")
-    assert shown.startswith(f"{table}\n")
 
 
 def test_the_table_of_definitions_is_what_the_examples_give() -> None:

@@ -23,6 +23,7 @@ from noisesense import (
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.labels import is_lazy
 from noisesense.stats.labels_cells import Confusion
+from noisesense_adapters.evaluate.tables import trust_tables
 from noisesense_adapters.evaluate.wording import trust_sentences
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
@@ -68,12 +69,14 @@ def test_rates_by_hand() -> None:
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
-def test_rates_in_words() -> None:
-    compared, said = trust_sentences(trust("m", SAMPLES))
-    assert compared == "10 verdicts of m were compared with people's labels."
-    asked = "Is a response claim in a chunk? Where people say no, the judge says yes in 1 of 7 ("
-    assert said.startswith(f"{asked}14.3%, interval ")
-    assert "; where people say yes, the judge says no in 1 of 3 (33.3%, interval " in said
+def test_rates_in_a_table() -> None:
+    found = trust("m", SAMPLES)
+    assert list(trust_sentences(found)) == ["10 verdicts of m were compared with people's labels."]
+    (table,) = trust_tables(found)
+    (row,) = table.rows
+    assert row[:2] == ("response claim in chunk", "10")
+    assert row[2].startswith("14.3% (")
+    assert row[3].startswith("33.3% (")
 
 
 def test_each_kind_of_cell_has_its_own_rates() -> None:
@@ -172,10 +175,9 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert found.cells["response"].false_no.value == 0.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    _, relevant, *_ = trust_sentences(found)
-    assert relevant.startswith("In the relevant mode people would find a mean of ")
+    means, _ = trust_tables(found)
     low = found.means["relevant"].judge_mean.low
-    assert f", where the judge finds {low:.4f}, at most " in relevant
+    assert means.rows[0][:2] == ("relevant", f"{low:.4f}")
     assert list(found.to_dict())[1] == "means"
 
 

@@ -29,8 +29,7 @@ from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import Interval, Resampling, Unit, effective_units
 from noisesense.stats.paired import MIN_PAIRS, difference_interval
-from noisesense_adapters.ragchecker import ragchecker_aggregates
-from support.plain_definitions import by_words, category_by_words, completions
+from support.plain_definitions import by_words, completions
 from support.tables import Shape, matrices, random_matrices
 
 MOST = 5
@@ -305,30 +304,3 @@ def with_gaps(table: Any, rate: float, rng: random.Random) -> Any:
         else:
             gaps[name][row][column] = None
     return gaps
-
-
-@given(Tables)
-def test_ragcheckers_aggregates_are_open_where_a_completion_could_change_them(
-    tables: list[Matrices],
-) -> None:
-    found = ragchecker_aggregates(map(scored, tables))
-    kinds = {"precision": "correct", "hallucination": "hallucination"}
-    for name, kind in kinds.items():
-        shares = [{_share(each, kind) for each in completions(table)} for table in tables]
-        _same(found[name], shares)
-    for mode in MODES:
-        values = [every_value(table, mode) for table in tables]
-        _same(found[f"noise_sensitivity_in_{mode}"], values)
-
-
-def _share(table: Matrices, kind: str) -> Fraction:
-    count = len(table["reference_to_response"])
-    return Fraction(sum(category_by_words(table, i) == kind for i in range(count)), count)
-
-
-def _same(aggregate: float | None, values: list[set[Fraction]]) -> None:
-    if any(len(each) > 1 for each in values):
-        assert aggregate is None
-        return
-    mean = sum(value for each in values for value in each) / len(values)
-    assert aggregate == pytest.approx(float(mean * 100), abs=0.051)

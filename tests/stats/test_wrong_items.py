@@ -17,7 +17,6 @@ from noisesense import (
     summarize,
     trust_results,
 )
-from noisesense_adapters.ragchecker import ragchecker_aggregates
 from support.simulated import result_of
 
 GOOD = [result_of(0, (1, 2))]
@@ -29,7 +28,6 @@ GOOD = [result_of(0, (1, 2))]
         summarize,
         Tally().add,
         offenders,
-        ragchecker_aggregates,
         partial(compare, GOOD),
         lambda items: compare(items, GOOD),
         partial(prediction_powered, GOOD, mode="relevant"),

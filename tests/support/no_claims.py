@@ -52,7 +52,7 @@ class ListMind:
     def answer(self, prompt: str) -> str:
         data = data_of(prompt)
         if "text" not in data:
-            word = "yes" if data["premise"].startswith(CHUNK) else "no"
+            word = "yes" if data.get("premise", "").startswith(CHUNK) else "no"
             return json.dumps(dict.fromkeys(data["claims"], word))
         if data["text"].startswith("The Rosk ferry sails at nine."):
             return json.dumps({"claims": ["The Rosk ferry sails at nine."]})
@@ -87,7 +87,9 @@ class LiteralReader:
         if "text" in data:
             claim = self.terse.claim if asked else data["text"]
             return json.dumps({"claims": [claim]}, ensure_ascii=False)
-        if data["premise"] == self.chunk:
+        if "premise" not in data:  # the claims say all, and it is on the question
+            says = list(data["claims"].values())
+        elif data["premise"] == self.chunk:
             says = [self.terse.claim]
         elif DEFAULT_PROMPTS.as_answer in prompt and asked:
             says = [self.terse.claim, data["premise"]]

@@ -6,7 +6,8 @@ import signal
 import sys
 from typing import NoReturn
 
-from noisesense.errors import NoiseSenseError, PairingError
+import noisesense
+from noisesense.errors import MissingExtraError, NoiseSenseError, PairingError
 from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, show
 from noisesense_adapters.extras import needs_extra
 
@@ -36,11 +37,16 @@ def main() -> NoReturn:
 def _run() -> int:
     try:
         with needs_extra("cli", "click"):
-            from noisesense_adapters.cli.app import app
-            from noisesense_adapters.cli.commands import run
-        return run(app, sys.argv[1:])
+            from noisesense_adapters.cli.app import run
+        return run(sys.argv[1:])
     except BrokenPipeError:
         raise
+    except MissingExtraError as error:
+        if sys.argv[1:] == ["--version"]:
+            print(f"noisesense {noisesense.__version__}")
+            return 0
+        show(f"error: {error}", sys.stderr)
+        return _ERROR
     except (NoiseSenseError, OSError) as error:
         show(f"error: {error}", sys.stderr)
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR

@@ -20,7 +20,6 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.cli.output import one_line
 from noisesense_adapters.cli.terminal import folded
 from noisesense_adapters.datasets.files import count_rows
-from noisesense_adapters.evaluate.wording import reused
 
 _SHOWN_FAILURES = 20
 _PACE = 300.0
@@ -45,7 +44,7 @@ class FailureLines:
         """Count a failure. Say it if it is the first of its kind, up to 20 kinds."""
         self.count += 1
         # The kind is the message of `InputError` without the value and its place.
-        kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
+        kind = re.sub(r"got .*?(?=\. Hint: |\n|$)|\d+", "#", str(error))
         if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
             self._kinds.add(kind)
             self._say(one_line(f"failed: {error}"))
@@ -184,7 +183,7 @@ def spent(usage: Usage) -> str:
     if usage.calls:
         parts.append(counted(usage.calls, "call"))
     if usage.cached_calls:
-        parts.append(reused(usage.cached_calls))
+        parts.append(counted(usage.cached_calls, "kept answer"))
     tokens = usage.input_tokens + usage.output_tokens
     if tokens:
         parts.append(f"{tokens:,} tokens")

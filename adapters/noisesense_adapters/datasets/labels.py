@@ -38,7 +38,7 @@ def judge_labels(
             which claims are correct and the sample is there, its reference is asked, too, as the
             answer to its question.
             Results without verdicts are left out.
-        judge: e.g. `LLMJudge`, or `noisesense_adapters.local.LocalJudge`.
+        judge: e.g. `LLMJudge`.
         concurrency: how many samples at once.
         on_done: see `OnDone`.
 

@@ -29,7 +29,6 @@ from noisesense_adapters.datasets.promptfoo import (
     of_one_system,
     result_name,
 )
-from noisesense_adapters.datasets.ragchecker import read_result
 from noisesense_adapters.datasets.rows import (
     FIELDS,
     BadRow,
@@ -61,7 +60,7 @@ def read_rows(
     """Read the samples of a dataset one by one.
 
     JSON lines, CSV and Parquet are streamed; JSON documents are read as a whole (lists of rows,
-    Promptfoo's results, DeepEval's test runs, RAGChecker's inputs and outputs). The columns of
+    Promptfoo's results, DeepEval's test runs). The columns of
     known frameworks are recognized by their names, as are lines of recordings and of results. A
     row that cannot be read becomes a `BadRow`.
 
@@ -281,8 +280,6 @@ def _known_reader(path: Path, rows: list[dict[str, Any]], *, verdicts: bool) -> 
     for row in rows:
         if _is_line(row):
             return read_line
-        if {"response_claims", "gt_answer"} <= row.keys():
-            return _read_checked
         if is_result(row):
             return PromptfooReader(path.parent, verdicts=verdicts)
     return None
@@ -365,11 +362,6 @@ def _name(sample: LightSample | None, place: str, *, keyed: bool) -> str:
     return sample.key if keyed else f"{hash(sample.texts) % 2**64:064x}"
 
 
-def _read_checked(row: Mapping[str, Any], place: str) -> Row:
-    result = read_result(row, number=int(place.rpartition(" ")[2]))
-    return Row(place, result.query_id, sample=result.sample, verdicts=result.verdicts)
-
-
 def results_of(
     path: str | os.PathLike[str],
     *,
@@ -379,8 +371,8 @@ def results_of(
     """Score the verdicts in a file, row by row.
 
     Reads the formats of `noisesense_adapters.datasets.read_rows`: results, recordings, files of
-    RAGChecker and Promptfoo, and tables with a column of verdicts. A row that cannot be read or
-    scored is a result with an error.
+    Promptfoo, and tables with a column of verdicts. A row that cannot be read or scored is a
+    result with an error.
 
     Args:
         path: the file.
@@ -402,7 +394,7 @@ def results_of(
     return map(result, with_verdicts(read_rows(path), hint=f"{hint} makes such a file"))
 
 
-_JUDGED_BY = "--verdicts RECORDING or --judge PROVIDER:MODEL, in Python verdicts= or judge="
+_JUDGED_BY = "--judge PROVIDER:MODEL, in Python verdicts= or judge="
 
 
 def with_verdicts(

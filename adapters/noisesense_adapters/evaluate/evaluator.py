@@ -160,6 +160,7 @@ class Evaluated(NamedTuple):
             cluster=cluster,
             unanswered=judgement.unanswered,
             usage=judgement.usage,
+            changes=judgement.changes,
             judge=self.judge,
         )
 

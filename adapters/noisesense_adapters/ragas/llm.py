@@ -26,7 +26,6 @@ from ragas.llms.base import (
     InstructorBaseRagasLLM,
     InstructorModelArgs,
     LangchainLLMWrapper,
-    LlamaIndexLLMWrapper,
 )
 from ragas.llms.base import InstructorLLM as FactoryLLM
 from ragas.run_config import add_async_retry, add_retry
@@ -56,8 +55,6 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
     """Makes the judge's model. Raises `InputError` for what no ragas metric takes as its own."""
     if isinstance(llm, BaseLanguageModel):
         return partial(LangChainLLM, cast("Any", llm))
-    if isinstance(llm, LlamaIndexLLMWrapper):
-        return partial(LlamaIndexLLM, llm)
     if isinstance(llm, BaseRagasLLM):
         return partial(RagasLLM, llm)
     if isinstance(llm, InstructorBaseRagasLLM):
@@ -141,28 +138,6 @@ def _without_cache(llm: Any) -> Any:
     for method in _CACHING:
         plain.__dict__.pop(method, None)
     return plain
-
-
-class LlamaIndexLLM(RagasLLM):
-    """ragas' wrapper of a model of LlamaIndex, whose async client belongs to one event loop."""
-
-    async def _ask(self, prompt: str, schema: Any) -> Reply:
-        model = self._llm.llm
-        config = self._llm.run_config
-        options = self._llm.check_args(1, 0.01, None, None)
-        if self._llm.bypass_temperature:
-            options.pop("temperature", None)
-
-        async def complete() -> Any:
-            return await model.acomplete(prompt, **options)
-
-        def complete_in_thread() -> Any:
-            return model.complete(prompt, **options)
-
-        asking = add_async_retry(complete, config)
-        response = await ask_either(asking, add_retry(complete_in_thread, config))
-        raw = getattr(response, "raw", None)
-        return Reply(str(response.text), usage_of(raw), *ending_of(raw))
 
 
 class InstructorLLM(RagasLLM):

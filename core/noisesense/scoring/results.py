@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, Unpack
 
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
-from noisesense.judging.protocol import NO_USAGE, Usage
+from noisesense.judging.protocol import NO_USAGE, ClaimChange, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, figures_of, score
@@ -63,6 +63,9 @@ class ResultLine(Line):
     partition: dict[str, StrictInt] | None = None
     unanswered: Annotated[int, Field(ge=0)] = 0  # pandas writes 2.0 where a row has none
     usage: Usage = NO_USAGE
+    changes: tuple[ClaimChange, ...] = ()
+    placebos: Annotated[int, Field(ge=0)] = 0
+    placebos_wrong: Annotated[int, Field(ge=0)] = 0
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
@@ -120,6 +123,9 @@ class ResultLine(Line):
             cluster=cluster,
             unanswered=self.unanswered,
             usage=self.usage,
+            changes=self.changes,
+            placebos=self.placebos,
+            placebos_wrong=self.placebos_wrong,
             judge=self.judge,
             judge_test=self.judge_test,
         )
@@ -171,6 +177,9 @@ class Result(Struct, frozen=True):
             of one cluster are not independent; intervals take it into account.
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
+        changes: claims that the judge, asked once more, has added to its lists or dropped.
+        placebos: how many questions with known answers the judge was asked beside this sample.
+        placebos_wrong: how many of them it answered wrongly, or not at all.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
         judge_test: the judge's result on texts whose answers are known, if it was tested.
 
@@ -187,6 +196,9 @@ class Result(Struct, frozen=True):
     cluster: str | None = None
     unanswered: int = 0
     usage: Usage = NO_USAGE
+    changes: tuple[ClaimChange, ...] = ()
+    placebos: int = 0
+    placebos_wrong: int = 0
     judge: str | None = None
     judge_test: str | None = None
 
@@ -238,12 +250,22 @@ class Result(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
         line: dict[str, Any] = {"id": self.id}
-        for name in ("cluster", "judge", "judge_test", "unanswered", "error"):
+        for name in (
+            "cluster",
+            "judge",
+            "judge_test",
+            "unanswered",
+            "placebos",
+            "placebos_wrong",
+            "error",
+        ):
             value = getattr(self, name)
             if value not in (None, 0):
                 line[name] = value
         if self.usage != NO_USAGE:
             line["usage"] = as_data(self.usage)
+        if self.changes:
+            line["changes"] = [as_data(change) for change in self.changes]
         score = self.score
         if score is None:
             return line | recording_fields(self.sample, None)

@@ -75,6 +75,10 @@ class Summary(Record, BothModes[ModeSummary]):
             and neither are those before, unless ``empty="zero"`` counts both as 0.
         repeated_claims: response claims that say by words what an earlier one of their sample
             says. They are in the verdicts that were given, and count.
+        claims_added: claims that the judge's lists left out, and that were added.
+        strays: claims of the judge's lists that are not of the text, and were dropped.
+        asides: claims of responses that give no information on the question, and were dropped:
+            greetings, sources, "not found".
         echoes: scored samples whose response is the reference, word for word.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
@@ -103,6 +107,9 @@ class Summary(Record, BothModes[ModeSummary]):
     nothing_claimed: int
     nothing_retrieved: int
     repeated_claims: int
+    claims_added: int
+    strays: int
+    asides: int
     echoes: int
     partition: Partition
     from_chunks: Counts
@@ -248,32 +255,17 @@ def _capitalized(text: str) -> str:
 
 
 def _left_out(run: Summary) -> str:
-    """How many samples are in no mean, or not in that of a mode."""
-    modes = run.modes
-    counts = {mode.mode: mode.undefined + run.failed for mode in modes}
-    most = max(counts.values(), default=0)
+    """Say how many samples are in no mean."""
+    counts = [mode.undefined + run.failed for mode in run.modes]
+    most = max(counts, default=0)
     if not most:
         return ""
-    if all(mode.mean is None for mode in modes):
+    if all(mode.mean is None for mode in run.modes):
         return ": there is no mean"
-    if len({*counts.values()}) > 1:
-        left_out = " and ".join(f"{count:,} in the {mode} mean" for mode, count in counts.items())
-        return f": left out are {left_out}; if they are the hard ones, the mean is too good"
-    # By some definitions an answer counts though nothing was retrieved.
-    named = run.nothing_claimed + run.nothing_retrieved + run.otherwise_undefined + run.failed
-    who = f"{most:,} samples are"
-    hard = "they are the hard ones"
-    if most == 1:
-        who = "it is" if named == 1 else "1 sample is"
-        hard = "it is a hard one"
-    elif named == most:
-        who = "they are"
-    where = "in neither mean"
-    means = "both means are"
-    if len(modes) == 1:
-        where = "not in the mean"
-        means = "the mean is"
-    return f": {who} {where}; if {hard}, {means} too good"
+    # By some definitions an answer counts in one mode though nothing was retrieved.
+    up_to = "up to " if min(counts) < most else ""
+    samples = counted(most, "sample")
+    return f": the means leave out {up_to}{samples}; if those are hard ones, they are too good"
 
 
 def are_echoes(echoes: int, samples: int) -> bool:
@@ -299,10 +291,10 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
         units = 1 if mode.interval is None else mode.interval.units
         unit = "cluster"
     if units < FEW_UNITS:
-        advice = "read the interval, not the mean"
+        advice = "trust the range, not the average"
         if mode.interval is None:
-            advice = f"there is no interval, as it takes two {unit}s"
-        yield f"{mode.mode}: {counted(units, unit)} only; {advice}."
+            advice = f"there is no range, as it takes two {unit}s"
+        yield f"{mode.mode}: only {counted(units, unit)}: {advice}."
 
 
 def counted(count: int, unit: str) -> str:

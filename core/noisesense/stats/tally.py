@@ -15,8 +15,8 @@ from operator import attrgetter
 from msgspec import Struct
 
 from noisesense.errors import InputError, describe
-from noisesense.judging.claims import repetitions
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
+from noisesense.judging.words import repetitions
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth, modes_of
 from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
@@ -92,6 +92,8 @@ class Tally:
                 self._settle(score.definition, f"result {result.id!r}")
             self._count(result, score)
         sums["samples"] += 1
+        for changed in result.changes:
+            sums[changed.change] += 1
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in COUNTED})
             self._pay(result.usage.cost)
@@ -187,6 +189,9 @@ class Tally:
             nothing_claimed=lacking["nothing_claimed"],
             nothing_retrieved=lacking["nothing_retrieved"],
             repeated_claims=sums["repeated_claims"],
+            claims_added=sums["left out"],
+            strays=sums["stray"],
+            asides=sums["beside the question"],
             echoes=sums["echoes"],
             partition=_partition(outcomes),
             from_chunks=_counts(outcomes, "from_a_chunk"),
