@@ -100,8 +100,8 @@ def _read_causes(path: Path) -> dict[str, Cause]:
     try:
         for data in json.loads(path.read_text(encoding="utf-8"))["causes"]:
             cause = Cause(**data)
-            counts = {"again": _range(data["again"]), "gone": _range(data["gone"])}
-            causes[cause.document] = cause._replace(**counts)
+            again = _range(data["again"])
+            causes[cause.document] = cause._replace(again=again, gone=_range(data["gone"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = 'write it with "noisesense ablation report … --json > FILE"'
         got = f"{type(error).__name__}: {error}"
