@@ -1,8 +1,8 @@
-"""What samples are not independent of one another: one rule for all figures."""
+"""Which samples are not independent of one another: one rule for every figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from hashlib import blake2b
 
 from noisesense.scoring.results import Result
@@ -12,21 +12,30 @@ _QUESTION = "question "
 
 
 def question_cluster(sample: SampleBase | None) -> str | None:
-    """The name of what samples with this question and reference share; None of no texts."""
+    """Name what the samples with this question and reference share; None without texts."""
     if sample is None:
         return None
-    asked = f"{len(sample.user_input)} {sample.user_input}{sample.reference}"
-    return _QUESTION + blake2b(asked.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    user_input, _, reference, _ = sample.texts
+    asked = f"{len(user_input)} {user_input}{reference}".encode("utf-8", "surrogatepass")
+    return _QUESTION + blake2b(asked, digest_size=8).hexdigest()
 
 
 def cluster_of(result: Result) -> str | None:
-    """What a result shares with others: the cluster it names, else its question and reference.
+    """Return the cluster that a result names, or else its question and reference.
 
     None of a result without texts: it stands alone.
     """
     return result.cluster or question_cluster(result.sample)
 
 
-def are_questions(clusters: Iterable[str]) -> bool:
-    """Was no cluster given, so that all are questions?"""
-    return all(cluster.startswith(_QUESTION) for cluster in clusters)
+def units_of_results(results: Iterable[Result]) -> list[Hashable]:
+    """Return what each result shares with others; one that stands alone, its place."""
+    units: list[Hashable] = []
+    for place, result in enumerate(results):
+        units.append(cluster_of(result) or place)
+    return units
+
+
+def are_questions(clusters: Iterable[Hashable]) -> bool:
+    """Tell whether no cluster was given: all are questions, or stand alone."""
+    return all(not isinstance(name, str) or name.startswith(_QUESTION) for name in clusters)

@@ -12,6 +12,7 @@ from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result
+from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_cells import (
     CellAgreement,
@@ -35,7 +36,7 @@ class LabeledVerdicts:
         labels: by people; what they left open is in no figure.
         judge: on the same claims and chunks; None if it failed.
         name: of the sample.
-        cluster: what the sample has in common with others; by default each is on its own.
+        cluster: what the sample has in common with others, see `cluster_of`; None: nothing.
         lazy: was the judge asked for nothing but what its score needs?
     """
 
@@ -212,7 +213,7 @@ def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
                 labels=people.score.verdicts,
                 judge=ours.score.verdicts if ours.score else None,
                 name=ours.id,
-                cluster=ours.cluster or people.cluster,
+                cluster=ours.cluster or cluster_of(people) or cluster_of(ours),
                 lazy=is_lazy(ours.judge),
             )
 

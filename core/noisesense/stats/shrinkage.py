@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 
 class Hits(NamedTuple):
-    """In how many cases of all something happened."""
+    """In how many cases of all something happened; a case may count in part."""
 
-    hits: int
+    hits: float
     cases: int
 
 
