@@ -438,9 +438,6 @@ def test_answers_to_one_question_count_as_one_with_ids_or_without(named: bool) -
     assert found.relevant.interval.units == 7
     said = "8 pairs answer 7 questions: the answers to one question count as one"
     assert any(said in each for each in found.warnings)
-    given = compare([replace(each, cluster=each.id) for each in runs[:2]] + runs[2:], runs,
-                    pair_by="question")  # fmt: skip
-    assert given.clusters == (None if named else 7)
 
 
 def test_what_would_have_been_seen() -> None:

@@ -95,6 +95,7 @@ class Summary(Record, BothModes[ModeSummary]):
         by_question: whether the clusters are the questions with their references, as no sample
             names another.
         confidence: of every interval.
+        only: the one mode that a host's run was asked for, which its gate reads; None: both.
     """
 
     _derived = ("grouped", "unanswered_share", "unmeasured", "is_echo", "warnings")
@@ -120,6 +121,7 @@ class Summary(Record, BothModes[ModeSummary]):
     clusters: int | None
     by_question: bool
     confidence: float
+    only: Mode | None = None
 
     def __str__(self) -> str:
         """Both means with their intervals, and the warnings, a line each."""
