@@ -24,7 +24,8 @@ from noisesense import (
 from noisesense.ablation import Ablation, ablation, plan
 from noisesense.judging.protocol import Entailment
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.evaluate.wording import ablation_sentences, ablation_tables
+from noisesense_adapters.evaluate.tables import ablation_tables
+from noisesense_adapters.evaluate.wording import ablation_sentences
 from support.ablation_world import Mind, repeating, run_of, sentences, verdicts
 
 ALL = ("without", "without-other", "relevant-only", "plus-2", "plus-4")

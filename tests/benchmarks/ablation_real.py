@@ -25,7 +25,8 @@ import ground  # noqa: F401
 from noisesense import Chunk, Result, Sample, score
 from noisesense.ablation import Ablation
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.evaluate.wording import ablation_sentences, ablation_tables
+from noisesense_adapters.evaluate.tables import ablation_tables
+from noisesense_adapters.evaluate.wording import ablation_sentences
 from support.ablation_world import Mind
 
 NAMES = [

@@ -2,10 +2,10 @@
 
 `data/claims.jsonl` holds 60 short answers with the facts that each states, by hand, and 20 more
 with sentences that state none (kind "idle": greetings, transitions, offers of help). The half
-"fresh" are 6 tables that were written after the held-back ones had been read; the half "new" are
-40 answers in ten languages, with numbers in words, dates, words out of their usual order, and
-greetings and sources around, that were not looked at while prompts and rules were written. Some facts
-are planted errors. A fact's rule says which claims state it: every word of the rule must begin a
+"fresh" are 6 tables that were written after the held-back ones had been read. The half "new" are
+40 answers in ten languages that nobody looked at while prompts and rules were written: numbers in
+words, dates, words out of their usual order, greetings and sources around. Some facts are planted
+errors. A fact's rule says which claims state it: every word of the rule must begin a
 word of the claim. ``a|b`` is one or the other, ``!a`` must not be there, ``~`` is any negation.
 
 Counted for each form of asking:
@@ -40,6 +40,7 @@ from pydantic import BaseModel
 
 from noisesense import JudgeError, LLMJudge, ReplyError
 from noisesense.judging.calls import SampleRun
+from noisesense.judging.prompts import Premise
 from noisesense_adapters.openai import OpenAILLM
 
 DATA = Path(__file__).parent / "data" / "claims.jsonl"
@@ -198,11 +199,23 @@ def model(url: str) -> OpenAILLM:
 
 
 def product(url: str) -> Find:
-    """The claims as `LLMJudge` finds them."""
+    """The claims as `LLMJudge` counts them.
+
+    A claim of no fact is one that no reference and no chunk would support, so the judge asks
+    whether it gives information on the question.
+    """
     judge = LLMJudge(model(url), max_concurrency=1)
 
     async def find(answer: Answer) -> list[str]:
-        return await judge.find(SampleRun(), "response", answer.text, answer.question)
+        run = SampleRun()
+        claims = await judge.find(run, "response", answer.text, answer.question)
+        unsupported: list[str] = []
+        for claim in claims:
+            if not any(states(claim, fact.holds) for fact in answer.facts):
+                unsupported.append(claim)
+        cells = await judge.check(run, Premise(question=answer.question), unsupported)
+        asides = [claim for claim, cell in zip(unsupported, cells, strict=True) if cell is False]
+        return [claim for claim in claims if claim not in asides]
 
     return find
 

@@ -27,7 +27,7 @@ from noisesense import (
 from noisesense.errors import BusyError
 from noisesense_adapters.cli.output import show_table
 from noisesense_adapters.cli.progress import RunProgress
-from noisesense_adapters.evaluate.wording import Table
+from noisesense_adapters.evaluate.tables import Table
 from support.command import environment
 from support.command_here import assert_fits, run_here
 from support.faults import pairs

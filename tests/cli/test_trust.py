@@ -25,7 +25,7 @@ from noisesense import (
     write_results,
 )
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
-from noisesense_adapters.evaluate.wording import shown
+from noisesense_adapters.evaluate.tables import shown
 from support.command_here import Done, assert_error, run_here
 from support.mind import Mind
 from support.server import ScriptedServer

@@ -23,19 +23,21 @@ from noisesense import (
 )
 from noisesense.ablation import Cause
 from noisesense.stats.powered_mean import PPIMean
-from noisesense_adapters.evaluate.wording import (
+from noisesense_adapters.evaluate.tables import (
     Table,
-    comparison_sentences,
     comparison_table,
-    document_name,
-    headline,
     mean_table,
     offender_legend,
-    offender_sentences,
     offender_table,
     sample_table,
-    standing,
     trust_tables,
+)
+from noisesense_adapters.evaluate.wording import (
+    comparison_sentences,
+    document_name,
+    headline,
+    offender_sentences,
+    standing,
 )
 
 KINDS: dict[str, dict[str, object]] = {
@@ -89,7 +91,7 @@ def test_samples_that_are_in_no_mean_say_what_to_do() -> None:
     results = [Result(str(i), each) for i, each in enumerate(known)]
     summary = summarize([*results, Result("failed", error="no")])
     table = sample_table(summary)
-    assert table.titles == ("", "relevant", "irrelevant", "what to do")
+    assert table.titles == ("samples", "relevant", "irrelevant", "what to do")
     assert [row[:3] for row in table.rows] == [
         ("measured", "1", "2"),
         ("left open by the judge", "1", "0"),
@@ -208,7 +210,7 @@ def test_the_sentence_says_what_the_table_says(margin: float, more: str, cell: s
 def test_the_table_of_a_comparison() -> None:
     """B has 3.5 correct claims an answer, A 4; nothing comes from an irrelevant chunk."""
     table = comparison_table(compare(run_of(NONE), run_of(SOME)))
-    assert table.titles == ("", "A", "B", "difference", "95% interval", "B against A")
+    assert table.titles == ("figure", "A", "B", "difference", "95% interval", "B against A")
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["relevant"] == ("0.000", "0.125", "+0.125", "0.085 to 0.165", "worse")
     assert rows["any"] == rows["relevant"]
@@ -310,7 +312,7 @@ def mean_of(
 )
 def test_whether_the_judges_mean_is_off(mean: PPIMean, cells: tuple[str, str]) -> None:
     table, _ = trusted({"relevant": mean})
-    assert table.titles == ("", "judge", "people", "95% interval", "labeled", "the judge's")
+    assert table.titles == ("mode", "judge", "people", "95% interval", "labeled", "the judge's")
     (row,) = table.rows
     assert (row[3], row[5]) == cells
     assert row[4] == "10"
@@ -327,7 +329,7 @@ def trusted(means: dict[Mode, PPIMean]) -> list[Table]:
 def test_the_judges_errors_by_kind() -> None:
     """Of one sample there is no interval; no label of a chunk says no."""
     (errors,) = trusted({})
-    assert errors.titles == ("", "labeled", "false yes", "false no")
+    assert errors.titles == ("verdict", "labeled", "false yes", "false no")
     assert errors.rows == [
         ("claim in reference", "2", "0.0%", "100.0%"),
         ("response claim in chunk", "2", "-", "0.0%"),

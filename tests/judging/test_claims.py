@@ -248,20 +248,23 @@ def test_thoughts_at_the_head_of_an_answer_are_not_part_of_it() -> None:
 
 
 def test_a_reference_that_knows_no_answer_makes_every_chunk_irrelevant() -> None:
-    """The judge lists no claim of it, twice; then it stands as it is behind its question."""
+    """The judge lists no claim of it, and says that it gives no information on the question."""
+    reference = "Not stated in the documents."
 
     def answer(prompt: str) -> str:
         data = data_of(prompt)
         if "text" in data:
             claims = [] if data["text"].startswith("Not stated") else [NOON]
             return json.dumps({"claims": claims})
+        if "asked" in data:
+            return json.dumps({"1": "no" if data["claims"]["1"] == reference else "yes"})
         says = data.get("premise") == "It sails at noon."
         return verdicts(data["claims"], lambda claim: says and "noon" in claim)
 
     sample = Sample(
         user_input="When does the ferry sail?",
         response=NOON,
-        reference="Not stated in the documents.",
+        reference=reference,
         retrieved_contexts=["It sails at noon."],
     )
     found = score(asyncio.run(LLMJudge(ScriptedLLM(answer)).judge(sample)))

@@ -32,8 +32,8 @@ def pair(
     )
     sample = Sample(
         user_input="question?",
-        response="the response",
-        reference="the reference",
+        response=" ".join(claims) or "the response",
+        reference="reference claim 0 and reference claim 1",
         retrieved_contexts=verdicts.chunks or (),
     )
     return sample, verdicts

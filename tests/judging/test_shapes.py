@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from string import Formatter
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from noisesense import LLMJudge, Sample, score
-from noisesense.judging.llm import Check
 from support.exact import ExactModel
 from support.scripted_llm import ScriptedLLM
 
@@ -34,8 +34,8 @@ SHAPES = {
     "bold heading": "**{short_answer}:**\n{answer}",
     "thoughts": "<think>\n{thought}\n</think>\n\n{answer}",
     "code": '{answer}\n\n```python\nresult = lookup("q1")\nprint(result)\n```',
-    "table": "| {item} | {detail} |\n|---|---|\n| {label_a} | {value_a} |\n| {label_b} | {value_b} |"
-    "\n| {label_c} | {value_c} |",
+    "table": "| {item} | {detail} |\n|---|---|\n| {label_a} | {value_a} |"
+    "\n| {label_b} | {value_b} |\n| {label_c} | {value_c} |",
     "LaTeX": "\\[\\text{{{a}}}\\]\n{b}{gap}{c}\n\\[\\boxed{{\\text{{{value_b}}}}}\\]",
     "HTML": "<h2>{heading}</h2>\n<ul>\n<li>{a}</li>\n<li>{b}</li>\n<li>{c}</li>\n</ul>",
     "JSON": '{{"answer": "{answer}", "confidence": 0.9, "sources": ["doc_1"]}}',
@@ -59,14 +59,6 @@ SHAPES = {
 }
 NOT_BARE = {"hedged": "0", "summary": "01"}
 """Of a row's texts, those that say facts in other words."""
-
-
-class Shaped(NamedTuple):
-    """An answer in a shape; what stands around the facts; and the model that knows both."""
-
-    text: str
-    around: list[str]
-    model: ExactModel
 
 
 def fields_of(row: dict[str, Any]) -> dict[str, str]:
@@ -93,50 +85,47 @@ def around(template: str, row: dict[str, Any]) -> list[str]:
     return found
 
 
-def shaped(shape: str, row: dict[str, Any], *, with_all: bool) -> Shaped:
-    """The answer in that shape. The model lists the facts, or all that stands around them, too."""
-    text = SHAPES[shape].format(**fields_of(row))
-    claims = [fact["claim"] for fact in row["facts"]]
-    says = {row[name]: set(facts) for name, facts in NOT_BARE.items()}
-    for number, fact in enumerate(row["facts"]):
-        pair = f"{fact['label']} | {fact['value']}"
-        says |= dict.fromkeys([fact["claim"], fact["value"], pair], {str(number)})
-    for other, facts in [*row["reference"], *row["chunks"]]:
-        says[other] = set(map(str, facts))
-    reference = row["gap"].join(text for text, _ in row["reference"])
-    beside = around(SHAPES[shape], row)
-    sloppy = [line for line in beside if any(map(str.isalpha, line))] if with_all else []
-    thought = row["thought"]
-    listed = [*claims, *(line for line in sloppy if line not in thought)]
-    lists = {
-        text.rpartition("</think>")[2]: listed,
-        reference: [text for text, _ in row["reference"]],
-    }
-    return Shaped(text, beside, ExactModel(says, [*beside, row["question"]], lists))
+def model(shape: str, row: dict[str, Any], text: str, *, lists_all: bool) -> ExactModel:
+    """It knows what stands around the facts in that shape, and may list it, too."""
+    template = SHAPES[shape].rpartition("</think>")[2]
+    beside = around(template, row)
+    says: dict[str, Sequence[str]] = {row[name]: facts for name, facts in NOT_BARE.items()}
+    for number, fact in zip("012", row["facts"], strict=True):
+        says[fact["claim"]] = says[fact["value"]] = number
+        says[f"{fact['label']} | {fact['value']}"] = number
+    for sentence, facts in [*row["reference"], *row["chunks"]]:
+        says[sentence] = list(map(str, facts))
+    listed = [fact["claim"] for fact in row["facts"]]
+    if lists_all:
+        listed += [line for line in beside if any(map(str.isalpha, line))]
+    of_reference = [sentence for sentence, _ in row["reference"]]
+    lists = {text.rpartition("</think>")[2]: listed, reference_of(row): of_reference}
+    return ExactModel(says, [*beside, row["question"]], lists)
 
 
-def judged(row: dict[str, Any], found: Shaped, check: Check) -> tuple[float | None, float | None]:
-    sample = Sample(
-        user_input=row["question"],
-        response=found.text,
-        reference=row["gap"].join(text for text, _ in row["reference"]),
-        retrieved_contexts=[text for text, _ in row["chunks"]],
-    )
-    judge = LLMJudge(ScriptedLLM(found.model.answer), check=check)
-    result = score(asyncio.run(judge.judge_detailed(sample)).verdicts)
-    return result.relevant, result.irrelevant
+def reference_of(row: dict[str, Any]) -> str:
+    return row["gap"].join(sentence for sentence, _ in row["reference"])
 
 
-@pytest.mark.parametrize("with_all", [False, True], ids=["facts", "all"])
+@pytest.mark.parametrize("lists_all", [False, True], ids=["facts", "all"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("row", ROWS, ids=[row["language"] for row in ROWS])
 def test_the_shape_of_an_answer_changes_nothing(
-    row: dict[str, Any], shape: str, with_all: bool
+    row: dict[str, Any], shape: str, lists_all: bool
 ) -> None:
-    check: Check = "list" if len(shape) % 2 else "each"
-    scores = judged(row, shaped(shape, row, with_all=with_all), check)
+    text = SHAPES[shape].format(**fields_of(row))
+    sample = Sample(
+        user_input=row["question"],
+        response=text,
+        reference=reference_of(row),
+        retrieved_contexts=[chunk for chunk, _ in row["chunks"]],
+    )
+    llm = ScriptedLLM(model(shape, row, text, lists_all=lists_all).answer)
+    judge = LLMJudge(llm, check="list" if len(shape) % 2 else "each")
+    found = score(asyncio.run(judge.judge(sample)))
     expected = (1 / 3, 0.0) if row["mode"] == "relevant" else (0.0, 1 / 3)
-    assert scores == pytest.approx(expected)
+    assert (found.relevant, found.irrelevant) == pytest.approx(expected)
+    assert found.partition.hallucination == (row["mode"] == "irrelevant")
 
 
 def test_there_are_30_shapes_in_ten_languages() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -158,14 +159,14 @@ def test_what_has_something_to_measure_in_one_version_alone_changed_by_no_number
 
 
 def test_open_verdicts_widen_an_interval() -> None:
-    # A is 0, B from 0 to 1: half a pair that nobody saw is left beside 20 differences of 0.
+    # A is 0, B from 0 to 1: a share p of ones has the low end p − t·√(p(1 − p) / 19).
     clean = [Result(str(i), score(Verdicts.from_matrices([True], [[True]]))) for i in range(20)]
     unclear = score(Verdicts.from_matrices([None], [[True]], relevant=[True]))
     open_ones = [Result(str(i), unclear) for i in range(20)]
-    reach = stats.beta.ppf(0.975, 0.5, 20)
+    reach = (math.sqrt(1 + stats.t.ppf(0.975, 19) ** 2 / 19) - 1) / 2
     for a, b, ends in ((clean, open_ones, (-reach, 1.0)), (open_ones, clean, (-1.0, reach))):
         mode = relevant(a, b)
-        assert mode.interval[:2] == pytest.approx(ends, abs=0.02)
+        assert mode.interval[:2] == pytest.approx(ends)
         assert mode.decision == "undecided"
     one = relevant(clean, [open_ones[0], *clean[1:]])
     assert one.undetermined == 1
@@ -444,7 +445,7 @@ def test_what_would_have_been_seen() -> None:
     """Of 10 pairs, 5 by 1/4 and 5 by -1/4: the error is 1/4 / 3, and the margin is on top."""
     a = run(*[(1, 4), (2, 4)] * 5)
     b = run(*[(2, 4), (1, 4)] * 5)
-    errors = stats.t.ppf(1 - (0.025 - 2**-10), 9) + stats.t.ppf(0.8, 9)
+    errors = stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)
     assert relevant(a, b).seen == pytest.approx(errors / 12, rel=1e-6)
     assert relevant(a, b, 0.1).seen == pytest.approx(0.1 + errors / 12, rel=1e-6)
     assert relevant(a, a).seen is None

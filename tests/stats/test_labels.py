@@ -23,7 +23,8 @@ from noisesense import (
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.labels import is_lazy
 from noisesense.stats.labels_cells import Confusion
-from noisesense_adapters.evaluate.wording import trust_sentences, trust_tables
+from noisesense_adapters.evaluate.tables import trust_tables
+from noisesense_adapters.evaluate.wording import trust_sentences
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from noisesense.stats.interval import Resampling
+from noisesense.stats.interval import Resampling, Unit
 from noisesense.stats.paired import least_seen
 
 SIMULATED = 10_000
@@ -19,7 +19,8 @@ SCATTER = 0.25
 @pytest.mark.parametrize("pairs", [30, 200])
 def test_four_of_five_comparisons_call_such_a_difference_worse(pairs: int) -> None:
     """Of normal differences that scatter as the units do: half lie one deviation up, half down."""
-    units = Counter({(SCATTER, 1.0): pairs // 2, (-SCATTER, 1.0): pairs // 2})
+    half = pairs // 2
+    units = Counter({Unit(SCATTER, SCATTER, 1): half, Unit(-SCATTER, -SCATTER, 1): half})
     change = least_seen(units, Resampling())
     deviation = SCATTER * math.sqrt(pairs / (pairs - 1))
     rng = np.random.default_rng(pairs)

@@ -27,8 +27,8 @@ from noisesense import (
 )
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import Range
-from noisesense.stats.interval import Interval, Resampling, effective_units
-from noisesense.stats.paired import decides_nothing, difference_interval
+from noisesense.stats.interval import Interval, Resampling, Unit, effective_units
+from noisesense.stats.paired import MIN_PAIRS, difference_interval
 from support.plain_definitions import by_words, completions
 from support.tables import Shape, matrices, random_matrices
 
@@ -203,9 +203,12 @@ def is_worse(
     for i in range(half):
         unit = i if clusters[i] is None else f"cluster {clusters[i]}"
         sums.setdefault(unit, []).append(values[half + i] - values[i])
-    units = Counter((round(sum(each), 12), float(len(each))) for each in sums.values())
+    units = Counter[Unit]()
+    for each in sums.values():
+        whole = round(sum(each), 12)
+        units[Unit(whole, whole, len(each))] += 1
     found = difference_interval(units, Resampling(resamples=20))
-    return not decides_nothing(effective_units(units), 0.025) and found.low > margin
+    return effective_units(units) >= MIN_PAIRS and found.low > margin
 
 
 @pytest.mark.parametrize(

@@ -50,16 +50,22 @@ class Mind:
         """The claims or, with their numbers, the verdicts, on the prompt's data.
 
         What a table lists as a claim is one of its text, and gives information on the question.
-        Its lists are whole, so no sentence is left out of them.
+        Its lists are whole: they say whatever is none of its claims.
         """
         if "text" in data:
             return {"claims": self.claims(data["text"], data.get("question", ""))}
         claims = {int(number): text for number, text in data["claims"].items()}
         if "premise" in data:
             cells = self.verdicts(data["premise"], claims)
+        elif "listed" in data:
+            cells = {i: self._is_said(data["listed"], claim) for i, claim in claims.items()}
         else:
             cells = dict.fromkeys(claims, True)
         return {"verdicts": [{"id": i, "entailed": cell} for i, cell in cells.items()]}
+
+    def _is_said(self, listed: list[str], claim: str) -> bool:
+        known = {each for lists in self._claims.values() for _, claims in lists for each in claims}
+        return claim in listed or claim not in known
 
     def claims(self, text: str, question: str = "") -> list[str]:
         """The claims of a response or a reference. All of a split text's are in its first part."""

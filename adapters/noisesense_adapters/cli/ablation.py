@@ -24,7 +24,8 @@ from noisesense_adapters.datasets.answering import Answer, ablate
 from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import check_not_dataset
-from noisesense_adapters.evaluate.wording import ablation_sentences, ablation_tables
+from noisesense_adapters.evaluate.tables import ablation_tables
+from noisesense_adapters.evaluate.wording import ablation_sentences
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge

@@ -29,13 +29,8 @@ from noisesense_adapters.cli.gate import (
 )
 from noisesense_adapters.cli.output import Heads, kind, one_line
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.evaluate.wording import (
-    FIGURE_NAMES,
-    by_more,
-    comparison_sentences,
-    comparison_table,
-    shown,
-)
+from noisesense_adapters.evaluate.tables import comparison_table, shown
+from noisesense_adapters.evaluate.wording import FIGURE_NAMES, by_more, comparison_sentences
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 _ALL_MODES = "both modes"

@@ -14,7 +14,8 @@ from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import say, show_table
 from noisesense_adapters.datasets.score import check_output
 from noisesense_adapters.demo.catch import run_catch
-from noisesense_adapters.evaluate.wording import cause_sentence, headline, mean_table
+from noisesense_adapters.evaluate.tables import mean_table
+from noisesense_adapters.evaluate.wording import cause_sentence, headline
 
 _LIMIT = 0.1
 """The limit of the gate for each mean."""

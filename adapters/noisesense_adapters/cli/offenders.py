@@ -14,13 +14,8 @@ from noisesense import Offender, Range, offenders
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import Heads, one_line
-from noisesense_adapters.evaluate.wording import (
-    document_name,
-    headline,
-    offender_legend,
-    offender_sentences,
-    offender_table,
-)
+from noisesense_adapters.evaluate.tables import offender_legend, offender_table
+from noisesense_adapters.evaluate.wording import document_name, headline, offender_sentences
 
 if TYPE_CHECKING:
     from noisesense.ablation import Cause
@@ -104,8 +99,9 @@ def _read_causes(path: Path) -> dict[str, Cause]:
     causes: dict[str, Cause] = {}
     try:
         for data in json.loads(path.read_text(encoding="utf-8"))["causes"]:
+            cause = Cause(**data)
             counts = {"again": _range(data["again"]), "gone": _range(data["gone"])}
-            causes[data["document"]] = Cause(**{**data, **counts})
+            causes[cause.document] = cause._replace(**counts)
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = 'write it with "noisesense ablation report … --json > FILE"'
         got = f"{type(error).__name__}: {error}"

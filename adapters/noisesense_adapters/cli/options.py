@@ -56,9 +56,10 @@ def taken_as(name: str, kind: type[Any], *options: Callable[[Command], Command])
             values[name] = kind(**{each: values.pop(each) for each in names})
             return command(**values)
 
+        declared: Command = run
         for option in reversed(options):
-            run = option(run)
-        return run
+            declared = option(declared)
+        return declared
 
     return decorate
 

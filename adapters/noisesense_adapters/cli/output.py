@@ -16,7 +16,7 @@ from rich.text import Text
 from noisesense import Result
 from noisesense.scoring.definitions import MODES, Category
 from noisesense_adapters.cli.terminal import columns, show, visible
-from noisesense_adapters.evaluate.wording import Table
+from noisesense_adapters.evaluate.tables import Table
 
 _WIDE = 100_000  # so wide that nothing is cut or wrapped
 _HEAD = 60

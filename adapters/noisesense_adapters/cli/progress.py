@@ -44,7 +44,7 @@ class FailureLines:
         """Count a failure. Say it if it is the first of its kind, up to 20 kinds."""
         self.count += 1
         # The kind is the message of `InputError` without the value and its place.
-        kind = re.sub(r"got .*?(?=\. Hint: |$)|\d+", "#", str(error))
+        kind = re.sub(r"got .*?(?=\. Hint: |\n|$)|\d+", "#", str(error))
         if kind not in self._kinds and len(self._kinds) < _SHOWN_FAILURES:
             self._kinds.add(kind)
             self._say(one_line(f"failed: {error}"))

@@ -23,7 +23,8 @@ from noisesense_adapters.datasets.read import label_note, question_note, read_ro
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.evaluate.evaluator import skip_judging
 from noisesense_adapters.evaluate.judges import judge_warnings
-from noisesense_adapters.evaluate.wording import headline, mean_table, sample_table
+from noisesense_adapters.evaluate.tables import mean_table, sample_table
+from noisesense_adapters.evaluate.wording import headline
 
 
 @click.command("score")

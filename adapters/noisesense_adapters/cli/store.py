@@ -15,7 +15,7 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.output import say, show_json, show_table
 from noisesense_adapters.cli.terminal import visible
-from noisesense_adapters.evaluate.wording import Table, shown
+from noisesense_adapters.evaluate.tables import Table, shown
 
 if TYPE_CHECKING:
     import sqlite3

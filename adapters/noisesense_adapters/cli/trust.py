@@ -29,7 +29,8 @@ from noisesense_adapters.datasets.sheets import (
     read_labels,
     write_labels,
 )
-from noisesense_adapters.evaluate.wording import trust_sentences, trust_tables
+from noisesense_adapters.evaluate.tables import trust_tables
+from noisesense_adapters.evaluate.wording import trust_sentences
 
 
 @click.group("trust", invoke_without_command=True, no_args_is_help=False)
@@ -134,7 +135,7 @@ def _scored_as(path: Path | None, definition: str | None) -> dict[str, Any]:
     Raises:
         InputError: its lines differ.
     """
-    chosen = {} if definition is None else {"definition": definition}
+    chosen: dict[str, Any] = {} if definition is None else {"definition": definition}
     first: Result | None = None
     for result in () if path is None else results_of(path, **chosen):
         if result.score is None:

@@ -133,7 +133,7 @@ def _begins_item(token: tokenize.TokenInfo) -> bool:
     return token.type in (tokenize.STRING, tokenize.NAME) or token.string == "{"
 
 
-_FENCED = re.compile(r"```\w*\s*\n(?P<inside>.*)\n\s*```", re.DOTALL)
+_FENCED = re.compile(r"```\w*[^\S\n]*\n(?P<inside>.*)\n[^\S\n]*```", re.DOTALL)
 
 
 def opened(value: Any) -> Any:

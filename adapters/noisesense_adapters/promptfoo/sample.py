@@ -37,7 +37,9 @@ _PROVIDERS_NAMES = tuple(dict.fromkeys((*NAMES[_CHUNKS], *CONTEXTS.split())))
 _AUTHORED = ("config", "vars")  # where Promptfoo may have left templates unfilled
 _TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
 _MOST_NESTED = 8
-_RAW = re.compile(r"\{%-?\s*raw\s*-?%\}(.*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL)
+_RAW = re.compile(
+    r"\{%-?\s*raw\s*-?%\}((?:(?!\{%-?\s*raw\b).)*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL
+)
 _FILE = "file://"
 _SPLIT_HINT = (
     "one text for all chunks is a 'context'; in a CSV column write a JSON list; in YAML"

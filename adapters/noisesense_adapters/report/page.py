@@ -34,19 +34,21 @@ from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.judges import judge_warnings
-from noisesense_adapters.evaluate.wording import (
+from noisesense_adapters.evaluate.tables import (
     Table,
-    ablation_sentences,
     ablation_tables,
+    comparison_table,
+    sample_table,
+    trust_tables,
+)
+from noisesense_adapters.evaluate.wording import (
+    ablation_sentences,
     cause_sentence,
     comparison_sentences,
-    comparison_table,
     guiltiest,
     headline,
     offender_sentences,
-    sample_table,
     trust_sentences,
-    trust_tables,
 )
 from noisesense_adapters.report.samples import COLUMNS, Samples
 

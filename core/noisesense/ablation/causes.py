@@ -13,19 +13,19 @@ from noisesense.stats.interval import (
     Estimate,
     Interval,
     Resampling,
+    Units,
+    dirichlet_interval,
     estimate,
-    few_units_interval,
     mean_range,
 )
 from noisesense.stats.paired import MIN_PAIRS, difference_interval, fewest_pairs
-from noisesense.stats.resampling import Units
 
 
 def difference(confidence: float) -> Callable[[Units], Interval | None]:
-    """The interval of a mean difference of shares: Student's t, or of few units without a width.
+    """The interval of a mean difference of shares: by Student's t, or by random weights.
 
-    It has none if all differences are as large as can be, 1 or -1. Few units need not have shown
-    a smaller one.
+    The second where the first has no width, as all differences are as large as can be, 1 or -1:
+    few units need not have shown a smaller one.
     """
     resampling = Resampling(confidence)
 
@@ -33,7 +33,7 @@ def difference(confidence: float) -> Callable[[Units], Interval | None]:
         interval = difference_interval(units, resampling)
         if interval is None or interval.low < interval.high:
             return interval
-        return few_units_interval(units, resampling, (-1.0, 1.0))
+        return dirichlet_interval(units, resampling, (-1.0, 1.0))
 
     return interval_of
 

@@ -136,7 +136,8 @@ class ClaimSource:
         """Is it copied from the example that the model is asked with?"""
         words = by_words(claim)
         is_echo = words in self._instruction_words and len(words.split()) >= _SHORTEST_ECHO
-        return is_echo and words not in self._text_words
+        is_own = words in self._text_words or self._text_words in self._instruction_words
+        return is_echo and not is_own
 
     def _behind_question(self, claim: str) -> str:
         """The claim; behind the question where it is all that a bare text says."""

@@ -345,13 +345,17 @@ def _is_yes(reply: Answer) -> bool:
 def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     """What the reply says of the statements; None if nothing.
 
-    Nothing, too, if it has a number that was not asked for, whatever stands there: the model has
-    counted anew, and its numbers mean other statements, or it speaks of something else.
+    Nothing, too, if it goes on counting below or above them, whatever stands there, or has other
+    numbers and no answer to some: the model has counted anew, and its numbers mean other
+    statements, or it says something else there.
     """
     said = reply.by_number
-    if said.keys() - set(asked):
+    beside = said.keys() - set(asked)
+    agreed = {number: said[number] for number in asked if said.get(number) is not None}
+    if beside & {0, len(asked) + 1}:
         return None
-    agreed = {number: answer for number, answer in said.items() if answer is not None}
+    if beside and (len(agreed) < len(asked) or any(said[number] is None for number in beside)):
+        return None
     return agreed or None
 
 

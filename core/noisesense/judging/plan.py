@@ -166,12 +166,22 @@ class PlannedJudge:
         if not work.unlabeled and not work.full:
             return
         try:
-            claims = await self.find(work.run, "reference", sample.reference, sample.user_input)
+            work.reference = await self.find(
+                work.run, "reference", sample.reference, sample.user_input
+            )
         except ReplyError:
             work.reference = None
-            return
-        # That the answer is not known is what such a reference says, and a chunk may say it, too.
-        work.reference = claims or [f"{sample.user_input} {sample.reference}".strip()]
+
+    async def _settle_reference(self, work: _SampleWork) -> None:
+        """Ask of a reference without claims whether it gives no information on the question.
+
+        Then that the answer is not known is its claim, which a chunk may say, too. If the judge
+        contradicts itself, the claims of the reference could not be had.
+        """
+        question = work.sample.user_input
+        text = work.sample.reference
+        (informs,) = await self.check(work.run, Premise(question=question), [text])
+        work.reference = [f"{question} {text}".strip()] if informs is False else None
 
     async def _check_reference(self, work: _SampleWork) -> None:
         """Which of the response's claims are correct. The same words as the reference's are."""
@@ -194,6 +204,8 @@ class PlannedJudge:
             claims = [claim for claim, cell in correct if cell is not True]
             if not claims:
                 return
+        if work.reference == [] and work.unlabeled:
+            await self._settle_reference(work)
         asked: dict[str, list[str]] = {}
         for text in work.texts:
             wanted = [*claims, *(work.reference or ())] if text in work.unlabeled else claims

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -60,13 +61,20 @@ class Vocabulary(NamedTuple):
 
     Attributes:
         numbers: its numbers, whatever the script of their digits.
-        grams: the runs of letters that its words are made of, two or three letters each.
-        pieces: what can be found again in other texts, or not.
+        pieces: its words, short ones aside where there are longer ones.
+        by_gram: for each run of letters, two or three long, the words that have it.
     """
 
     numbers: frozenset[int]
-    grams: frozenset[str]
     pieces: tuple[_Piece, ...]
+    by_gram: dict[str, list[int]]
+
+    def has(self, piece: _Piece) -> bool:
+        """Has one of its words half of the piece's runs? So inflected forms are found, too."""
+        shared = Counter[int]()
+        for gram in piece.grams:
+            shared.update(self.by_gram.get(gram, ()))
+        return 2 * max(shared.values(), default=0) >= len(piece.grams)
 
 
 class Novelty(NamedTuple):
@@ -86,21 +94,18 @@ class Novelty(NamedTuple):
 
 @lru_cache(maxsize=512)
 def vocabulary(text: str) -> Vocabulary:
-    """Take a text apart: numbers, and words as runs of letters.
-
-    A word counts as found again if half of its runs are, so that its inflected forms are, too.
-    """
+    """Take a text apart: numbers, and words as runs of letters."""
     plain = unicodedata.normalize("NFKC", text)
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
-    words = _WORD.findall(plain)
-    grams: set[str] = set()
+    by_gram: dict[str, list[int]] = {}
     pieces: list[_Piece] = []
-    for word in words:
+    for number, word in enumerate(_WORD.findall(plain)):
         for piece in _pieces(word):
             pieces.append(piece)
-            grams |= piece.grams
+            for gram in piece.grams:
+                by_gram.setdefault(gram, []).append(number)
     longer = [piece for piece in pieces if piece.weight > _SHORT]
-    return Vocabulary(numbers, frozenset(grams), tuple(longer or pieces))
+    return Vocabulary(numbers, tuple(longer or pieces), by_gram)
 
 
 def _pieces(word: str) -> list[_Piece]:
@@ -134,18 +139,13 @@ def novelty(text: str, *others: str, aside: str = "") -> Novelty:
     beside = vocabulary(aside)
     known = [vocabulary(other) for other in others]
     numbers = beside.numbers.union(*(each.numbers for each in known))
-    grams = frozenset[str]().union(*(each.grams for each in known))
-    telling = [piece for piece in own.pieces if not _is_found(piece, beside.grams)]
+    telling = [piece for piece in own.pieces if not beside.has(piece)]
     total = new = 0
     name = False
     for piece in telling or own.pieces:
         total += piece.weight
-        if not _is_found(piece, grams):
+        if not any(each.has(piece) for each in known):
             new += piece.weight
             name = name or piece.is_name
     share = new / total if total else 0.0
     return Novelty(not own.numbers <= numbers, name, share)
-
-
-def _is_found(piece: _Piece, grams: frozenset[str]) -> bool:
-    return 2 * len(piece.grams & grams) >= len(piece.grams)

@@ -24,7 +24,6 @@ from noisesense.stats.labels_cells import (
 from noisesense.stats.labels_mean import Labeled, corrected_mean, labeled_pairs
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.powered_mean import PPIMean
-from noisesense.stats.resampling import Unit
 from noisesense.verdicts.form import VerdictsForm
 
 
@@ -133,11 +132,9 @@ def trust(
         units[unit_name] += cells
     agreements: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
-        # Units with the same figures are kept as one, with how many they are.
-        confusions = Counter[Unit]()
+        confusions: list[Confusion] = []
         for unit in units.values():
-            confusion = tuple(float(unit[kind, name]) for name in Confusion._fields)
-            confusions[confusion] += 1
+            confusions.append(Confusion(*(unit[kind, name] for name in Confusion._fields)))
         agreements[kind] = cell_agreement(confusions, resampling)
     trusted = Trust(
         judge=judge,

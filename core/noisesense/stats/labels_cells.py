@@ -10,15 +10,9 @@ from typing import Literal, NamedTuple, TypeVar
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Record
-from noisesense.stats.interval import (
-    Interval,
-    Resampling,
-    mean_interval,
-    ratio,
-)
+from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval
 from noisesense.stats.needed import NeededCells
 from noisesense.stats.pairing import same_claims
-from noisesense.stats.resampling import Unit, Units, total
 from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
 _Claim = TypeVar("_Claim", bound=ClaimForm)
@@ -77,29 +71,32 @@ class CellAgreement(Record):
     false_no: Rate
 
 
-def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
-    """From the samples' confusions (and how often each occurs) to the figures."""
-    counts = Confusion(*map(round, total(samples))) if samples else Confusion()
+def cell_agreement(samples: Sequence[Confusion], resampling: Resampling) -> CellAgreement:
+    """From the samples' confusions to the figures."""
+    counts = Confusion()
+    if samples:
+        counts = Confusion(*map(sum, zip(*samples, strict=True)))
     return CellAgreement(
         counts=counts,
-        false_yes=_rate(samples, 2, 3, resampling),
-        false_no=_rate(samples, 1, 0, resampling),
+        false_yes=_rate([(each.false_yes, each.both_no) for each in samples], resampling),
+        false_no=_rate([(each.missed, each.both_yes) for each in samples], resampling),
     )
 
 
-def _rate(samples: Units, wrong: int, right: int, resampling: Resampling) -> Rate:
-    """The share of ``wrong`` in ``wrong`` and ``right``, two fields of the confusions by position.
-
-    Samples that have neither are in no unit.
-    """
+def _rate(samples: Sequence[tuple[int, int]], resampling: Resampling) -> Rate:
+    """The share of the wrong in the samples' wrong and right cells."""
     units = Counter[Unit]()
-    for sums, times in samples.items():
-        cells = sums[wrong] + sums[right]
-        if cells:
-            units[sums[wrong], cells] += times
-    if not units:
+    wrong = 0
+    cells = 0
+    for sample_wrong, sample_right in samples:
+        size = sample_wrong + sample_right
+        if size:  # samples that have neither are no unit
+            units[Unit(sample_wrong, sample_wrong, size)] += 1
+            wrong += sample_wrong
+            cells += size
+    if not cells:
         return Rate(None, None)
-    return Rate(ratio(total(units)), mean_interval([units], resampling))
+    return Rate(wrong / cells, mean_interval(units, resampling))
 
 
 def compare_cells(

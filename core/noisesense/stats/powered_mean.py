@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
@@ -15,10 +14,10 @@ from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Interval,
     Resampling,
-    few_units_interval,
+    dirichlet_interval,
     mean_range,
+    units_of,
 )
-from noisesense.stats.resampling import Unit
 
 
 @dataclass(frozen=True)
@@ -119,15 +118,8 @@ def powered_mean(
     middle_labels = _middles(labels)
     slopes = _slopes(middle_labels, scores)
     error = _error_nobody_saw([*scores, *middle_labels, *rest], len(labels))
-    lows = [label.low for label in labels]
-    highs = [label.high for label in labels]
-    lowest = _Prediction.of(lows, scores, rest, slopes)
-    highest = _Prediction.of(highs, scores, rest, slopes)
-    mean = Range(lowest.mean, highest.mean)
-    low = lowest.interval(error, resampling)
-    high = low
-    if mean.low != mean.high:
-        high = highest.interval(error, resampling)
+    prediction = _Prediction.of(labels, scores, rest, slopes)
+    mean = prediction.mean
     judge_mean = mean_range([*others, *judged])
     assert judge_mean is not None, "there are labels, and so scores"
     warnings: list[str] = []
@@ -149,9 +141,9 @@ def powered_mean(
         )
     return PPIMean(
         mean=mean,
-        interval=low._replace(high=high.high),
+        interval=prediction.interval(error, resampling),
         judge_mean=judge_mean,
-        human_mean=Range(fmean(lows), fmean(highs)),
+        human_mean=prediction.labels.over(len(labels)),
         weight=fmean(slopes),
         labeled=len(labels),
         unlabeled=len(others),
@@ -203,8 +195,8 @@ class _Prediction(NamedTuple):
         others: how many samples have no label.
     """
 
-    terms: list[float]
-    labels: float
+    terms: list[Range]
+    labels: Range
     shift: float
     slope: float
     others: int
@@ -212,7 +204,7 @@ class _Prediction(NamedTuple):
     @classmethod
     def of(
         cls,
-        labels: Sequence[float],
+        labels: Sequence[Range],
         scores: Sequence[float],
         others: Sequence[float],
         slopes: Sequence[float],
@@ -220,28 +212,37 @@ class _Prediction(NamedTuple):
         """From people's labels, the judge's scores of the same samples and of the others, and λ
         of each labeled sample."""
         mean_of_others = fmean(others) if others else 0.0
-        terms: list[float] = []
-        for y, f, slope in zip(labels, scores, slopes, strict=True):
-            terms.append(y + slope * (mean_of_others - f))
+        terms: list[Range] = []
+        for label, f, slope in zip(labels, scores, slopes, strict=True):
+            correction = slope * (mean_of_others - f)
+            terms.append(Range(label.low + correction, label.high + correction))
         mean_slope = fmean(slopes)
         return cls(
             terms=terms,
-            labels=fsum(labels),
+            labels=_sum(labels),
             shift=mean_slope * mean_of_others,
             slope=mean_slope,
             others=len(others),
         )
 
     @property
-    def of_others(self) -> float:
-        """``û``, within 0 and 1."""
-        return min(max(fmean(self.terms), 0.0), 1.0)
+    def samples(self) -> int:
+        """How many there are, with a label or without."""
+        return len(self.terms) + self.others
 
     @property
-    def mean(self) -> float:
+    def of_others(self) -> Range:
+        """``û``, within 0 and 1."""
+        mean = _sum(self.terms).over(len(self.terms))
+        return Range(min(max(mean.low, 0.0), 1.0), min(max(mean.high, 0.0), 1.0))
+
+    @property
+    def mean(self) -> Range:
         """Over all samples."""
-        count = len(self.terms) + self.others
-        return (self.labels + self.others * self.of_others) / count
+        low, high = self.of_others
+        low_sum = self.labels.low + self.others * low
+        high_sum = self.labels.high + self.others * high
+        return Range(low_sum, high_sum).over(self.samples)
 
     def interval(self, error: float, resampling: Resampling) -> Interval:
         """The interval of `mean`.
@@ -250,24 +251,25 @@ class _Prediction(NamedTuple):
             error: how far the judge may be off on one more sample that nobody labeled.
             resampling: draws the weights.
         """
-        count = len(self.terms) + self.others
+        mean = self.mean
         if not self.others:
-            return Interval(self.mean, self.mean, resampling.confidence, "dirichlet", count)
-        units = Counter[Unit]()
-        for term in self.terms:
-            units[round(term, 12), 1.0] += 1
+            return Interval(*mean, resampling.confidence, "dirichlet", self.samples)
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         limits = (self.shift - self.slope * error, self.shift + error)
-        of_endless = few_units_interval(units, resampling, limits)
+        of_endless = dirichlet_interval(units_of(enumerate(self.terms)), resampling, limits)
         # That is of the mean of endlessly many others. There are so many and no more, each of them
         # one draw, and they are a part of all samples: √(N / (n + N)).
-        part = sqrt(self.others / count)
-        low = self.mean + part * (of_endless.low - self.of_others)
-        high = self.mean + part * (of_endless.high - self.of_others)
+        part = sqrt(self.others / self.samples)
+        low = mean.low + part * (of_endless.low - self.of_others.low)
+        high = mean.high + part * (of_endless.high - self.of_others.high)
         # Whatever people would have said of the others.
-        least = self.labels / count
-        most = (self.labels + self.others) / count
+        least = self.labels.low / self.samples
+        most = (self.labels.high + self.others) / self.samples
         return of_endless._replace(low=max(low, least), high=min(high, most))
+
+
+def _sum(ranges: Sequence[Range]) -> Range:
+    return Range(fsum(each.low for each in ranges), fsum(each.high for each in ranges))
 
 
 _ERRORS = 3

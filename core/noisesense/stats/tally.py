@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import fsum
+from itertools import accumulate
+from math import ceil, floor
 from operator import attrgetter
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -21,9 +22,8 @@ from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.clusters import are_questions, cluster_of
-from noisesense.stats.interval import Interval, Resampling, mean_interval
+from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval, rounded_sum
 from noisesense.stats.needed import cells_of
-from noisesense.stats.resampling import Unit, quantile_of_counts
 from noisesense.stats.summarize import ModeSummary, Summary
 
 _category = attrgetter("category")
@@ -300,38 +300,36 @@ def _quantile(ranges: Counter[Range], p: float) -> Range | None:
     return Range(quantile_of_counts(lows, p), quantile_of_counts(highs, p))
 
 
-class _Part(NamedTuple):
-    """What a sample adds to a ratio of sums.
+def quantile_of_counts(counted: Sequence[tuple[float, int]], p: float) -> float:
+    """The value at position ``(n - 1) p`` of ascending ``(value, how often)`` pairs.
 
-    Attributes:
-        low: above the line, at least.
-        high: above the line, at most.
-        size: below the line.
+    Between two values by interpolation, as numpy's and SciPy's default ("linear", type 7).
     """
-
-    low: float
-    high: float
-    size: int
-
-
-def _of_sample(counts: Counts) -> _Part:
-    return _Part(*counts.bounds, size=1)
+    ends = list(accumulate(count for _, count in counted))
+    position = (ends[-1] - 1) * p
+    low = floor(position)
+    below, _ = counted[bisect(ends, low)]
+    above, _ = counted[bisect(ends, ceil(position))]
+    return below + (above - below) * (position - low)
 
 
-def _of_claims(counts: Counts) -> _Part:
-    return _Part(counts.noisy, counts.highest, counts.total)
+def _of_sample(counts: Counts) -> Unit:
+    return Unit(*counts.bounds, size=1)
+
+
+def _of_claims(counts: Counts) -> Unit:
+    return Unit(counts.noisy, counts.highest, counts.total)
 
 
 def _interval(
-    mode: Mode, units: Counter[_Unit], part_of: Callable[[Counts], _Part], resampling: Resampling
+    mode: Mode, units: Counter[_Unit], part_of: Callable[[Counts], Unit], resampling: Resampling
 ) -> Interval | None:
     """Of ``Σ part / Σ size`` over independent units."""
-    lows = Counter[Unit]()
-    highs = Counter[Unit]()
+    parts = Counter[Unit]()
     for unit, units_alike in units.items():
         low: list[float] = []
         high: list[float] = []
-        size = 0
+        size = 0.0
         for sample, times in unit:
             if mode in sample.measures:
                 part = part_of(Counts.of(sample.outcomes, mode))
@@ -339,14 +337,8 @@ def _interval(
                 high.append(part.high * times)
                 size += part.size * times
         if size:
-            lows[_sum(low), size] += units_alike
-            highs[_sum(high), size] += units_alike
-    return mean_interval([lows, highs], resampling)
-
-
-def _sum(parts: Sequence[float]) -> float:
-    """Rounded if it is a sum: a third and two thirds are one, however they were added."""
-    return parts[0] if len(parts) == 1 else round(fsum(parts), 12)
+            parts[Unit(rounded_sum(low), rounded_sum(high), size)] += units_alike
+    return mean_interval(parts, resampling)
 
 
 def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:
