@@ -27,7 +27,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -62,6 +62,13 @@ def case_of(number: int, correct: Any, entailed: Any, chunks: list[str]) -> Case
     )
     scored = score(verdicts.with_sample(sample))
     return cases_of([Result(f"s{number}", scored, sample=sample)], Counter())[f"s{number}"]
+
+
+@cache
+def case_like(noisy: tuple[bool, ...]) -> Case:
+    """A sample of which these claims are noisy."""
+    correct = [not each for each in noisy]
+    return case_of(0, correct, noisy, ["one", "two", "culprit"])
 
 
 def answer_of(said: Any) -> Answer:
@@ -107,7 +114,8 @@ class World(NamedTuple):
             answers[variant] = ~(gone ^ (misread & in_new_words))
         cases: list[Case] = []
         for i in np.flatnonzero(noisy.any(axis=1)):
-            case = case_of(int(i), ~noisy[i], noisy[i], ["one", "two", "culprit"])
+            alike = case_like(tuple(map(bool, noisy[i])))
+            case = Case(f"s{i}", f"question {i}", alike.sample, alike.score)
             for variant, said in answers.items():
                 case.answers[variant] = answer_of(said[i])
             cases.append(case)

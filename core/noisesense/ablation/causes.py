@@ -114,16 +114,25 @@ class Cause(NamedTuple):
         document: its id, or its text where it has none.
         entails: whether it entails the claims. Else they are wrong claims that no chunk entails,
             of answers that it was retrieved for, and it alone was left out.
-        shared: how many of the claims had chunks of other documents taken away, too: all chunks
-            of a sample's noisy claims are taken away at once.
-        effect: of all documents in the list together the intervals are of 95%, so that the more
-            there are, the wider is each.
+        claims: how many there are.
+        shared: of how many chunks of other documents were taken away, too: all chunks of a
+            sample's noisy claims are taken away at once.
+        gone: the share of them that is gone without it.
+        gone_without_others: the share of them that is gone without other chunks instead; None
+            where no such answers are.
+        low: `Effect.low`, where all documents in the list together have a confidence of 95%: the
+            more there are, the wider is the interval of each.
+        is_shown: see `Effect`.
     """
 
     document: str
     entails: bool
+    claims: int
     shared: int
-    effect: Effect
+    gone: Range
+    gone_without_others: Range | None
+    low: float
+    is_shown: bool
 
 
 class Arm(NamedTuple):
@@ -257,6 +266,17 @@ def causes_of(arms: Iterable[Arm]) -> tuple[Cause, ...]:
     confidence = 1 - (1 - 0.95) / max(tests, 1)
     causes: list[Cause] = []
     for suspect, claims in followed.items():
-        causes.append(Cause(*suspect, shared[suspect], effect_of(claims, confidence)))
-    causes.sort(key=lambda cause: (-cause.effect.low, -cause.effect.claims, cause.document))
+        effect = effect_of(claims, confidence)
+        others = effect.other_chunks
+        cause = Cause(
+            *suspect,
+            claims=len(claims),
+            shared=shared[suspect],
+            gone=effect.gone.over(len(claims)),
+            gone_without_others=None if others is None else others.control,
+            low=effect.low,
+            is_shown=effect.is_shown,
+        )
+        causes.append(cause)
+    causes.sort(key=lambda cause: (-cause.low, -cause.claims, cause.document))
     return tuple(causes)
