@@ -206,7 +206,8 @@ def trust_sentences(found: Trust) -> Iterator[str]:
     """Say whose verdicts were compared."""
     compared = counted(found.compared, "verdict")
     were = "was" if found.compared == 1 else "were"
-    yield f"{compared} of {found.judge} {were} compared with people's labels."
+    labels = "the labels" if found.labels_by is None else f"the labels of {found.labels_by}"
+    yield f"{compared} of {found.judge} {were} compared with {labels}."
     if found.not_asked:
         labels = "label is" if found.not_asked == 1 else "labels are"
         yield (

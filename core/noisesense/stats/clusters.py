@@ -20,19 +20,31 @@ def question_cluster(sample: SampleBase | None) -> str | None:
     return _QUESTION + blake2b(asked, digest_size=8).hexdigest()
 
 
-def cluster_of(result: Result) -> str | None:
+def cluster_of(*results: Result) -> str | None:
     """Return the cluster that a result names, or else its question and reference.
 
-    None of a result without texts: it stands alone.
+    None of a result without texts: it stands alone. Of the results of one sample in two runs, the
+    first that is known.
     """
-    return result.cluster or question_cluster(result.sample)
+    for result in results:
+        if result.cluster is not None:
+            return result.cluster
+    for result in results:
+        if result.sample is not None:
+            return question_cluster(result.sample)
+    return None
 
 
-def units_of_results(results: Iterable[Result]) -> list[Hashable]:
-    """Return what each result shares with others; one that stands alone, its place."""
+def units_of_results(samples: Iterable[tuple[Result, ...]]) -> list[Hashable]:
+    """Return what each sample shares with others; of one that stands alone, its place.
+
+    Args:
+        samples: of each, the result, or those of two runs.
+    """
     units: list[Hashable] = []
-    for place, result in enumerate(results):
-        units.append(cluster_of(result) or place)
+    for place, results in enumerate(samples):
+        cluster = cluster_of(*results)
+        units.append(place if cluster is None else cluster)
     return units
 
 

@@ -127,7 +127,7 @@ def compare(
     versions do not differ, each figure is called better or worse about ``1 − confidence`` of the
     time, and *worse* half as often. Data in which B is worse never say less that it is. Hence,
     where verdicts are open, the lowest differences and the highest decide for all between. Fewer
-    than 6 pairs decide nothing. Pairs whose A names the same cluster, or else has the same
+    than 6 pairs decide nothing. Pairs that name the same cluster, or else have the same
     question and reference, count as one. Claims are matched by their text within a sample. Memory
     grows with the number of samples.
 
@@ -168,7 +168,7 @@ def compare(
         if _lacks(y.score, x.score):
             undefined_in_b.append(x.id)
     changes = largest_first(sample_change(pair.x.id, pair.a, pair.b) for pair in scored)
-    units = units_of_results(pair.x for pair in scored)
+    units = units_of_results((pair.x, pair.y) for pair in scored)
     clusters = len({*units})
     figures = _figures(scored, units, resampling, margin)
     warnings = [

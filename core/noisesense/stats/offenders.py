@@ -137,7 +137,8 @@ def offenders(results: Iterable[Result]) -> Offenders:
             continue
         first_scored = first_scored or result
         check_scored_alike((first_scored, result), "results")
-        unit = cluster_of(result) or place
+        cluster = cluster_of(result)
+        unit = place if cluster is None else cluster
         for name, (misled, may_have) in _add(documents, result.id, scored).items():
             before = shares[name].get(unit, _Share())
             shares[name][unit] = before.plus(misled=misled, may_have=may_have)
