@@ -19,9 +19,9 @@ from noisesense.stats.numerics import special
 
 
 class Hits(NamedTuple):
-    """In how many cases of all something happened."""
+    """In how many cases of all something happened; a case may count in part."""
 
-    hits: int
+    hits: float
     cases: int
 
 
