@@ -45,7 +45,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "",
         "                  relevant    irrelevant",
         "mean                0.2500        0.0000",
-        "95% interval  0.01 to 0.81  0.00 to 0.77",
+        "95% interval  0.01 to 0.83  0.00 to 0.74",
         f"wrote {tmp_path / 'out.jsonl'}",
         f"Next, which documents mislead: noisesense offenders {tmp_path / 'out.jsonl'}",
     ]
@@ -283,7 +283,7 @@ def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(
 ) -> None:
     out = tmp_path / "out.jsonl"
     log = tmp_path / "network.log"
-    hidden = ("pyarrow", "langchain", "openai", "jinja2", "numpy", "pandas")
+    hidden = ("pyarrow", "langchain", "openai", "jinja2", "pandas")
     done = run("score", examples, "--out", out, hidden=hidden, network_log=log)
     assert done.returncode == 0
     assert [line for line in done.stderr.splitlines() if not line.startswith("note: ")] == []

@@ -182,12 +182,11 @@ def test_clusters_widen_the_interval() -> None:
 
 
 def test_clusters_of_some_samples_of_one_and_of_none() -> None:
-    some = [result_of("a", (1, 2), "x"), result_of("b", (0, 2))]
-    assert summarize(some).clusters is None
-    assert "Only some samples name a cluster" in summarize(some).warnings[0]
-    assert summarize(some[:1]).clusters == 1
-    nothing = Result("n", score(EMPTY), cluster="n")  # nor is a cluster of what is undefined one
-    assert summarize([*some[:1], nothing]).clusters == 1
+    some = [result_of("a", (1, 2), "x"), result_of("c", (1, 2), "x"), result_of("b", (0, 2))]
+    found = summarize(some)
+    assert found.clusters == 2  # the one without texts or a name stands alone
+    assert found.grouped == "3 samples in 2 clusters"
+    assert summarize(some[1:]).clusters is None
     for none in ([], [Result("a", error="no")], [Result("a", error="no", cluster="x")]):
         assert summarize(none).clusters is None
 
@@ -209,7 +208,7 @@ def test_few_units_are_warned_of(samples: int, clusters: int, counted: str | Non
     cluster = "one" if clusters else None
     found = summarize(result_of(i, (1, 2), cluster) for i in range(samples))
     said = [each for each in found.warnings if each.startswith("relevant")]
-    few = f"relevant: only {counted}: trust the range, not the average."
+    few = f"relevant: only {counted}: see how wide the range is."
     if counted in ("1 sample", "1 cluster"):
         few = f"relevant: only {counted}: there is no range, as it takes two {counted[2:]}s."
     assert said == ([few] if counted else [])
@@ -220,7 +219,7 @@ def test_few_clusters_are_counted_for_each_mode() -> None:
     verdicts = Verdicts(response_claims=[{"text": "", "correct": False, "entailed_by": []}])
     bare = score(verdicts, definition="promptfoo")
     noisy = score(result_of("a", (1, 2)).score.verdicts, definition="promptfoo")
-    results = [Result(f"a{i}", noisy, cluster=f"a{i}") for i in range(4)]
+    results = [Result(f"a{i}", noisy, cluster=f"a{i % 4}") for i in range(8)]
     results += [Result(f"b{i}", bare, cluster=f"b{i}") for i in range(3)]
     said = [each.rpartition(":")[0] for each in summarize(results).warnings[1:]]
     assert said == ["relevant: only 7 clusters", "irrelevant: only 4 clusters"]

@@ -254,7 +254,7 @@ def _show_figures(name: str, summary: Summary, chunks: int) -> None:
         parts.append(f"{summary.failed:,} failed")
     parts.append(counted(chunks, "chunk"))
     if summary.clusters is not None:
-        parts.append(counted(summary.clusters, "cluster"))
+        parts.append(summary.grouped)
     scored = f"; definition {summary.definition}, lower is better" if summary.definition else ""
     say(f"{name}: {', '.join(parts)}{scored}")
     if not summary.modes:

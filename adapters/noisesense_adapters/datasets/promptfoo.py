@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -53,9 +51,6 @@ def result_name(row: Mapping[str, Any]) -> str:
 def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     """The results of one provider and prompt, as those of several have no common mean.
 
-    If a test ran several times (``--repeat``), its results have a ``cluster``, since answers to
-    one question are not independent.
-
     Args:
         rows: all rows of a file.
         provider: the name of the provider; None if there is only one. With several prompts it is
@@ -75,18 +70,7 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     _check_provider(provider, list(names.values()))
     if provider is not None:
         results = [raw for raw in results if names[_System.of(raw.data)] == provider]
-    return [*_with_clusters(results), *others]
-
-
-def _with_clusters(results: list[Raw]) -> list[Raw]:
-    """The results, those of each test as a cluster if one of the tests ran several times."""
-    clustered: list[Raw] = []
-    tests: set[str] = set()
-    for place, data in results:
-        test = _test(data)
-        tests.add(test)
-        clustered.append(Raw(place, {**data, "cluster": test}))
-    return clustered if len(tests) < len(results) else results
+    return [*results, *others]
 
 
 def _check_provider(provider: str | None, names: list[str]) -> None:
@@ -97,13 +81,6 @@ def _check_provider(provider: str | None, names: list[str]) -> None:
         )
     if provider is not None and provider not in names:
         raise InputError(f"one of {named(names)}", repr(provider), where="provider")
-
-
-def _test(row: Mapping[str, Any]) -> str:
-    """A name of the test, the same for all its repetitions, whose numbers differ."""
-    variables = json.dumps(row["vars"], sort_keys=True)
-    digest = hashlib.sha256(variables.encode()).hexdigest()
-    return f"test {digest[:12]}"
 
 
 def _names(systems: Iterable[_System]) -> dict[_System, str]:

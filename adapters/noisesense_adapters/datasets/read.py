@@ -19,7 +19,8 @@ from typing_extensions import Unpack
 from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import Choices, Result, ResultLine
-from noisesense.verdicts.form import LightSample, light_line
+from noisesense.stats.clusters import question_cluster
+from noisesense.verdicts.form import light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.groups import CONTEXTS, GROUP, Merged, object_of
@@ -343,23 +344,17 @@ def read_line(row: Mapping[str, Any], place: str) -> Row:
 def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
     """Read a line of a recording or of results, a plain one faster and without its texts.
 
-    A line without an id is named by the key of its texts or, unless ``keyed``, by a quick hash of
-    them, which differs from process to process. A line without texts is named by its place.
+    A line without an id is named by the key of its texts or, unless ``keyed``, by its place.
     """
     line = light_line(content) if type(content) in (bytes, dict) else None
     if line is not None:
-        name = line.id
-        if name is None:
-            name = _name(line.sample, place, keyed=keyed)
-        return Row(place, name, line.cluster, None, line.verdicts)
+        name = line.id or place
+        if line.id is None and line.sample is not None and keyed:
+            name = line.sample.key
+        cluster = line.cluster or question_cluster(line.sample)
+        return Row(place, name, cluster, None, line.verdicts)
     raw = Raw(place, files.json_value(content) if type(content) is bytes else content)
     return _row(raw, read_line, {}, verdicts=True)
-
-
-def _name(sample: LightSample | None, place: str, *, keyed: bool) -> str:
-    if sample is None:
-        return place
-    return sample.key if keyed else f"{hash(sample.texts) % 2**64:064x}"
 
 
 def results_of(

@@ -72,23 +72,29 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
     return score
 
 
-def run_summary(log: EvalLog, definition: DefinitionName = "ragas") -> Summary:
+def run_summary(
+    log: EvalLog, definition: DefinitionName = "ragas", *, scorer: str | None = None
+) -> Summary:
     """The means of a log's samples as ranges, with intervals.
 
     Inspect's own means are over the samples that have a number. Here every sample counts: an
-    undetermined one by its bounds, and failed and undefined ones are counted apart.
+    undetermined one by its bounds, and failed and undefined ones are counted apart. The epochs of
+    a sample are answers to one question, and count as one in the intervals.
 
     Args:
         log: what ``eval`` or ``read_eval_log`` returned, with its samples.
         definition: of the scores in question.
+        scorer: the log's name of the scorer, where the task has several of ours.
 
     Raises:
-        InputError: an unknown definition.
+        InputError: an unknown definition, or several scorers among which ``scorer`` does not
+            choose.
     """
     rows: list[list[Any]] = []
     for sample in log.samples or ():
         metadata: list[Any] = []
-        for score in (sample.scores or {}).values():
-            metadata += (score.metadata or {}).values()
+        for name, score in (sample.scores or {}).items():
+            if scorer in (None, name):
+                metadata += (score.metadata or {}).values()
         rows.append(metadata)
     return summary_of(rows, definition)

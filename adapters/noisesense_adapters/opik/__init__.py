@@ -11,6 +11,7 @@ from typing_extensions import Unpack
 from noisesense import DefinitionName, Summary
 from noisesense.errors import NoiseSenseError, describe
 from noisesense.judging.calls import run_blocking
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.evaluate.evaluator import suffix
 from noisesense_adapters.evaluate.places import CONTEXTS
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
@@ -36,6 +37,9 @@ _USUAL = {
 }
 
 
+_NAME = "noise_sensitivity"
+
+
 class NoiseSensitivity(BaseMetric):
     """A metric for ``evaluate``, ``evaluate_on_dict_items`` and ``score`` alone.
 
@@ -45,6 +49,8 @@ class NoiseSensitivity(BaseMetric):
     NaN and marked as failed, which Opik's statistics leave out; the reason says why.
 
     Args:
+        name: how its scores' names begin; two metrics in one run, as of two answers or two judges,
+            need two.
         track: whether Opik traces the metric, as its own.
         arguments: see `noisesense_adapters.evaluate.rows.Arguments`. A function of the row gets
             what the task returned, and the other fields of the dataset's item.
@@ -53,10 +59,12 @@ class NoiseSensitivity(BaseMetric):
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
 
-    def __init__(self, *, track: bool = True, **arguments: Unpack[Arguments]) -> None:
+    def __init__(
+        self, name: str = _NAME, *, track: bool = True, **arguments: Unpack[Arguments]
+    ) -> None:
         self._rows = RowEvaluator(_USUAL, structured_llm, **arguments)
-        name = "noise_sensitivity" + suffix(self._rows.definition)
-        super().__init__(name=name, track=track)
+        super().__init__(name=name + suffix(self._rows.definition), track=track)
+        self._begin = name
 
     def score(self, **row: Any) -> list[ScoreResult]:
         """Both modes of one row."""
@@ -71,7 +79,7 @@ class NoiseSensitivity(BaseMetric):
     def _result(self, figure: Figure) -> ScoreResult:
         """Without a value NaN, and marked: no average takes it for a number."""
         return ScoreResult(
-            name=self._rows.name(figure.mode),
+            name=f"{self._begin}_{figure.mode}{suffix(self._rows.definition)}",
             value=math.nan if figure.value is None else figure.value,
             reason=figure.reason,
             metadata=figure.metadata,
@@ -79,7 +87,9 @@ class NoiseSensitivity(BaseMetric):
         )
 
 
-def run_summary(results: Iterable[TestResult], definition: DefinitionName = "ragas") -> Summary:
+def run_summary(
+    results: Iterable[TestResult], definition: DefinitionName = "ragas", *, name: str = _NAME
+) -> Summary:
     """The means of a run's items as ranges, with intervals.
 
     Opik's own means are over the items that have a number. Here every item counts: an undetermined
@@ -88,11 +98,14 @@ def run_summary(results: Iterable[TestResult], definition: DefinitionName = "rag
     Args:
         results: the ``test_results`` of what ``evaluate`` returned.
         definition: of the scores in question.
+        name: as the metric has it.
 
     Raises:
-        InputError: an unknown definition.
+        InputError: an unknown definition, or two metrics of that name.
     """
+    names = {f"{name}_{mode}{suffix(definition)}" for mode in MODES}
     rows: list[list[object]] = []
     for result in results:
-        rows.append([score.metadata for score in result.score_results])
+        scores = [score for score in result.score_results if score.name in names]
+        rows.append([score.metadata for score in scores])
     return summary_of(rows, definition)

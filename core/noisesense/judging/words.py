@@ -62,12 +62,13 @@ class Vocabulary(NamedTuple):
 
     Attributes:
         numbers: its numbers, whatever the script of their digits.
-        pieces: its words, short ones aside where there are longer ones.
+        pieces: its different words and how much each weighs, short ones aside where there are
+            longer ones.
         by_gram: for each run of letters, two or three long, the words that have it.
     """
 
     numbers: frozenset[int]
-    pieces: tuple[_Piece, ...]
+    pieces: dict[_Piece, int]
     by_gram: dict[str, list[int]]
 
     def has(self, piece: _Piece) -> bool:
@@ -98,15 +99,16 @@ def vocabulary(text: str) -> Vocabulary:
     """Take a text apart: numbers, and words as runs of letters."""
     plain = unicodedata.normalize("NFKC", text)
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
-    by_gram: dict[str, list[int]] = {}
-    pieces: list[_Piece] = []
-    for number, word in enumerate(_words(plain)):
+    weights: dict[_Piece, int] = {}
+    for word, times in Counter(_words(plain)).items():
         for piece in _pieces(word):
-            pieces.append(piece)
-            for gram in piece.grams:
-                by_gram.setdefault(gram, []).append(number)
-    longer = [piece for piece in pieces if piece.weight > _SHORT]
-    return Vocabulary(numbers, tuple(longer or pieces), by_gram)
+            weights[piece] = weights.get(piece, 0) + times * piece.weight
+    by_gram: dict[str, list[int]] = {}
+    for number, piece in enumerate(weights):
+        for gram in piece.grams:
+            by_gram.setdefault(gram, []).append(number)
+    longer = {piece: weight for piece, weight in weights.items() if piece.weight > _SHORT}
+    return Vocabulary(numbers, longer or weights, by_gram)
 
 
 def _words(plain: str) -> Iterator[str]:
@@ -160,9 +162,10 @@ def novelty(text: str, *others: str, aside: str = "") -> Novelty:
     total = new = 0
     name = False
     for piece in telling or own.pieces:
-        total += piece.weight
+        weight = own.pieces[piece]
+        total += weight
         if not any(each.has(piece) for each in known):
-            new += piece.weight
+            new += weight
             name = name or piece.is_name
     share = new / total if total else 0.0
     return Novelty(not own.numbers <= numbers, name, share)

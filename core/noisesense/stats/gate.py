@@ -94,7 +94,8 @@ def gate_run(
     Args:
         summary: the run, as `noisesense.summarize` gives it.
         limit: the highest mean that passes, 0 to 1; None asks only whether enough was measured.
-        mode: check this mode only; by default all that the definition has.
+        mode: check this mode only; by default the one that the run was asked for, or else all that
+            the definition has.
         by_interval: fail only a mean whose whole interval is above the limit, and warn where the
             interval holds the limit.
         fail_undecided: where the interval holds the limit the run is *undecided*, and does not
@@ -111,6 +112,7 @@ def gate_run(
     check_limit(max_unanswered, "max_unanswered")
     check_whole(min_samples, 0, "min_samples")
     modes = modes_of(summary.definition) if summary.definition else MODES
+    mode = mode or summary.only
     if mode is not None:
         modes = (check_mode(mode),)
     if limit is not None:

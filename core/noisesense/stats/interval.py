@@ -104,7 +104,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
     return Range(low, high).over(len(ranges))
 
 
-Method = Literal["dirichlet", "t", "binomial", "posterior"]
+Method = Literal["dirichlet", "t", "posterior"]
 
 
 class Interval(NamedTuple):
@@ -115,8 +115,7 @@ class Interval(NamedTuple):
         high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"dirichlet"``: random weights on the units; ``"t"``: Student's t, of a paired
-            comparison; ``"binomial"``: of a share of independent cases; ``"posterior"``: of one
-            rate among many, see `noisesense.stats.shrinkage`.
+            comparison; ``"posterior"``: of one rate among many, see `noisesense.stats.shrinkage`.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 

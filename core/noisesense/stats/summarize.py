@@ -83,9 +83,6 @@ class Summary(Record, BothModes[ModeSummary]):
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
-        in_clusters: scored samples that name their cluster.
-        repeated: scored samples that have no id and the same texts as another one; they are one
-            cluster with it.
         needed_cells: verdicts that the scores needed, as a lazy plan asks for them: of each claim
             whether the reference entails it; of each that is not known to be correct, whether
             each chunk entails it; and then, of each chunk without a label, whether it entails
@@ -94,11 +91,14 @@ class Summary(Record, BothModes[ModeSummary]):
         usage: what judging cost.
         relevant: the relevant mode.
         irrelevant: the irrelevant mode; None if the definition has none.
-        clusters: over how many clusters the intervals were made; None: over single samples.
+        clusters: how many clusters the scored samples are in; None if each is alone.
+        by_question: whether the clusters are the questions with their references, as no sample
+            names another.
         confidence: of every interval.
+        only: the one mode that a host's run was asked for, which its gate reads; None: both.
     """
 
-    _derived = ("unanswered_share", "unmeasured", "is_echo", "warnings")
+    _derived = ("grouped", "unanswered_share", "unmeasured", "is_echo", "warnings")
 
     definition: DefinitionName | None
     samples: int
@@ -113,15 +113,15 @@ class Summary(Record, BothModes[ModeSummary]):
     echoes: int
     partition: Partition
     from_chunks: Counts
-    in_clusters: int
-    repeated: int
     needed_cells: int
     open_cells: int
     usage: Usage
     relevant: ModeSummary | None
     irrelevant: ModeSummary | None
     clusters: int | None
+    by_question: bool
     confidence: float
+    only: Mode | None = None
 
     def __str__(self) -> str:
         """Both means with their intervals, and the warnings, a line each."""
@@ -132,6 +132,15 @@ class Summary(Record, BothModes[ModeSummary]):
             if each is not None:
                 lines.append(f"{each.mode}: {_mean_text(each)}")
         return "\n".join([*lines, *self.warnings])
+
+    @property
+    def grouped(self) -> str:
+        """Over what the intervals are, e.g. ``60 answers to 12 questions``."""
+        if self.clusters is None:
+            return counted(self.scored, "sample")
+        if self.by_question:
+            return f"{counted(self.scored, 'answer')} to {counted(self.clusters, 'question')}"
+        return f"{counted(self.scored, 'sample')} in {counted(self.clusters, 'cluster')}"
 
     @property
     def unanswered_share(self) -> float | None:
@@ -207,11 +216,6 @@ def _mean_text(figures: ModeSummary) -> str:
 
 _NEARLY_ALL = 0.9
 
-PARTLY_CLUSTERED = (
-    "Only some samples name a cluster: the intervals are over single samples and may be too "
-    "narrow."
-)
-
 FEW_UNITS = 30
 """Fewer say little: their interval covers, and is wide."""
 
@@ -223,13 +227,8 @@ def _of_run(run: Summary) -> Iterator[str]:
         yield f"The given verdicts repeat {claims} of the same answer by words; each counts."
     if run.is_echo:
         yield _capitalized(echo_of(run.echoes, run.scored))
-    if 0 < run.in_clusters < run.scored:
-        yield PARTLY_CLUSTERED
-    if run.repeated:
-        yield (
-            f"{run.repeated:,} of {counted(run.scored, 'sample')} have no id and the same texts "
-            "as another one: those with the same texts count as one cluster."
-        )
+    if run.clusters is not None and run.by_question:
+        yield f"{run.grouped}: the answers to one question count as one in every interval."
 
 
 def _of_missing(run: Summary) -> Iterator[str]:
@@ -291,7 +290,7 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
         units = 1 if mode.interval is None else mode.interval.units
         unit = "cluster"
     if units < FEW_UNITS:
-        advice = "trust the range, not the average"
+        advice = "see how wide the range is"
         if mode.interval is None:
             advice = f"there is no range, as it takes two {unit}s"
         yield f"{mode.mode}: only {counted(units, unit)}: {advice}."
