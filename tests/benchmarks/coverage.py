@@ -35,12 +35,12 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import ground  # noqa: F401
+from noisesense.stats.resampling import t_quantile
 
 from noisesense import Result, compare, gate, summarize
 from noisesense.ablation import ablation, direction, plan
 from noisesense.stats.interval import Interval, Resampling, effective_units, mean_interval
 from noisesense.stats.paired import decides_nothing, difference_interval
-from noisesense.stats.resampling import t_quantile
 from support.ablation_world import Mind, run_of
 from support.simulated import POPULATIONS, Population, poisson, result_of
 

@@ -45,7 +45,7 @@ def texts(folder: Path, times: int = 1) -> Path:
 
 
 def options(server: ScriptedServer, model: str = "openai:scripted") -> list[str]:
-    return ["--judge", model, "--base-url", server.base_url, "--api-key-env", "THE_KEY"]
+    return ["--judge", model, "--base-url", server.base_url]
 
 
 @pytest.fixture
@@ -55,8 +55,9 @@ def judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name)
 
     def judge(*arguments: str | Path, key: str = KEY, **env: str) -> Done:
-        for name, value in {"THE_KEY": key, **env}.items():
-            monkeypatch.setenv(name, value)
+        for name, value in {"OPENAI_API_KEY": key, **env}.items():
+            if value:
+                monkeypatch.setenv(name, value)
         done = run_here(capsys, "score", *arguments)
         assert "sk-canary" not in done.out + done.err
         assert "Traceback" not in done.err
@@ -164,14 +165,14 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
 
 # By name: options beside `score texts.jsonl`, the key, and what the one error names.
 SETUP: dict[str, tuple[str, str, str]] = {
-    "no key": ("--judge openai:m", KEY, "no API key. Hint: set the environment variable OPENAI_"),
+    "no key": ("--judge openai:m", "", "no API key. Hint: set the environment variable OPENAI_"),
     "nobody there": (
         "--judge openai:m --base-url http://127.0.0.1:9/v1",
         KEY,
         "cannot be reached",
     ),
-    "another key": ("--judge openai:m --base-url URL --api-key-env THE_KEY", "sk-canary-2", "401"),
-    "another path": ("--judge openai:m --base-url URL/v2 --api-key-env THE_KEY", KEY, "HTTP 404"),
+    "another key": ("--judge openai:m --base-url URL", "sk-canary-2", "401"),
+    "another path": ("--judge openai:m --base-url URL/v2", KEY, "HTTP 404"),
     "tested": (
         "--judge openai:m --base-url http://127.0.0.1:9/v1 --check auto",
         KEY,
@@ -248,10 +249,8 @@ def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged
 
 
 # By name: options, exit status, and what stderr names.
-KEYED = "--judge openai:x --api-key-env"
 ERRORS: dict[str, tuple[str, int, str]] = {
     "no provider": ("--judge gpt-4.1", 2, "expected provider:model, got 'gpt-4.1'"),
-    "a key for a name": (f"{KEYED} sk-canary-x", 2, "not set"),
 }
 
 
@@ -270,7 +269,7 @@ def start(
     given = ["score", data, *options(server), *more]
     return subprocess.Popen(
         [sys.executable, "-m", "noisesense_adapters.cli", *map(str, given)],
-        env={**environment(), "THE_KEY": key},
+        env={**environment(), "OPENAI_API_KEY": key},
         encoding="utf-8",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

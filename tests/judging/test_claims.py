@@ -334,6 +334,15 @@ def test_a_sentence_is_never_changed(text: str) -> None:
         ("张三建了这座塔。", "李四建了这座塔。"),
         ("राम ने यह मीनार बनाई।", "मोहन ने यह मीनार बनाई।"),
         ("Мельницу построил Иван.", "Мельницу построил Пётр."),
+        ("Jon built the mill in 1742.", "Bob built the mill in 1742."),
+        ("Li won the race.", "Wu won the race."),
+        ("The mill is in Ayr.", "The mill is in Ely."),
+        ("Anna painted the mural.", "Hanna painted the mural."),
+        ("She speaks Danish.", "She speaks Spanish."),
+        ("Das Buch schrieb Ute.", "Das Buch schrieb Eva."),
+        ("Мельницу построил Лев.", "Мельницу построил Ян."),
+        ("李明赢了比赛。", "王明赢了比赛。"),
+        ("김철수가 만들었다.", "박철수가 만들었다."),
     ],
 )
 def test_another_number_or_name_is_asked_about(text: str, claim: str) -> None:

@@ -49,7 +49,7 @@ class Command:
         self.out.unlink(missing_ok=True)
         rows = [{"id": case.id, **case.sample.model_dump(mode="json")} for case in cases]
         texts = write_jsonl(self.folder / "texts.jsonl", rows)
-        key = ("--api-key-env", "THE_KEY", "--out", self.out)
+        key = ("--out", self.out)
         return run_here(self.capsys, "score", texts, *self.judge, *key, *options)
 
 
@@ -57,7 +57,7 @@ class Command:
 def command(
     server: ScriptedServer, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Command:
-    monkeypatch.setenv("THE_KEY", "k")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     return Command(server, tmp_path, capsys)
 
 
@@ -123,4 +123,4 @@ def test_a_run_of_which_much_is_unanswered(command: Command, way: Way) -> None:
             told = result.score.reason(mode)
             wrong += wrong_with(case, mode, number=number, words=told)
     assert wrong == ""
-    assert ("undetermined" if way.id != NOTHING else "no usable") in words
+    assert ("left open by the judge" if way.id != NOTHING else "no usable") in words

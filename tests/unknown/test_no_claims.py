@@ -119,13 +119,13 @@ def test_the_command_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("THE_KEY", "k")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     # A run whose first samples all fail ends: the refusals come first.
     rows = [sample.model_dump(mode="json") for sample in reversed(SAMPLES)]
     texts = write_jsonl(tmp_path / "texts.jsonl", rows)
     out = tmp_path / "out.jsonl"
     judge = ("--judge", "openai:scripted", "--base-url", server.base_url)
-    rest = ("--api-key-env", "THE_KEY", "--out", out, "--fail-above", str(LIMIT))
+    rest = ("--out", out, "--fail-above", str(LIMIT))
     done = run_here(capsys, "score", texts, *judge, *rest)
     assert done.status not in (0, 1), done
     results = list(read_results(out))

@@ -114,7 +114,6 @@ class Asking:
     """How a model is asked."""
 
     base_url: str | None
-    api_key_env: str | None
     store: Path | None
     concurrency: int
     check: str | None
@@ -142,9 +141,6 @@ asking = taken_as(
     "asking",
     Asking,
     click.option("--base-url", help="The endpoint, if not the provider's own."),
-    click.option(
-        "--api-key-env", metavar="NAME", help="The environment variable that holds the key."
-    ),
     click.option(
         "--store", type=FILE, help="Keep every reply in this file, to pay for none twice."
     ),

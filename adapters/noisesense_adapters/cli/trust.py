@@ -212,20 +212,13 @@ def _ask_judges(
 
 
 def _unlabeled(sheet: SheetLabels) -> str:
-    """How many questions of a sheet have no label, and what that means for their samples."""
+    """Say how many questions of a sheet have no label, and what that means for their samples."""
     questions = counted(sheet.questions, "question")
-    clauses = [f"{sheet.unlabeled:,} of the sheet's {questions} have no label"]
-    if sheet.without == 1:
-        clauses.append("1 sample has none and counts as not labeled")
-    elif sheet.without:
-        clauses.append(f"{sheet.without:,} samples have none and count as not labeled")
-    if sheet.in_part == 1:
-        clauses.append("1 sample is labeled in part, and its other questions stay open")
-    elif sheet.in_part:
-        clauses.append(
-            f"{sheet.in_part:,} samples are labeled in part, and their other questions stay open"
-        )
-    return f"{'; '.join(clauses)}."
+    return (
+        f"{sheet.unlabeled:,} of the sheet's {questions} have no label and stay open. Without any "
+        f"label, and not counted: {counted(sheet.without, 'sample')}; labeled in part: "
+        f"{sheet.in_part:,}."
+    )
 
 
 def _judge_names(judged: list[Result]) -> str:

@@ -257,7 +257,7 @@ def _variant_table(found: Ablation) -> Table:
     for name, count in found.silent.items():
         if name not in found.changes:
             rows.append((name, "", shown(count), "", "", "", ""))
-    titles = ("variant", "samples", "silent", "same", "variant", "points", "95% interval")
+    titles = ("variant", "samples", "silent", "same", "changed", "points", "95% interval")
     caption = (
         "Share of wrong claims in a response, with the same documents and in each variant. "
         "Silent: answers that claim nothing"

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from noisesense.judging.sentences import sentences
-from noisesense.judging.words import by_words, distinct, novelty
+from noisesense.judging.words import by_words, distinct, has_new_name, novelty
 
 _SHORTEST_ECHO = 3
 _BARE_WORDS = 3
@@ -103,7 +103,8 @@ class ClaimSource:
             if by_words(claim) in self._text_words:
                 continue
             new = novelty(claim, self.text, self.question)
-            if new.number or new.name or new.share > _MOSTLY_NEW:
+            is_named = new.name or has_new_name(claim, self.text, self.question)
+            if new.number or is_named or new.share > _MOSTLY_NEW:
                 found.append(claim)
         return found
 

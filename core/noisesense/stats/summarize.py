@@ -254,32 +254,17 @@ def _capitalized(text: str) -> str:
 
 
 def _left_out(run: Summary) -> str:
-    """How many samples are in no mean, or not in that of a mode."""
-    modes = run.modes
-    counts = {mode.mode: mode.undefined + run.failed for mode in modes}
-    most = max(counts.values(), default=0)
+    """Say how many samples are in no mean."""
+    counts = [mode.undefined + run.failed for mode in run.modes]
+    most = max(counts, default=0)
     if not most:
         return ""
-    if all(mode.mean is None for mode in modes):
+    if all(mode.mean is None for mode in run.modes):
         return ": there is no mean"
-    if len({*counts.values()}) > 1:
-        left_out = " and ".join(f"{count:,} in the {mode} mean" for mode, count in counts.items())
-        return f": left out are {left_out}; if they are the hard ones, the mean is too good"
-    # By some definitions an answer counts though nothing was retrieved.
-    named = run.nothing_claimed + run.nothing_retrieved + run.otherwise_undefined + run.failed
-    who = f"{most:,} samples are"
-    hard = "they are the hard ones"
-    if most == 1:
-        who = "it is" if named == 1 else "1 sample is"
-        hard = "it is a hard one"
-    elif named == most:
-        who = "they are"
-    where = "in neither mean"
-    means = "both means are"
-    if len(modes) == 1:
-        where = "not in the mean"
-        means = "the mean is"
-    return f": {who} {where}; if {hard}, {means} too good"
+    # By some definitions an answer counts in one mode though nothing was retrieved.
+    up_to = "up to " if min(counts) < most else ""
+    samples = counted(most, "sample")
+    return f": the means leave out {up_to}{samples}; if those are hard ones, they are too good"
 
 
 def are_echoes(echoes: int, samples: int) -> bool:
