@@ -10,7 +10,9 @@ over few samples of many cells. Of the paired comparison it prints how often it 
 "better" where nothing changed (wanted: at most 3.3% each), over pairs, and over clusters of equal
 and of unequal size, with its power; of gates one after another, how often at least one fails,
 against the last run and against a pinned one; of a gate whose limit is the true mean, how often it
-fails and passes, plainly and with an interval. Exit status 1 if a figure is out of its range by
+fails and passes, plainly and with an interval; of several answers to a question how often the mean
+of all holds (wanted: at least 92.5%), and how often "worse" is said of equal versions (at most
+3.3%). Exit status 1 if a figure is out of its range by
 more than twice its own standard error. The same seeds on every machine.
 """
 
@@ -24,13 +26,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
 import ground  # noqa: F401
 
-from noisesense import Result, compare, gate, summarize
+from noisesense import Result, Sample, Score, Verdicts, compare, gate, score, summarize
 from noisesense.stats.interval import Interval, Resampling, Unit, effective_units, mean_interval
 from noisesense.stats.paired import difference_interval, fewest_pairs
 from support.simulated import POPULATIONS, Population, poisson, result_of
@@ -262,11 +264,62 @@ _HELD = ("held", "below", "above")
 _HOLDS = (-LEAST, MOST, MOST)
 
 
+@cache
+def asked(question: int, answer: int) -> Sample:
+    """One of the answers to a question."""
+    return Sample(
+        user_input=f"question {question}",
+        response=f"answer {answer}",
+        reference=f"reference {question}",
+        retrieved_contexts=("c",),
+    )
+
+
+@cache
+def scored_of(draw: tuple[int, int]) -> Score:
+    """As `score_of`, of the chunk of `asked`."""
+    noisy, claims = draw
+    correct = [i >= noisy for i in range(claims)]
+    return score(Verdicts.from_matrices(correct, [[True]] * claims, [[True]], chunks=["c"]))
+
+
+@cache
+def key_of(question: int, answer: int) -> str:
+    return asked(question, answer).key
+
+
+def several(
+    p: Population, answers: int, share: float, questions: int, rng: random.Random
+) -> tuple[float, ...]:
+    """So many answers to each question, of a share of which all are as noisy: does the interval of
+    the mean hold? Of two versions that are alike, but for what chance makes of a question, is B
+    called worse? With ids or without, by chance."""
+    named = rng.random() < 0.5
+    before: list[Result] = []
+    after: list[Result] = []
+    for question in range(questions):
+        are_alike = rng.random() < share
+        odds = p.odds(rng), p.odds(rng)
+        for answer in range(answers):
+            if not are_alike:
+                odds = p.odds(rng), p.odds(rng)
+            name = f"{question}, {answer}" if named else key_of(question, answer)
+            for run, own in zip((before, after), odds, strict=True):
+                scored = scored_of(p.draw(rng, own))
+                run.append(Result(name, scored, sample=asked(question, answer)))
+    found = summarize(before).relevant
+    compared = compare(before, after).relevant
+    assert found is not None
+    assert compared is not None
+    return *ends(found.interval, p.mean), float(compared.decision == "worse")
+
+
 def tables() -> Iterator[Table]:
     """All of them."""
     yield from means()
     yield from comparisons()
     yield from checks()
+    yield from repeats()
 
 
 def means() -> Iterator[Table]:
@@ -323,6 +376,18 @@ def checks() -> Iterator[Table]:
     rows = [Task(p.name, n, partial(gated, p, n)) for n in (50, 200)]
     columns = ("fails", "passes", "sure")
     yield Table("A gate whose limit is the true mean", columns, (-20.0, -20.0, 5.0), rows)
+
+
+def repeats() -> Iterator[Table]:
+    """Several answers to one question."""
+    cases = product((1, 3, 5, 10), (0.2, 0.5, 0.8), (12, 60))
+    rows: list[Task] = []
+    for answers, share, n in cases:
+        name = f"{answers} answers, {share:.0%} alike"
+        rows.append(Task(name, n, partial(several, POPULATIONS[0], answers, share, n)))
+    columns = (*_HELD, "worse")
+    limits = (-92.5, None, None, FALSE)
+    yield Table("Answers to so many questions: the mean, then B worse", columns, limits, rows)
 
 
 def figures(task: Task, datasets: int) -> tuple[float, ...]:

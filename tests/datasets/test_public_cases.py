@@ -91,13 +91,18 @@ def test_01_an_answer_of_one_word_is_right_with_its_question(terse: Terse, tmp_p
 
 
 def test_02_a_system_that_only_says_that_it_found_nothing_is_not_measured(tmp_path: Path) -> None:
-    """Its judge takes each refusal for a claim, which no chunk says: not 0, but nothing."""
+    """Its judge lists each refusal as a claim, which nothing says and which is beside the
+    question: not 0, but nothing.
+    """
     refusals = [f"I could not find this in the documents ({number})." for number in range(4)]
     path = tmp_path / "d.json"
     path.write_text(json.dumps([row(answer=refusal) for refusal in refusals]))
 
     def answer(prompt: str) -> str:
-        return json.dumps({"claims": [data_of(prompt)["text"]]})
+        data = data_of(prompt)
+        if "text" in data:
+            return json.dumps({"claims": [data["text"]]})
+        return json.dumps(dict.fromkeys(data["claims"], "no"))
 
     found = score_rows(list(read_rows(path)), LLMJudge(ScriptedLLM(answer)))
     assert [(each.score.relevant, each.score.irrelevant) for each in found if each.score] == (

@@ -350,6 +350,15 @@ def test_another_number_or_name_is_asked_about(text: str, claim: str) -> None:
     assert ClaimSource(text).strays([text]) == []
 
 
+def test_a_foreign_name_hides_no_words_beside_it() -> None:
+    """Neither claim has a word of its own; a name in Latin letters stands before one of them."""
+    source = ClaimSource("公司（LIC）很大，以投资组合闻名。", "LIC以什么闻名？")
+    claims = ["公司LIC很大。", "LIC以投资组合闻名。"]
+    assert source.strays(claims) == []
+    assert source.untouched(claims) == []
+    assert source.strays(["LIC以保险业务闻名。"]) == ["LIC以保险业务闻名。"]
+
+
 def test_numbers_are_the_same_in_all_digits() -> None:
     assert not novelty("It was built in 1742.", "It was built in ١٧٤٢.", "１７４２").number
     assert novelty("It was built in 1742.", "It was built in 1724.").number

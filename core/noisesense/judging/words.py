@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
@@ -99,7 +100,7 @@ def vocabulary(text: str) -> Vocabulary:
     plain = unicodedata.normalize("NFKC", text)
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
     weights: dict[_Piece, int] = {}
-    for word, times in Counter(_WORD.findall(plain)).items():
+    for word, times in Counter(_words(plain)).items():
         for piece in _pieces(word):
             weights[piece] = weights.get(piece, 0) + times * piece.weight
     by_gram: dict[str, list[int]] = {}
@@ -110,9 +111,25 @@ def vocabulary(text: str) -> Vocabulary:
     return Vocabulary(numbers, longer or weights, by_gram)
 
 
+def _words(plain: str) -> Iterator[str]:
+    """The words of a text; two where letters of two cases meet others ("LIC以其")."""
+    for word in _WORD.findall(plain):
+        start = 0
+        for at, (before, letter) in enumerate(pairwise(word), start=1):
+            is_in_words = before.isalpha() and letter.isalpha()
+            if is_in_words and _has_cases(before) is not _has_cases(letter):
+                yield word[start:at]
+                start = at
+        yield word[start:]
+
+
+def _has_cases(word: str) -> bool:
+    return word.casefold() != word.upper()
+
+
 def _pieces(word: str) -> list[_Piece]:
     plain = word.casefold()
-    if plain != word.upper():  # it has letters of two cases
+    if _has_cases(word):
         return [_Piece(_runs(plain, _GRAM), len(word), is_name=word[:1].isupper())]
     # Without spaces a "word" is a whole sentence: it is cut into parts of four letters.
     size = 2 * _CASELESS_GRAM
@@ -168,9 +185,9 @@ def has_new_name(text: str, *others: str) -> bool:
 def _beginnings(text: str, *, names: bool = False) -> frozenset[str]:
     """How its words begin, or only those that may be names."""
     found: set[str] = set()
-    for word in _WORD.findall(unicodedata.normalize("NFKC", text)):
+    for word in _words(unicodedata.normalize("NFKC", text)):
         plain = word.casefold()
-        if plain == word.upper():
+        if not _has_cases(word):
             found |= _runs(plain, _CASELESS_GRAM)
         elif not names or word[:1].isupper():
             found.add(plain[:_GRAM])
