@@ -64,7 +64,7 @@ def difference_interval(
         None below two units.
     """
     whole = totals(units)
-    if whole.count < 2:
+    if whole.units < 2:
         return None
     t = critical_t(effective_units(units), 1 - resampling.tail)
     low = LowEnds(units, t).least
@@ -73,7 +73,7 @@ def difference_interval(
         wide = dirichlet_interval(units, resampling, (-limit, limit))
         low = wide.low if low < _TIE else low
         high = wide.high if high > -_TIE else high
-    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", whole.count)
+    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", whole.units)
 
 
 def _mirrored(units: Units) -> Counter[Unit]:
