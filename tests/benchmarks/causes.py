@@ -268,8 +268,8 @@ def named(world: Planted, seed: int) -> Named:
         gone ^= rng.random(CLAIMS) < world.errors
         case.answers[row["variant"]] = answer_of(~gone)
     causes = causes_of(arms_of(cases.values()))
-    found = {cause.document for cause in causes if cause.effect.is_shown}
-    most = max(causes, key=lambda cause: cause.effect.gone.low, default=None)
+    found = {cause.document for cause in causes if cause.is_shown}
+    most = max(causes, key=lambda cause: cause.gone.low * cause.claims, default=None)
     return Named(
         planted in found,
         bool(found - {planted}) or (bool(found) and not world.misleads),

@@ -33,6 +33,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
     """Two samples with figures that are easy to check: 1 of 2 claims, and 0 of 1."""
     lines = rows([PAIRS[0], PAIRS[0]])
     lines[1]["response"] = "Leonardo da Vinci painted it."
+    lines[1]["user_input"] = "And who painted it?"
     del lines[1]["verdicts"]["response_claims"][1]
     path = write_jsonl(tmp_path / "two.jsonl", lines)
     done = run_here(capsys, "score", path, "--out", tmp_path / "out.jsonl")
@@ -49,7 +50,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         f"wrote {tmp_path / 'out.jsonl'}",
         f"Next, which documents mislead: noisesense offenders {tmp_path / 'out.jsonl'}",
     ]
-    assert "note: relevant: only 2 samples: trust the range, not the average." in done.err
+    assert "note: relevant: only 2 samples: see how wide the range is." in done.err
     wide = run_here(capsys, "score", path, "--confidence", "0.995")
     assert "\n99.5% interval  " in wide.out, "it was called a 100% interval"
     del lines[0]
@@ -248,7 +249,8 @@ CHECKS: dict[str, tuple[int, str, int, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", CHECKS)
 def test_exit_statuses(name: str, tmp_path: Path, capsys: Capsys) -> None:
     open_claims, options, status, said = CHECKS[name]
-    done = run_here(capsys, "score", forty(tmp_path, open_claims), *options.split())
+    command = "gate" if ALL in options else "score"
+    done = run_here(capsys, command, forty(tmp_path, open_claims), *options.split())
     assert done.status == status
     assert [part for part in said if part not in done.err] == []
     assert status or not re.search("decided|failed", done.err)

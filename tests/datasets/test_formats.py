@@ -104,8 +104,10 @@ def test_numbers_are_names_also_where_pandas_made_floats_of_them(
     second |= {"id": 1.0, "cluster": None}
     path = write_jsonl(tmp_path / "d.jsonl", made)
     for texts in (True, False):  # without, a recording is read in the light way
-        names = [(row.id, row.cluster) for row in read_rows(path, texts=texts)]
-        assert names == [("0", "2"), ("1", None)]
+        named, unnamed = read_rows(path, texts=texts)
+        assert isinstance(named, Row)
+        assert (named.id, named.cluster) == ("0", "2")
+        assert unnamed.id == "1"
     assert [result.id for result in results_of(path)] == ["0", "1"]
     bad = write_jsonl(tmp_path / "bad.jsonl", [first, {**second, "response": 5, "sample": 5}])
     assert [row.id for row in read_rows(bad)] == ["0", "1"]

@@ -53,7 +53,8 @@ def taken_as(name: str, kind: type[Any], *options: Callable[[Command], Command])
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**values: Any) -> int:
-            values[name] = kind(**{each: values.pop(each) for each in names})
+            given = {each: values.pop(each) for each in names if each in values}
+            values[name] = kind(**given)
             return command(**values)
 
         declared: Command = run

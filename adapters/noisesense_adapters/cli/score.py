@@ -15,7 +15,7 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import check_definition
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, gate, worst
+from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
 from noisesense_adapters.cli.options import Asking, Source
 from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
@@ -40,7 +40,7 @@ from noisesense_adapters.evaluate.wording import headline
 )
 @options.asking
 @click.option("--dry-run", is_flag=True, help="Only count the calls that this would take.")
-@gate
+@checks
 @click.option("--out", type=options.FILE, help="Write the results: .jsonl.")
 @options.report
 @options.as_json
@@ -65,13 +65,14 @@ def command(
 
     Where verdicts are missing, a figure is a range that holds for every way to fill them in.
 
-    Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
-    failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
-    cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
-    too little was measured: nothing at all, or with --fail-above fewer than --min-samples, or more
-    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer;
-    130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some rows
-    cannot be read; 5 there is nothing to judge.
+    Exit status: 0 done; 1 a mean is above --fail-above, or another check failed; 2 an error; 3
+    done, but some samples failed (they are named on stderr and in the results); 4 whether a mean
+    is above --fail-above cannot be decided (too few samples pass with a warning, unless
+    --fail-if-undecided is given); 5 too little was measured: nothing at all, fewer samples than
+    --expect, more than 5% of the verdicts without an answer; with a check also more than 10% of
+    the samples with nothing to measure, or a sign that the run is broken ("noisesense gate" has
+    options that let such pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With
+    --dry-run: 0; 2; 3 some rows cannot be read; 5 there is nothing to judge.
     """
     gate.check_undecided(NEEDED)
     options.check_report(report)

@@ -18,21 +18,16 @@ from noisesense.stats.interval import (
     estimate,
     mean_range,
 )
-from noisesense.stats.paired import MIN_PAIRS, difference_interval, fewest_pairs
+from noisesense.stats.paired import MIN_PAIRS, fewest_pairs
 
 
-def difference(confidence: float) -> Callable[[Units], Interval | None]:
-    """The interval of a mean difference of shares: by Student's t, or by random weights.
-
-    The second where the first has no width, as all differences are as large as can be, 1 or -1:
-    few units need not have shown a smaller one.
-    """
+def difference(confidence: float = 0.95) -> Callable[[Units], Interval | None]:
+    """The interval of a mean difference of shares, from -1 to 1; of one unit None."""
     resampling = Resampling(confidence)
 
     def interval_of(units: Units) -> Interval | None:
-        interval = difference_interval(units, resampling)
-        if interval is None or interval.low < interval.high:
-            return interval
+        if sum(units.values()) < 2:
+            return None
         return dirichlet_interval(units, resampling, (-1.0, 1.0))
 
     return interval_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -91,7 +92,7 @@ def _change(cases: Iterable[Case], variant: str) -> Change | None:
             changes.append((case.unit, now.minus(was)))
     before = estimate(first)
     after = estimate(second)
-    change = estimate(changes, difference(0.95))
+    change = estimate(changes, difference())
     if before is None or after is None or change is None:
         return None
     return Change(before, after, change)
@@ -125,13 +126,16 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
     )
 
 
-def _count_unasked(cases: Iterable[Case], variants: Iterable[str], reasons: Counter[str]) -> None:
+def _count_unasked(
+    cases: Iterable[Case], variants: AbstractSet[str], reasons: Counter[str]
+) -> None:
     """Count the samples that the chunks do not let a plan ask, for each of these variants."""
-    for case in cases:
-        for variant, reason in _UNASKED.items():
+    for variant in _UNASKED.keys() & variants:
+        for case in cases:
             is_of_case = variant == "relevant-only" or case.noisy
-            if variant in variants and is_of_case and contexts_of(case, variant, 0) is None:
-                reasons[reason] += 1
+            is_answered = variant in case.answers
+            if is_of_case and not is_answered and contexts_of(case, variant, 0) is None:
+                reasons[_UNASKED[variant]] += 1
 
 
 _UNASKED = {

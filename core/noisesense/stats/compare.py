@@ -123,11 +123,10 @@ def compare(
     """Two versions over the same samples: paired differences and what changed.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
-    leave of it, with an interval (see `noisesense.stats.interval.difference_interval`): where the
+    leave of it, with an interval (see `noisesense.stats.paired.difference_interval`): where the
     versions do not differ, each figure is called better or worse about ``1 − confidence`` of the
-    time, and *worse* half as often. Data in which B is worse never say less that it is. Hence,
-    where verdicts are open, the lowest differences and the highest decide for all between. Fewer
-    than 6 pairs decide nothing. Pairs that name the same cluster, or else have the same
+    time, and *worse* half as often. Where verdicts are open, B is worse only if every way in which
+    they may fall says so. Fewer than 6 pairs decide nothing. Pairs that name the same cluster, or else have the same
     question and reference, count as one. Claims are matched by their text within a sample. Memory
     grows with the number of samples.
 

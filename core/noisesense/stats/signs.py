@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 from zlib import crc32
 
@@ -51,15 +51,15 @@ class Sign(Record):
     reason: str
 
 
+@dataclass
 class _Texts:
     """How many samples have each answer or chunk, and in how many it was of use.
 
     A text of more than half of the samples is among the first that come.
     """
 
-    def __init__(self) -> None:
-        self.samples = Counter[int]()
-        self.useful = Counter[int]()
+    samples: Counter[int] = field(default_factory=Counter[int])
+    useful: Counter[int] = field(default_factory=Counter[int])
 
     def add(self, text: str, *, is_useful: bool) -> None:
         key = crc32(text.encode("utf-8", "surrogatepass"))
@@ -80,15 +80,15 @@ class _Texts:
         return 0
 
 
+@dataclass
 class SignCounts:
     """What the signs of a run are told by. Counts of parts of a run add up with `merge`."""
 
-    def __init__(self) -> None:
-        self._counts = Counter[str]()
-        self._seen: set[tuple[str, bool]] = set()
-        """Which verdicts there are, as `_kinds_in` has them."""
-        self._answers = _Texts()
-        self._contexts = _Texts()
+    _counts: Counter[str] = field(default_factory=Counter[str])
+    _seen: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
+    """Which verdicts there are, as `_kinds_in` has them."""
+    _answers: _Texts = field(default_factory=_Texts)
+    _contexts: _Texts = field(default_factory=_Texts)
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
@@ -96,6 +96,7 @@ class SignCounts:
         self._counts["placebos"] += result.placebos
         self._counts["placebos wrong"] += result.placebos_wrong
         verdicts = score.verdicts
+        self._counts["chunks"] += verdicts.chunk_count
         if len(self._seen) < _KINDS_OF_VERDICTS:  # soon all are seen
             self._seen |= _kinds_in(verdicts)
         if result.sample is None:
@@ -105,12 +106,9 @@ class SignCounts:
         is_right = not claims or any(claim.correct for claim in claims)
         self._answers.add(answer, is_useful=is_right)
         self._counts["no answers"] += _is_no_answer(answer)
-        used: set[int] = set()
-        for each in (*claims, *verdicts.reference_claims):
-            used.update(each.entailed_by)
+        all_claims = (*claims, *verdicts.reference_claims)
+        is_used = any(claim.entailed_by for claim in all_claims)
         for text in {chunk.text for chunk in verdicts.chunks or ()}:
-            listed = enumerate(verdicts.chunks or ())
-            is_used = any(j in used for j, chunk in listed if chunk.text == text)
             self._contexts.add(text, is_useful=is_used)
 
     def merge(self, other: SignCounts) -> None:
@@ -137,9 +135,17 @@ class SignCounts:
             found.append(Sign("same-answer", reason))
         times = self._contexts.useless(samples)
         if times:
-            reason = f"the same chunk stands in {times:,} of {samples:,} samples, for no claim"
+            reason = (
+                f"{times:,} of {samples:,} samples have the same chunk, and none of their chunks "
+                "supports a claim"
+            )
             found.append(Sign("same-context", reason))
         return tuple(found)
+
+    @property
+    def _has_many_chunks(self) -> bool:
+        """Of a single document a sample all may be true."""
+        return self._counts["chunks"] >= 2 * self._counts["samples"]
 
     def _of_placebos(self) -> Iterator[Sign]:
         asked = self._counts["placebos"]
@@ -156,7 +162,7 @@ class SignCounts:
             yield Sign("none-correct", "no claim is correct, and none comes from a chunk")
         elif seen & {("claim", False), ("reference claim", False)} and True not in said:
             yield Sign("none-supported", "no chunk supports a claim of a response or a reference")
-        elif samples >= _MANY and True in said and True not in denied:
+        elif samples >= _MANY and True in said and True not in denied and self._has_many_chunks:
             yield Sign("all-alike", "the judge said yes to everything")
 
 

@@ -17,6 +17,7 @@ from noisesense.scoring.outcomes import (
     percent_text,
 )
 from noisesense.stats.interval import Interval, interval_text
+from noisesense.stats.signs import Sign
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Summary(Record, BothModes[ModeSummary]):
         strays: claims of the judge's lists that are not of the text, and were dropped.
         asides: claims of responses that give no information on the question, and were dropped:
             greetings, sources, "not found".
+        signs: that the system or the judge is broken, see `Sign`.
         echoes: scored samples whose response is the reference, word for word.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
@@ -110,6 +112,7 @@ class Summary(Record, BothModes[ModeSummary]):
     claims_added: int
     strays: int
     asides: int
+    signs: tuple[Sign, ...]
     echoes: int
     partition: Partition
     from_chunks: Counts
@@ -221,6 +224,8 @@ FEW_UNITS = 30
 
 
 def _of_run(run: Summary) -> Iterator[str]:
+    for sign in run.signs:
+        yield f"A sign that the run is broken: {sign.reason}."
     yield from _of_missing(run)
     if run.repeated_claims:
         claims = counted(run.repeated_claims, "claim")

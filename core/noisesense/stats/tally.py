@@ -24,6 +24,7 @@ from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.clusters import are_questions, cluster_of
 from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval, rounded_sum
 from noisesense.stats.needed import cells_of
+from noisesense.stats.signs import SignCounts
 from noisesense.stats.summarize import ModeSummary, Summary
 
 _category = attrgetter("category")
@@ -68,6 +69,7 @@ class Tally:
     _cost: Fraction | None = field(default=None, init=False)
     _alone: Counter[_Sample] = field(default_factory=Counter[_Sample], init=False)
     _clusters: dict[str, _Unit] = field(default_factory=dict[str, _Unit], init=False)
+    _signs: SignCounts = field(default_factory=SignCounts, init=False)
 
     def add(self, result: Result | Score) -> None:
         """Count one result.
@@ -93,6 +95,7 @@ class Tally:
     def _count(self, result: Result, score: Score) -> None:
         sums = self._sums
         sums["echoes"] += result.echoes
+        self._signs.add(result, score)
         outcomes: tuple[Outcome, ...] = ()
         lack = score.lack
         # Not always ``score.measures``, which finds the lack again and takes twice as long.
@@ -138,6 +141,7 @@ class Tally:
             raise InputError("a Tally", describe(other), where="merge")
         if other.definition is not None:
             self._settle(other.definition, "merge")
+        self._signs.merge(other._signs)
         self._sums.update(other._sums)
         self._alone.update(other._alone)
         for cluster, unit in other._clusters.items():
@@ -182,6 +186,7 @@ class Tally:
             claims_added=sums["left out"],
             strays=sums["stray"],
             asides=sums["beside the question"],
+            signs=self._signs.signs(),
             echoes=sums["echoes"],
             partition=_partition(outcomes),
             from_chunks=_counts(outcomes, "from_a_chunk"),
