@@ -17,8 +17,8 @@ import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
-from noisesense_adapters.evaluate.inputs import parsed
-from noisesense_adapters.evaluate.places import Places
+from noisesense_adapters.reading.values import parsed
+from noisesense_adapters.reading.UNKNOWN_places import Places
 from noisesense_adapters.evaluate.rows import RowEvaluator, mean_of, rows_of
 from support.scripted_llm import ScriptedLLM
 

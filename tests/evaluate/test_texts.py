@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from noisesense_adapters.evaluate.texts import answer_of, reference_of
+from noisesense_adapters.reading.UNKNOWN_texts import answer_of, reference_of
 
 PARTS = [{"type": "text", "text": "A is 1. "}, {"type": "text", "text": "B is 2."}]
 CALL = {"type": "tool_use", "id": "t", "name": "search", "input": {}}

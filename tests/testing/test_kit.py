@@ -25,8 +25,8 @@ from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import TEXTS, AdapterTests, BridgeTests, HostRun, Shown, ShownRow
-from noisesense_adapters.evaluate.chunks import chunks_of
-from noisesense_adapters.evaluate.texts import reference_of
+from noisesense_adapters.reading.chunks import chunks_of
+from noisesense_adapters.reading.UNKNOWN_texts import reference_of
 
 
 class Sound(AdapterTests):

@@ -22,7 +22,7 @@ from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
 from noisesense_adapters.batch.requests import StoredRequest, open_requests, put_request
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.evaluate.inputs import Column
+from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.openai import OpenAILLM
 
 MOST_REQUESTS = 50_000

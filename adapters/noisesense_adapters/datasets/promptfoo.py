@@ -14,13 +14,9 @@ from noisesense.errors import InputError
 from noisesense.scoring.results import Choices, ResultLine
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import Row
-from noisesense_adapters.evaluate.inputs import (
-    as_list,
-    as_object,
-    named,
-    read_verdicts,
-    without_nulls,
-)
+from noisesense_adapters.reading.values import as_list, as_object, without_nulls
+from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.row import read_verdicts
 from noisesense_adapters.promptfoo.sample import Inputs
 
 _KEYS = {"testCase", "testIdx", "promptIdx", "vars"}

@@ -24,7 +24,7 @@ from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.evaluate.evaluator import Evaluator, Given, Settings, choices
-from noisesense_adapters.evaluate.inputs import Column
+from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.extras import needs_extra
 
 T = TypeVar("T")

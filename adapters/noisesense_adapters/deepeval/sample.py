@@ -10,10 +10,10 @@ from deepeval.test_case import LLMTestCase
 
 from noisesense import InputError, Sample
 from noisesense.errors import describe, error_context
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.reading.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
-from noisesense_adapters.evaluate.inputs import read_verdicts
-from noisesense_adapters.evaluate.texts import texts_of_sample
+from noisesense_adapters.reading.row import read_verdicts
+from noisesense_adapters.reading.UNKNOWN_texts import texts_of_sample
 
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
 

@@ -19,9 +19,10 @@ from noisesense.scoring.outcomes import extent, percent_text
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Column, as_object
+from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.values import as_object
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
-from noisesense_adapters.evaluate.places import Places, Usual
+from noisesense_adapters.reading.UNKNOWN_places import Places, Usual
 
 Modes = Literal["relevant", "irrelevant", "both"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense import DefinitionName, Summary
-from noisesense_adapters.evaluate.places import CONTEXTS, paths
+from noisesense_adapters.reading.UNKNOWN_places import CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm

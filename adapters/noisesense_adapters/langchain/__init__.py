@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel
 
 from noisesense.errors import InputError, kind_of
-from noisesense_adapters.evaluate.inputs import as_list, as_object
+from noisesense_adapters.reading.values import as_list, as_object
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Ending, Reply, ending_of
 from noisesense_adapters.models.identity import described, identity

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from noisesense.errors import NoiseSenseError, describe
-from noisesense_adapters.evaluate.inputs import plain
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
+from noisesense_adapters.reading.values import plain
+from noisesense_adapters.reading.UNKNOWN_places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm

@@ -12,7 +12,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense.errors import describe
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
+from noisesense_adapters.reading.UNKNOWN_places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.factory import structured_llm
 

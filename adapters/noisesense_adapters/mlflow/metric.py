@@ -24,10 +24,10 @@ from noisesense import (
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.reading.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.inputs import as_object
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
+from noisesense_adapters.reading.values import as_object
+from noisesense_adapters.reading.UNKNOWN_places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator, rescored
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm

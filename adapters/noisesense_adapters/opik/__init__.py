@@ -12,7 +12,7 @@ from noisesense import DefinitionName, Summary
 from noisesense.errors import NoiseSenseError, describe
 from noisesense.judging.calls import run_blocking
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.places import CONTEXTS
+from noisesense_adapters.reading.UNKNOWN_places import CONTEXTS
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm

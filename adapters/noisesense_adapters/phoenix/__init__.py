@@ -12,8 +12,8 @@ from noisesense.errors import describe
 from noisesense.judging.calls import run_blocking
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.evaluate.evaluator import score_name, suffix
-from noisesense_adapters.evaluate.inputs import as_object
-from noisesense_adapters.evaluate.places import CONTEXTS
+from noisesense_adapters.reading.values import as_object
+from noisesense_adapters.reading.UNKNOWN_places import CONTEXTS
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from noisesense.errors import InputError, NoiseSenseError, describe, error_context
 from noisesense.scoring.definitions import Mode, check_mode
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
-from noisesense_adapters.evaluate.inputs import as_list, as_object
+from noisesense_adapters.reading.values import as_list, as_object
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs
 

@@ -16,8 +16,9 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.outcomes import percent_text
-from noisesense_adapters.evaluate.inputs import Column, as_object
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
+from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.values import as_object
+from noisesense_adapters.reading.UNKNOWN_places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply

@@ -20,7 +20,7 @@ from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.evaluator import Settings
-from noisesense_adapters.evaluate.names import IDS
+from noisesense_adapters.reading.chunks import IDS
 from noisesense_adapters.evaluate.rows import mean_of
 from noisesense_adapters.ragas.sample import read_row, row_trace
 

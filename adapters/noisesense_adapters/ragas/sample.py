@@ -13,11 +13,12 @@ from typing import Any, cast
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.reading.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import Given
-from noisesense_adapters.evaluate.inputs import is_empty, read_verdicts
-from noisesense_adapters.evaluate.names import named_by
-from noisesense_adapters.evaluate.texts import texts_of_sample
+from noisesense_adapters.reading.values import is_empty
+from noisesense_adapters.reading.row import read_verdicts
+from noisesense_adapters.reading.chunks import named_by
+from noisesense_adapters.reading.UNKNOWN_texts import texts_of_sample
 
 _TEXTS = ("user_input", "response", "reference")
 FIELDS = (*_TEXTS, "retrieved_contexts")

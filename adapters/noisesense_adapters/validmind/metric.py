@@ -16,9 +16,9 @@ from noisesense.scoring.definitions import DefinitionName, Mode, check_definitio
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_rows
-from noisesense_adapters.evaluate.inputs import Column
+from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
-from noisesense_adapters.evaluate.places import Places
+from noisesense_adapters.reading.UNKNOWN_places import Places
 from noisesense_adapters.evaluate.rows import Modes, check_modes
 from noisesense_adapters.models.failures import judge_error
 from noisesense_adapters.validmind.result import plots, raw_data, tables

@@ -1,0 +1,218 @@
+"""Propose which columns of a file hold what, where their names do not settle it.
+
+Nothing is judged by a proposal: it is shown, as a command with the first value of each field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from shlex import quote
+from typing import Any, NamedTuple
+
+from noisesense.errors import InputError, describe
+from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text
+from noisesense_adapters.reading.paths import inner_paths, parse, value_at
+from noisesense_adapters.reading.places import FIELDS, FILE
+from noisesense_adapters.reading.row import CHUNKS, Reader, Reading
+from noisesense_adapters.reading.texts import text_of
+
+_WORDS: dict[str, dict[str, float]] = {
+    "reference": dict.fromkeys(
+        "reference references expected expectation expectations ground truth truths gold golden"
+        " ideal target correct wellformed".split(),
+        4,
+    )
+    | dict.fromkeys(("answer", "answers"), 1),
+    "response": dict.fromkeys(
+        "prediction predicted pred generated response completion reply bot actual model".split(), 4
+    )
+    | dict.fromkeys(("output", "outputs"), 3)
+    | dict.fromkeys(("answer", "result", "generation"), 2),
+    "user_input": dict.fromkeys(("question", "query"), 4)
+    | dict.fromkeys(("prompt", "input", "inputs", "request"), 3),
+    CHUNKS: dict.fromkeys(
+        "context contexts chunk chunks passage passages document documents docs retrieved"
+        " retrieval evidence paragraphs nodes".split(),
+        4,
+    )
+    | dict.fromkeys(("doc", "positive", "negative", "results", "sources", "text"), 1),
+}
+"""The words of names, and how much they speak for a field."""
+_OTHERS = frozenset(
+    "id ids name names score scores model type url source status time date version index".split()
+)
+"""The words of names that hold no text of a sample."""
+_BETWEEN = ("\n\n", " || ", "||", " | ", "|", "\n", ";")
+_GRADED = re.compile(r"\[(?:PASS|FAIL|ERROR)\]")
+"""How Promptfoo's CSV begins its answers, which then are none."""
+
+
+class Proposal(NamedTuple):
+    """The columns that a file may mean.
+
+    Attributes:
+        columns: the path of each field that was found.
+        separator: between the chunks of a cell.
+        values: by field what its path gives in the first row.
+    """
+
+    columns: dict[str, str]
+    separator: str | None
+    values: dict[str, str]
+
+    @property
+    def options(self) -> list[str]:
+        """The options of ``noisesense score`` that take it."""
+        options: list[str] = []
+        for field, path in self.columns.items():
+            options += ["--map", f"{field}={path}"]
+        if self.separator is not None:
+            shown = self.separator.replace("\n", r"\n")
+            options += ["--split-contexts", shown]
+        return options
+
+    @property
+    def is_whole(self) -> bool:
+        """Is there a place for all that a score needs?"""
+        return {"response", "reference", CHUNKS} <= self.columns.keys()
+
+    def lines(self) -> list[str]:
+        """Each field with its path and the first value."""
+        return [f"  {name:<19} {path}: {self.values[name]}" for name, path in self.columns.items()]
+
+    def command(self, arguments: Sequence[str]) -> str:
+        """The whole command, with the user's own arguments."""
+        return " ".join(map(quote, ("noisesense", *arguments, *self.options)))
+
+
+def propose(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Proposal:
+    """The likeliest place of each field in the first rows of a file; what was chosen stays."""
+    places = _places(rows)
+    columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
+    for field in ("reference", "response", "user_input", CHUNKS):
+        if field not in chosen:
+            best = _best(field, places, columns.values())
+            if best:
+                columns[field] = best
+    separator = None
+    path = columns.get(CHUNKS, "")
+    if path == "positive" and "negative" in places:
+        columns[CHUNKS] = "positive,negative"
+    cells = [value for value in places.get(path, []) if is_one_text(value)]
+    if cells and CHUNKS not in chosen:
+        separator = next((mark for mark in _BETWEEN if _is_in_most(mark, cells)), None)
+        group = _group(rows, path, columns)
+        if group:
+            columns["group"] = group
+        elif separator is None:
+            columns[CHUNKS] = f"{path},"
+    order = [*FIELDS, *(set(columns) - set(FIELDS))]
+    columns = {field: columns[field] for field in order if field in columns}
+    reader = Reader(FILE, columns, separator=separator)
+    reading = reader.read(rows[0])
+    values = {field: _shown(reading, field) for field in columns}
+    return Proposal(columns, separator, values)
+
+
+def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """What stands in the first rows, by its path."""
+    places: dict[str, list[Any]] = {}
+    for row in rows:
+        for path, _ in inner_paths(row):
+            with suppress(InputError):
+                places.setdefault(path, []).append(value_at(row, path))
+    return places
+
+
+def _best(field: str, places: Mapping[str, list[Any]], taken: Iterable[str]) -> str | None:
+    """The path that speaks most for a field; None if none does."""
+    taken = set(taken)
+    best = None
+    highest = 0.0
+    for path, values in places.items():
+        if not any(path == other or path.startswith(f"{other}.") for other in taken):
+            weight = _weight(field, path)
+            if weight > highest and _holds(field, values):
+                best = path
+                highest = weight
+    return best
+
+
+def _weight(field: str, path: str) -> float:
+    """How much the words of a path speak for a field: the last step's most."""
+    steps = [_words_in(step.name) for step in parse(path)[0]]
+    own = _WORDS[field]
+    weight = 0.0
+    for number, step in enumerate(steps):
+        is_last = number == len(steps) - 1
+        share = 1.0 if is_last else 0.6
+        weight += share * max((own.get(word, 0) for word in step), default=0)
+        for other, known in _WORDS.items():
+            if other != field and (other, field) != ("response", "reference"):
+                strongest = max((known.get(word, 0) for word in step), default=0)
+                weight -= share * strongest if strongest >= 3 else 0
+        if is_last and _OTHERS & {*step}:
+            weight -= 5
+    return weight + 0.01 * len(steps)
+
+
+def _words_in(name: str) -> list[str]:
+    """The words of a name such as ``groundTruth`` or ``ground_truth``."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return re.sub(r"[\W_\d]+", " ", split).lower().split()
+
+
+def _holds(field: str, values: Sequence[Any]) -> bool:
+    """Can the values be a field's? The same text in every row is none."""
+    read: Callable[[Any], Any] = _texts_of_chunks if field == CHUNKS else _text_for(field)
+    texts: list[str] = []
+    for value in values:
+        with suppress(InputError):
+            texts.append(str(read(value) or ""))
+    is_graded = any(map(_GRADED.match, texts))
+    is_constant = len(texts) > 2 and len({*texts}) == 1
+    return any(texts) and not is_graded and not is_constant
+
+
+def _texts_of_chunks(value: Any) -> Any:
+    if is_one_text(value):
+        return value if " " in value else ""
+    return [fields_of(chunk)["text"] for chunk in chunks_of(value)]
+
+
+def _text_for(field: str) -> Callable[[Any], str | None]:
+    return lambda value: None if isinstance(value, bool) else text_of(value, field)
+
+
+def _is_in_most(mark: str, cells: Sequence[str]) -> bool:
+    return 2 * sum(mark in cell for cell in cells) > len(cells)
+
+
+def _group(
+    rows: Sequence[Mapping[str, Any]], chunk: str, columns: Mapping[str, str]
+) -> str | None:
+    """The column that rows with one chunk each share; None if no two rows have the same texts."""
+    others = [columns[field] for field in ("response", "user_input") if field in columns]
+    keys = [[str(row.get(path)) for path in others] for row in rows]
+    ends = [before != after for before, after in zip(keys, keys[1:], strict=False)]
+    if all(ends):
+        return None
+    for name in rows[0]:
+        cells = [str(row.get(name)) for row in rows]
+        changes = [before != after for before, after in zip(cells, cells[1:], strict=False)]
+        if changes == ends and name not in (*columns.values(), chunk):
+            return name
+    return columns.get("user_input")
+
+
+def _shown(reading: Reading, field: str) -> str:
+    """The first value of a field, for the user to check."""
+    if field in reading.errors:
+        return f"cannot be read: {reading.errors[field]}"
+    value = reading.values.get(field)
+    if field != CHUNKS:
+        return describe(value)
+    texts = [fields_of(chunk)["text"] for chunk in value]
+    return f"{len(texts)} chunks, the first {describe(texts[0])}" if texts else "no chunk"

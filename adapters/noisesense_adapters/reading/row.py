@@ -1,0 +1,386 @@
+"""Read a row once, at the places where its host, its file or its user keeps the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from noisesense.errors import InputError, describe, error_context
+from noisesense_adapters.reading.chunks import (
+    IDS,
+    chunks_of,
+    fields_of,
+    is_one_text,
+    labeled_by,
+    named_by,
+    words,
+    words_of,
+)
+from noisesense_adapters.reading.paths import (
+    Column,
+    MissingError,
+    named,
+    picked,
+    quoted,
+    value_at,
+)
+from noisesense_adapters.reading.places import FIELDS, HOLDERS, NUMBERED, ROW_NAMES
+from noisesense_adapters.reading.texts import agreed, different, text_of
+from noisesense_adapters.reading.values import (
+    as_object,
+    is_empty,
+    is_gap,
+    normal,
+    opened,
+    parsed,
+    plain,
+    without_nulls,
+)
+
+if TYPE_CHECKING:
+    from noisesense import Sample, Verdicts
+
+CHUNKS = "retrieved_contexts"
+EXPECTED = "relevant_contexts"
+HOST_HINT = "{argument}= takes a name, a path or a function of the row"
+_NEEDED = ("response", "reference", CHUNKS)
+_HOLDERS = words(HOLDERS)
+_AROUND = words("output outputs answer response result")
+
+
+class Found(NamedTuple):
+    """A value, and the place at which it stands; empty where a function gave it."""
+
+    value: Any
+    place: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a row holds.
+
+    Attributes:
+        values: by field the text, the chunks, or the verdicts as they are.
+        places: by field where it stands.
+        errors: by field why it cannot be read.
+    """
+
+    values: Mapping[str, Any]
+    places: Mapping[str, str]
+    errors: Mapping[str, InputError]
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The texts. Raises `InputError`: one names all that are missing."""
+        from noisesense import Sample
+
+        self.check(*FIELDS)
+        return Sample.model_validate({field: self.values[field] for field in FIELDS})
+
+    @cached_property
+    def verdicts(self) -> Verdicts | None:
+        """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
+        self.check("verdicts")
+        value = self.values["verdicts"]
+        return None if value is None else read_verdicts(value, self.sample, "verdicts")
+
+    def check(self, *fields: str) -> None:
+        """Raise the `InputError` of these fields, if there is any."""
+        errors = [self.errors[field] for field in fields if field in self.errors]
+        missing = [error for error in errors if isinstance(error, MissingError)]
+        if errors and len(missing) < len(errors):
+            raise next(error for error in errors if error not in missing)
+        if len(missing) > 1:
+            first = missing[0]
+            expected = " and ".join(error.expected for error in missing)
+            where = ", ".join(error.where for error in missing)
+            raise MissingError(expected, first.got, where=where, hint=first.hint)
+        if missing:
+            raise missing[0]
+
+
+def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
+    """Read verdicts from data or JSON, and give them the sample's chunks.
+
+    Raises:
+        InputError: the verdicts are malformed or do not fit the sample. It names ``where``.
+    """
+    from noisesense import Verdicts
+
+    with error_context(where):
+        value = parsed(data) if isinstance(data, str) else data
+        verdicts = Verdicts.model_validate(without_nulls(value))
+        return verdicts if sample is None else verdicts.with_sample(sample)
+
+
+class Reader:
+    """Reads the rows of a host or a file.
+
+    Args:
+        places: for each field where it stands, as `noisesense_adapters.reading.places.HOSTS`
+            has it.
+        chosen: for each field, the user's column instead: a name, a path, or a function of the
+            row. A name is looked up in the row and in the objects in which the places begin.
+        hint: of the error where a field is missing.
+        separator: between chunks in a cell that holds no list.
+
+    Raises:
+        InputError: not a column.
+        TypeError: an unknown field.
+    """
+
+    def __init__(
+        self,
+        places: Mapping[str, str],
+        chosen: Mapping[str, Column | None] | None = None,
+        *,
+        hint: str = HOST_HINT,
+        separator: str | None = None,
+    ) -> None:
+        self._groups = {
+            field: [group.split() for group in text.split(">")] for field, text in places.items()
+        }
+        self._chosen: dict[str, Column] = {}
+        self._hint = hint
+        self._separator = separator
+        for field, column in (chosen or {}).items():
+            if column is None:
+                continue
+            if not isinstance(column, str) and not callable(column):
+                expected = "a name, a path or a function of the row"
+                raise InputError(expected, describe(column), where=field)
+            self._chosen[CHUNKS if field == "contexts" else field] = column
+        self._fields = dict.fromkeys((*places, *self._chosen))
+
+    def read(self, row: Mapping[str, Any]) -> Reading:
+        """All that is read of a row. What cannot be read is an error in it."""
+        values: dict[str, Any] = dict.fromkeys((*FIELDS, "verdicts"))
+        places: dict[str, str] = {}
+        errors: dict[str, InputError] = {}
+        for field in self._fields:
+            try:
+                found = self._find(field, row)
+                if found is not None:
+                    values[field] = found.value
+                    places[field] = found.place
+            except InputError as error:
+                errors[field] = error
+        for field in ("chunk_labels", IDS, EXPECTED):
+            if field in errors:
+                errors.setdefault(CHUNKS, errors[field])
+        if CHUNKS not in errors:
+            try:
+                values[CHUNKS] = self._chunks(values, places, row)
+            except InputError as error:
+                errors[CHUNKS] = error
+        values["user_input"] = values["user_input"] or ""
+        if places.get("response") and places["response"] == places.get("reference"):
+            hint = "--map response=COLUMN --map reference=COLUMN, in Python the arguments"
+            expected = "a response and a reference at two places"
+            errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
+        return Reading(values, places, errors)
+
+    def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
+        """A field's value and its place; None if an optional one is missing."""
+        column = self._chosen.get(field)
+        groups = self._groups.get(field, [])
+        if callable(column):
+            return Found(self._read(field, {"": plain(picked(row, column, field))}), "")
+        if column is not None:
+            groups = [list(self._chosen_places(column, groups))]
+        for group in groups:
+            candidates = dict(_candidates(field, group, row))
+            for value in candidates.values():
+                if isinstance(value, InputError):  # by which a host says why there is none
+                    raise value
+            found = self._agreed(field, candidates)
+            if found is not None:
+                return found
+        if column is None and field not in _NEEDED:
+            return None
+        raise self._missing(field, column, row)
+
+    def _chosen_places(self, column: str, groups: Iterable[list[str]]) -> Iterator[str]:
+        """A user's column in the row, and in the objects where the usual places begin."""
+        yield column
+        heads = dict.fromkeys(place.partition(".")[0] for group in groups for place in group)
+        for head in heads:
+            if head and not head.endswith(","):
+                yield f"{head}.{column}"
+
+    def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
+        """The value of all places that have one. Raises `InputError` if they differ."""
+        if field == CHUNKS:
+            return self._agreed_chunks(candidates)
+        if field not in FIELDS:
+            for place, value in candidates.items():
+                return Found(value, place)
+            return None
+        texts: dict[str, str] = {}
+        for place, value in candidates.items():
+            with error_context(f"{field}, {place!r}"):
+                text = None if is_gap(value) else text_of(value, field)
+            if text is not None:
+                texts[place] = text
+        with error_context(field):
+            text = agreed(texts, field)
+        places = [place for place, other in texts.items() if other == text]
+        return None if text is None else Found(text, (places or [*texts])[0])
+
+    def _read(self, field: str, candidates: Mapping[str, Any]) -> Any:
+        found = self._agreed(field, candidates)
+        return None if found is None else found.value
+
+    def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found | None:
+        """The chunks of all places that have some.
+
+        One text for all chunks, as a prompt's template joins them, is no other place.
+        """
+        lists: dict[str, list[Any]] = {}
+        texts: dict[str, str] = {}
+        nothing = ""
+        for place, value in candidates.items():
+            if is_gap(value) or (isinstance(value, str) and not value.strip()):
+                nothing = place or "''"
+                continue
+            if is_one_text(value) and not self._separator:
+                texts[place] = value
+                continue
+            with error_context(f"contexts, {place!r}" if place else "contexts"):
+                lists[place] = chunks_of(self._split(value))
+        if not lists and texts:
+            place, text = next(iter(texts.items()))
+            expected = "a list of chunks"
+            hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
+            hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
+            got = f"one text, {describe(text)}"
+            raise InputError(expected, got, where=f"contexts, {place!r}", hint=hint)
+        if not lists:
+            return Found([], nothing) if nothing else None
+        place = max(lists, key=lambda place: len(lists[place]))
+        chunks = [words_of(chunk) for chunk in lists[place]]
+        for other, value in (*lists.items(), *((name, [text]) for name, text in texts.items())):
+            texts_there = [words_of(chunk) for chunk in value]
+            is_joined = len(texts_there) == 1 and all(text in texts_there[0] for text in chunks)
+            if texts_there != chunks and not (is_joined and chunks):
+                with error_context(CHUNKS):
+                    raise different({place: chunks, other: texts_there}, CHUNKS)
+        first = next(name for name in lists if len(lists[name]) == len(chunks))
+        return Found(lists[first], first)
+
+    def _split(self, value: Any) -> Any:
+        """The parts of a cell that holds no list."""
+        if not self._separator or not isinstance(value, str) or _begins_list(value):
+            return value
+        return [part for part in value.split(self._separator) if part.strip()]
+
+    def _chunks(
+        self, values: Mapping[str, Any], places: Mapping[str, str], row: Mapping[str, Any]
+    ) -> list[Any]:
+        """The chunks with their labels and their documents' names. Raises `InputError`."""
+        chunks = values[CHUNKS]
+        labels = values.get("chunk_labels")
+        if labels is not None:
+            chunks = chunks_of([fields_of(chunk) for chunk in chunks], labels=labels)
+        ids = values.get(IDS)
+        if IDS not in self._chosen:
+            home = places[CHUNKS].rpartition(".")[0]
+            with suppress(InputError):
+                ids = value_at(row, f"{home}.{IDS}" if home else IDS)
+        chunks = named_by(ids, chunks, self._separator)
+        if EXPECTED in self._chosen:
+            with error_context(EXPECTED):
+                chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)
+        return chunks
+
+    def _missing(self, field: str, column: object, row: Mapping[str, Any]) -> InputError:
+        """The error that names the places where nothing stands, and what there is."""
+        if isinstance(column, str):
+            try:
+                got = describe(value_at(row, column))
+                expected = f"the {field} at {column!r}"
+            except MissingError as error:
+                return MissingError(error.expected, error.got, where=field, hint=error.hint)
+        else:
+            usual = [place for group in self._groups.get(field, []) for place in group]
+            names = ROW_NAMES[field].split()[:3] if usual == ["."] else usual
+            expected = f"the {field} at {' or '.join(map(repr, names))}"
+            there = named(_names_in(row))
+            got = f"only {there}" if there else "an empty row"
+        argument = "contexts" if field == CHUNKS else field
+        hint = self._hint.format(argument=argument, field=field)
+        return MissingError(expected, got, where=field, hint=hint)
+
+
+def _begins_list(text: str) -> bool:
+    """Does a cell hold a list of texts or objects? A chunk may begin with ``[1]``."""
+    start = text.lstrip()[1:].lstrip()
+    return text.lstrip()[:1] == "[" and start[:1] in ("", "'", '"', "{", "[", "]", "D")
+
+
+def _candidates(
+    field: str, places: Iterable[str], row: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """What stands at places of a field, each with its path."""
+    for place in places:
+        if not place.endswith("."):
+            with suppress(MissingError):
+                value = value_at(row, place)
+                if value is not None:
+                    yield place, value
+            continue
+        with suppress(MissingError):
+            home = value_at(row, place[:-1]) if place != "." else row
+            yield from _inside(field, place.removeprefix("."), as_object(plain(opened(home))))
+
+
+def _inside(
+    field: str, prefix: str, home: Mapping[str, Any], depth: int = 2
+) -> Iterator[tuple[str, Any]]:
+    """What an object holds under a field's names."""
+    keys = tuple(home)
+    for path in _matching(keys, field):
+        with suppress(MissingError):
+            value = value_at(home, path)
+            if value is not None and not (field == CHUNKS and _is_around(path, value)):
+                yield f"{prefix}{path}", value
+    if field == CHUNKS and depth:
+        for key in keys:
+            if normal(key) in (_HOLDERS if not prefix else _AROUND):
+                inner = as_object(plain(opened(home[key])))
+                yield from _inside(field, f"{prefix}{quoted(key)}.", inner, depth - 1)
+
+
+def _is_around(path: str, value: Any) -> bool:
+    return normal(path) in _HOLDERS and not isinstance(value, list)
+
+
+@lru_cache(maxsize=4096)  # every row has the same names
+def _matching(keys: tuple[str, ...], field: str) -> list[str]:
+    """The paths in an object with these keys under which a field may stand."""
+    names = ROW_NAMES[field].split()
+    wanted = words(ROW_NAMES[field])
+    paths = [quoted(key) if key not in keys else key for key in keys if normal(key) in wanted]
+    for name in names:
+        if "." in name and name not in paths and name.partition(".")[0] in keys:
+            paths.append(name)
+    if field == CHUNKS:
+        for stem in NUMBERED.split():
+            start = normal(stem)
+            if any(normal(key)[len(start) :].isdecimal() and normal(key).startswith(start) for key in keys):
+                paths.append(stem)
+    return paths
+
+
+def _names_in(row: Mapping[str, Any]) -> list[str]:
+    """The names in a row and in its objects."""
+    names: list[str] = []
+    for name, value in row.items():
+        fields = as_object(plain(opened(value)))
+        names += [f"{name}.{field}" for field, inner in fields.items() if inner is not None]
+        if value is not None and not fields:
+            names.append(name)
+    return names
