@@ -24,9 +24,9 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.batch.requests import StoredRequest, open_requests
 from noisesense_adapters.batch.rounds import is_request
 from noisesense_adapters.datasets.files import jsonl_rows
-from noisesense_adapters.reading.values import as_object
 from noisesense_adapters.models.bridge import completion_reply
 from noisesense_adapters.models.replies import read_reply
+from noisesense_adapters.reading.values import as_object
 
 
 @dataclass(frozen=True)

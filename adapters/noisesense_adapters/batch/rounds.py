@@ -22,8 +22,8 @@ from noisesense_adapters.batch.judge import BatchJudge, BatchRequest
 from noisesense_adapters.batch.requests import StoredRequest, open_requests, put_request
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.openai import OpenAILLM
+from noisesense_adapters.reading.paths import Column
 
 MOST_REQUESTS = 50_000
 MOST_BYTES = 200_000_000

@@ -17,7 +17,7 @@ from noisesense_adapters.cli.commands import COUNT, Options, argument, option
 from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.rows import FIELDS
+from noisesense_adapters.datasets.tables import MAPPED as FIELDS
 from noisesense_adapters.evaluate.evaluator import choices
 
 if TYPE_CHECKING:
@@ -53,13 +53,14 @@ class Input(Options):
     split_contexts: str | None = option(
         r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.", "SEP"
     )
+    guess: bool = option("Take the columns that are proposed where names do not settle them.")
     provider: str | None = option("Of Promptfoo's results: whose, if several answered.", "NAME")
     id: str | None = option("The column with the samples' ids.", "COLUMN")
     cluster: str | None = option("The column with what samples share, for intervals.", "COLUMN")
 
     def reading(self) -> dict[str, Any]:
         """The arguments of `noisesense_adapters.datasets.read_rows`. Raises `InputError`."""
-        columns = self.values("map", "split_contexts", "provider")
+        columns = self.values("map", "split_contexts", "provider", "guess")
         for pair in self.map:
             field, equals, column = pair.partition("=")
             if not (field and equals and column):
@@ -70,7 +71,12 @@ class Input(Options):
         separator = self.split_contexts
         if separator is not None:
             separator = _unescaped(separator)
-        return {"columns": columns, "split_contexts": separator, "provider": self.provider}
+        return {
+            "columns": columns,
+            "split_contexts": separator,
+            "provider": self.provider,
+            "guess": self.guess,
+        }
 
 
 _ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\\": "\\"}

@@ -20,7 +20,7 @@ from noisesense_adapters.cli.commands import Command, Options, argument, option
 from noisesense_adapters.cli.gate import UNMEASURED, Gate, worst
 from noisesense_adapters.cli.output import say, show_json, show_modes, tell
 from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
-from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
+from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.wording import headline
 
@@ -108,8 +108,6 @@ class Score(Command):
         judge = self._judge()
         had_results = output.out is not None and holds_something(output.out)
         progress = RunProgress(self.dataset, judge)
-        for note in self._notes(is_judged=judge is not None):
-            progress.say(note)
         if self.asking.check == "auto":
             progress.say("testing the judge on texts of known answer, then judging")
         with TemporaryDirectory() if output.needs_file else nullcontext() as scratch:
@@ -124,14 +122,6 @@ class Score(Command):
             self._show(summary, judge, progress.chunks, kept=kept)
         status = options.SOME_FAILED if summary.failed else 0
         return worst(status, self.gate.status(summary))
-
-    def _notes(self, *, is_judged: bool) -> list[str]:
-        """Hints about the dataset's labels and, if a judge is asked, about its questions."""
-        reading = self.source.reading()
-        notes = [label_note(self.dataset, reading["columns"])]
-        if is_judged:
-            notes.append(question_note(self.dataset, **reading))
-        return [note for note in notes if note]
 
     def _show(self, summary: Summary, judge: Any, chunks: int, *, kept: bool) -> None:
         _show_figures(self.dataset.name, summary, chunks)
@@ -193,6 +183,7 @@ class Score(Command):
                     **self.scoring.values(),
                     verdicts=self.judging.verdicts,
                     judge=judge,
+                    on_note=progress.say,
                     out=results,
                     concurrency=self.asking.concurrency,
                     on_done=progress.add,
@@ -212,9 +203,8 @@ class Score(Command):
         if model is None or model.startswith("local:"):
             got = "a local judge" if model else "none"
             raise InputError("--judge with a model that is asked", got, where="--dry-run")
-        tell(*self._notes(is_judged=True))
         failures = FailureLines(tell)
-        rows = read_rows(self.dataset, verdicts=False, **self.source.reading())
+        rows = read_rows(self.dataset, verdicts=False, **self.source.reading(), on_note=tell)
         definition = check_definition(self.scoring.definition or "ragas").name
         path = self._store
         llm = None

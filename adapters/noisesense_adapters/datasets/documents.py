@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from noisesense.errors import InputError, describe
+from noisesense_adapters.reading.chunks import words
 from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.places import ROW_NAMES
-from noisesense_adapters.reading.chunks import words
 from noisesense_adapters.reading.values import as_list, as_object, normal, texts_of
 
 _LISTS = (

@@ -10,9 +10,8 @@ from noisesense import Cell, Sample, Verdicts
 from noisesense.errors import InputError, describe, error_context
 from noisesense.scoring.definitions import any_of
 from noisesense_adapters.reading.chunks import chunks_of
-from noisesense_adapters.reading.values import texts_of
-from noisesense_adapters.reading.values import as_list, as_object
 from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.values import as_list, as_object, texts_of
 
 _TEXTS = {"user_input": "query", "response": "response", "reference": "gt_answer"}
 

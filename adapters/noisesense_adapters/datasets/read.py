@@ -12,24 +12,33 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from noisesense.errors import InputError, NoiseSenseError, describe, error_context
+from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import Choices, Result, ResultLine
-from noisesense.verdicts.form import light_line
+from noisesense.verdicts.form import as_name, light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw, decoded
-from noisesense_adapters.datasets.promptfoo import PromptfooReader, is_result, of_one_system
+from noisesense_adapters.datasets.promptfoo import (
+    PromptfooReader,
+    is_result,
+    of_one_system,
+    result_name,
+)
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.tables import GROUP, MAPPED, Table, object_of
 from noisesense_adapters.evaluate.evaluator import choices
-from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.paths import Column, picked
 from noisesense_adapters.reading.row import EXPECTED
-from noisesense_adapters.reading.values import as_object, normal, without_nulls
+from noisesense_adapters.reading.values import as_object, is_empty, normal, without_nulls
 
 _FIRST_ROWS = 20
 _LINE = frozenset(ResultLine.model_fields)
+
+Read = Callable[[Mapping[str, Any], str], Row]
+"""Reads a row from its data and its place. Raises `InputError`."""
 
 
 def read_rows(
@@ -87,14 +96,16 @@ def read_rows(
             data = (Raw(raw.place, decoded(raw)) for raw in raws)
             raws = iter(of_one_system(data, provider))
         _check_table_options(path, columns, split_contexts)
-        read = PromptfooReader(path.parent, columns, verdicts=verdicts)
-        return _each_once(map(read, raws))
+        results = PromptfooReader(path.parent, verdicts=verdicts)
+        return _each_once(_read_each(raws, results, columns))
     if provider is not None:
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
     if is_plain and _is_line(row):
         _check_table_options(path, columns, split_contexts)
-        light = verdicts and not texts and not columns
-        return _each_once(_lines(raws, columns, light=light, verdicts=verdicts))
+        if verdicts and not texts and not columns:
+            return _each_once(light_row(raw.place, raw.data, keyed=False) for raw in raws)
+        read = read_line if verdicts else _read_texts
+        return _each_once(_read_each(raws, read, columns))
     table = Table(columns, split_contexts, verdicts=verdicts)
     data = (Raw(raw.place, decoded(raw)) for raw in raws)
     rows = table.rows(data, path, guess=guess)
@@ -197,31 +208,35 @@ def _is_line(row: Mapping[str, Any]) -> bool:
     return has_content and row.keys() <= _LINE
 
 
-def _lines(
-    raws: Iterable[Raw], columns: Mapping[str, Column], *, light: bool, verdicts: bool
+def _read_each(
+    raws: Iterable[Raw], read: Read, columns: Mapping[str, Column]
 ) -> Iterator[Row | BadRow]:
-    """The rows of lines of results or of a recording."""
-    for place, content in raws:
-        if light:
-            yield light_row(place, content, keyed=False)
-        else:
-            yield _line_row(Raw(place, content), columns, verdicts=verdicts)
+    for raw in raws:
+        yield _row(raw, read, columns)
 
 
-def _line_row(raw: Raw, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
-    """A line as a row; a `BadRow` if it cannot be read."""
-    row_id = raw.place
+def _row(raw: Raw, read: Read, columns: Mapping[str, Column]) -> Row | BadRow:
+    """Read a row of a known kind; a `BadRow` if it cannot be read."""
+    place = raw.place
+    row_id = place
     try:
-        fields = {**object_of(Raw(raw.place, decoded(raw)))}
-        row_id = str(fields.get("id") or row_id)
-        if not verdicts:
-            fields.pop("verdicts", None)
-        return with_names(read_line(fields, raw.place), fields, columns)
+        fields = object_of(Raw(place, decoded(raw)))
+        names = {
+            name: str(as_name(picked(fields, column, name))) for name, column in columns.items()
+        }
+        row_id = names.get("id") or own_name(fields) or place
+        return replace(read(fields, place), **names)
     except InputError as error:
-        return BadRow(raw.place, row_id, error.within(raw.place))
+        return BadRow(place, row_id, error.within(place))
     except RecursionError:
         got = "one that is nested too deep"
-        return BadRow(raw.place, row_id, InputError("a sample", got, where=raw.place))
+        return BadRow(place, row_id, InputError("a sample", got, where=place))
+
+
+def own_name(fields: Mapping[str, Any]) -> str | None:
+    """The name in a row that may turn out to be bad."""
+    name = result_name(fields) if is_result(fields) else as_name(fields.get("id"))
+    return None if is_empty(name) else str(name)
 
 
 def read_line(row: Mapping[str, Any], place: str) -> Row:
@@ -234,6 +249,11 @@ def read_line(row: Mapping[str, Any], place: str) -> Row:
     return Row(place, line.name, line.cluster, sample, verdicts, line)
 
 
+def _read_texts(row: Mapping[str, Any], place: str) -> Row:
+    """Same as `read_line`, without the verdicts."""
+    return read_line({**row, "verdicts": None}, place)
+
+
 def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
     """Read a line of a recording or of results, a plain one faster and without its texts.
 
@@ -242,7 +262,7 @@ def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
     """
     line = light_line(content) if type(content) in (bytes, dict) else None
     if line is None:
-        return _line_row(Raw(place, content), {}, verdicts=True)
+        return _row(Raw(place, content), read_line, {})
     name = line.id
     if name is None and line.sample is not None:
         name = line.sample.key if keyed else f"{hash(line.sample.texts) % 2**64:064x}"

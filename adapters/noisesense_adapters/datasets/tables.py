@@ -88,7 +88,8 @@ class Table:
         error = self._unsettled(readings)
         if error is not None:
             placed = error.within(str(path))
-            proposal = propose(objects, self.columns)
+            places = {} if not readings else readings[0].places
+            proposal = propose(objects, self.columns, places)
             if not (guess and proposal.is_whole):
                 raise UnsettledError.of(placed, proposal)
             table = Table(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from noisesense.verdicts.sample import Sample
 
 _AUTHORED = ("reference", CHUNKS, "user_input", "verdicts")
-NAMES = tuple(name for field in _AUTHORED for name in ROW_NAMES[field].split() if "." not in name)
+NAMES = words(" ".join(ROW_NAMES[field] for field in _AUTHORED))
 """What config may say beside settings: the names of what else stands in ``vars``."""
 
 _CHUNKS = words(ROW_NAMES[CHUNKS])
@@ -138,6 +138,11 @@ class Inputs:
         """Raises `InputError` if something is missing or wrong."""
         return self.reading.sample
 
+    @property
+    def given_verdicts(self) -> Any:
+        """The verdicts as they are given: data, the path of a recording, or None."""
+        return self.reading.values["verdicts"]
+
     @cached_property
     def verdicts(self) -> VerdictsForm | None:
         """The verdicts beside the sample, as data or in a recording; None if there are none.
@@ -153,7 +158,7 @@ class Inputs:
 
         reading = self.reading
         reading.check("verdicts")
-        value = _parsed(reading.values["verdicts"])
+        value = self.given_verdicts
         where = reading.places.get("verdicts", "")
         if value is None:
             is_unmerged = self._config.get("definition") == "promptfoo"

@@ -20,9 +20,9 @@ from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.evaluator import Settings
-from noisesense_adapters.reading.chunks import IDS
 from noisesense_adapters.evaluate.rows import mean_of
 from noisesense_adapters.ragas.sample import read_row, row_trace
+from noisesense_adapters.reading.chunks import IDS
 
 _log = logging.getLogger("noisesense")
 

@@ -45,7 +45,9 @@ _PRINTED = re.compile(
 )
 _NO_TEXT = re.compile(r"<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"", re.DOTALL)
 _DUMPED = frozenset(("page_content", "pageContent", "node", "kwargs"))
-_BARE = frozenset(("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata"))
+_BARE = frozenset(
+    ("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
+)
 """In an object without other fields the metadata holds the text (Pinecone)."""
 
 
@@ -122,16 +124,19 @@ def _side_by_side(fields: Mapping[str, Any]) -> list[Any]:
     """The chunks of an object with a list of texts beside one of titles or ids, as in Chroma."""
     columns = {name: as_list(value) for name, value in fields.items() if isinstance(value, list)}
     columns.pop("included", None)  # Chroma's own list of names
-    if columns and all(len(cells) == 1 and isinstance(cells[0], list) for cells in columns.values()):
+    if columns and all(
+        len(cells) == 1 and isinstance(cells[0], list) for cells in columns.values()
+    ):
         columns = {name: cells[0] for name, cells in columns.items()}  # of one query
-    names = _TEXTS.keys() | _PARTS.keys() | {"documents"}
+    names = _TEXTS.keys() | _LISTS.keys() | {"sentences"}
     texts = [name for name in columns if normal(name) in names]
     if len(columns) < 2 or len(texts) != 1 or len({*map(len, columns.values())}) != 1:
         return []
     rows: list[Any] = []
     for cells in zip(*columns.values(), strict=True):
         row = dict(zip(columns, cells, strict=True))
-        row["text"] = row.pop(texts[0])
+        if normal(texts[0]) in _LISTS:
+            row["text"] = row.pop(texts[0])
         rows.append(row)
     return rows
 
@@ -320,7 +325,11 @@ def named_by(ids: Any, chunks: Sequence[Any], separator: str | None = None) -> l
         return [*chunks]
     with error_context(IDS):
         if is_one_text(ids):
-            ids = [part for part in str(ids).split(separator or None) if part.strip()] if separator else [ids]
+            ids = (
+                [part for part in str(ids).split(separator or None) if part.strip()]
+                if separator
+                else [ids]
+            )
         items = plain(parsed(ids) if isinstance(ids, str) else ids)
         names = [_name(item) for item in (as_list(items) if isinstance(items, list) else [items])]
         if names and len(names) != len(chunks):

@@ -15,9 +15,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.reading.values import as_list, as_object, is_empty, normal, opened
+from noisesense_adapters.reading.values import as_list, as_object, is_empty, normal, opened, plain
 from noisesense_adapters.reading.values import parsed as parsed_cell
-from noisesense_adapters.reading.values import plain
 
 Column = str | Callable[[Mapping[str, Any]], Any]
 """A column's name, a path, or a function of the row."""
@@ -72,7 +71,9 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
         return _follow(row, path, parse(path)[0])
     items: list[Any] = []
     for steps in parse(path):
-        for value in _numbered(row, steps) if "*" in steps[-1].name else [_follow(row, path, steps)]:
+        for value in (
+            _numbered(row, steps) if "*" in steps[-1].name else [_follow(row, path, steps)]
+        ):
             items += _items(value)
     return items
 
@@ -165,21 +166,17 @@ def quoted(name: str) -> str:
     return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
 
 
-def inner_paths(value: Any, prefix: str = "", depth: int = 5) -> Iterable[tuple[str, Any]]:
-    """The paths in a value, nested ones included, each with what stands there first."""
-    inner = _safely(value)
+def inner_paths(value: Any, prefix: str = "", depth: int = 6) -> Iterable[str]:
+    """The paths in a value, nested ones included."""
+    try:
+        inner = _listed(value)
+    except InputError:
+        return
     if isinstance(inner, list) and as_object(next(iter(as_list(inner)), None)):
         inner = as_list(inner)[0]
         prefix = f"{prefix}[]"
     for name, item in as_object(inner).items():
         path = f"{prefix}.{quoted(name)}" if prefix else quoted(name)
-        yield path, item
+        yield path
         if depth:
             yield from inner_paths(item, path, depth - 1)
-
-
-def _safely(value: Any) -> Any:
-    try:
-        return _listed(value)
-    except InputError:
-        return value

@@ -44,6 +44,9 @@ FILES = {
         "attributes.retrieval.documents",
         "attributes.input.value",
     ),
+    "pandas, flattened": Columns(
+        "output.answer", "expected_output.answer", "output.contexts", "input.question"
+    ),
     "LangSmith's table": Columns(
         "outputs.answer", "reference.answer", "outputs.contexts", "inputs.question"
     ),
@@ -146,11 +149,10 @@ HOSTS: dict[str, dict[str, str]] = {
         "verdicts": "metadata.verdicts",
     },
     # Opik merges the item and what the task returned: nothing tells which is which.
-    "opik": {field: "." for field in FIELDS}
-    | {"chunk_labels": "chunk_labels", "verdicts": "verdicts"},
+    "opik": dict.fromkeys(FIELDS, ".") | {"chunk_labels": "chunk_labels", "verdicts": "verdicts"},
     # In Phoenix's own tables `reference` is the retrieved text.
     "phoenix": {
-        **{field: "." for field in FIELDS},
+        **dict.fromkeys(FIELDS, "."),
         "reference": "expected_output expected ground_truth",
         "chunk_labels": "chunk_labels",
         "verdicts": "verdicts",
@@ -180,7 +182,7 @@ HOSTS: dict[str, dict[str, str]] = {
 }
 
 FILE = {
-    **{field: "." for field in FIELDS},
+    **dict.fromkeys(FIELDS, "."),
     "retrieved_context_ids": "retrieved_context_ids",
     "verdicts": "verdicts",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -20,28 +21,84 @@ from noisesense_adapters.reading.texts import text_of
 
 _WORDS: dict[str, dict[str, float]] = {
     "reference": dict.fromkeys(
-        "reference references expected expectation expectations ground truth truths gold golden"
-        " ideal target correct wellformed".split(),
+        [
+            "reference",
+            "references",
+            "expected",
+            "expectation",
+            "expectations",
+            "ground",
+            "truth",
+            "truths",
+            "gold",
+            "golden",
+            "ideal",
+            "target",
+            "correct",
+            "wellformed",
+        ],
         4,
     )
     | dict.fromkeys(("answer", "answers"), 1),
     "response": dict.fromkeys(
-        "prediction predicted pred generated response completion reply bot actual model".split(), 4
+        [
+            "prediction",
+            "predicted",
+            "pred",
+            "generated",
+            "response",
+            "completion",
+            "reply",
+            "bot",
+            "actual",
+            "model",
+        ],
+        4,
     )
     | dict.fromkeys(("output", "outputs"), 3)
     | dict.fromkeys(("answer", "result", "generation"), 2),
     "user_input": dict.fromkeys(("question", "query"), 4)
     | dict.fromkeys(("prompt", "input", "inputs", "request"), 3),
     CHUNKS: dict.fromkeys(
-        "context contexts chunk chunks passage passages document documents docs retrieved"
-        " retrieval evidence paragraphs nodes".split(),
+        [
+            "context",
+            "contexts",
+            "chunk",
+            "chunks",
+            "passage",
+            "passages",
+            "document",
+            "documents",
+            "docs",
+            "retrieved",
+            "retrieval",
+            "evidence",
+            "paragraphs",
+            "nodes",
+        ],
         4,
     )
     | dict.fromkeys(("doc", "positive", "negative", "results", "sources", "text"), 1),
 }
 """The words of names, and how much they speak for a field."""
 _OTHERS = frozenset(
-    "id ids name names score scores model type url source status time date version index".split()
+    [
+        "id",
+        "ids",
+        "name",
+        "names",
+        "score",
+        "scores",
+        "model",
+        "type",
+        "url",
+        "source",
+        "status",
+        "time",
+        "date",
+        "version",
+        "index",
+    ]
 )
 """The words of names that hold no text of a sample."""
 _BETWEEN = ("\n\n", " || ", "||", " | ", "|", "\n", ";")
@@ -87,12 +144,24 @@ class Proposal(NamedTuple):
         return " ".join(map(quote, ("noisesense", *arguments, *self.options)))
 
 
-def propose(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> Proposal:
-    """The likeliest place of each field in the first rows of a file; what was chosen stays."""
+def propose(
+    rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], settled: Mapping[str, str]
+) -> Proposal:
+    """The likeliest place of each field in the first rows of a file.
+
+    Args:
+        rows: the first ones.
+        chosen: the user's columns, which stay.
+        settled: the places of fields that names settle. A gold answer may stand under the name
+            of a response: these two are asked for all the same.
+    """
     places = _places(rows)
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
+    for field in (CHUNKS, "user_input"):
+        if field in settled:
+            columns.setdefault(field, settled[field])
     for field in ("reference", "response", "user_input", CHUNKS):
-        if field not in chosen:
+        if field not in {**chosen, **columns}:
             best = _best(field, places, columns.values())
             if best:
                 columns[field] = best
@@ -120,9 +189,13 @@ def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """What stands in the first rows, by its path."""
     places: dict[str, list[Any]] = {}
     for row in rows:
-        for path, _ in inner_paths(row):
+        for path in inner_paths(row):
             with suppress(InputError):
-                places.setdefault(path, []).append(value_at(row, path))
+                value = value_at(row, path)
+                if "[]" in path and value and all(isinstance(item, list) for item in value):
+                    path += "[]"
+                    value = value_at(row, path)
+                places.setdefault(path, []).append(value)
     return places
 
 
@@ -132,7 +205,8 @@ def _best(field: str, places: Mapping[str, list[Any]], taken: Iterable[str]) -> 
     best = None
     highest = 0.0
     for path, values in places.items():
-        if not any(path == other or path.startswith(f"{other}.") for other in taken):
+        is_inside = field != CHUNKS and any(path.startswith(f"{other}.") for other in taken)
+        if path not in taken and not is_inside:
             weight = _weight(field, path)
             if weight > highest and _holds(field, values):
                 best = path
@@ -196,12 +270,12 @@ def _group(
     """The column that rows with one chunk each share; None if no two rows have the same texts."""
     others = [columns[field] for field in ("response", "user_input") if field in columns]
     keys = [[str(row.get(path)) for path in others] for row in rows]
-    ends = [before != after for before, after in zip(keys, keys[1:], strict=False)]
+    ends = [before != after for before, after in pairwise(keys)]
     if all(ends):
         return None
     for name in rows[0]:
         cells = [str(row.get(name)) for row in rows]
-        changes = [before != after for before, after in zip(cells, cells[1:], strict=False)]
+        changes = [before != after for before, after in pairwise(cells)]
         if changes == ends and name not in (*columns.values(), chunk):
             return name
     return columns.get("user_input")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -31,7 +31,6 @@ from noisesense_adapters.reading.places import FIELDS, HOLDERS, NUMBERED, ROW_NA
 from noisesense_adapters.reading.texts import agreed, different, text_of
 from noisesense_adapters.reading.values import (
     as_object,
-    is_empty,
     is_gap,
     normal,
     opened,
@@ -191,16 +190,24 @@ class Reader:
             return Found(self._read(field, {"": plain(picked(row, column, field))}), "")
         if column is not None:
             groups = [list(self._chosen_places(column, groups))]
+        empty: str | None = None
         for group in groups:
-            candidates = dict(_candidates(field, group, row))
-            for value in candidates.values():
+            candidates: dict[str, Any] = {}
+            for place, value in _candidates(field, group, row):
                 if isinstance(value, InputError):  # by which a host says why there is none
                     raise value
+                if value is None:
+                    empty = place
+                else:
+                    candidates[place] = value
             found = self._agreed(field, candidates)
             if found is not None:
                 return found
         if column is None and field not in _NEEDED:
             return None
+        if empty is not None:
+            expected = "a list of chunks" if field == CHUNKS else "a text"
+            raise InputError(expected, "None", where=f"{field}, {empty!r}")
         raise self._missing(field, column, row)
 
     def _chosen_places(self, column: str, groups: Iterable[list[str]]) -> Iterator[str]:
@@ -328,9 +335,7 @@ def _candidates(
     for place in places:
         if not place.endswith("."):
             with suppress(MissingError):
-                value = value_at(row, place)
-                if value is not None:
-                    yield place, value
+                yield place, value_at(row, place)
             continue
         with suppress(MissingError):
             home = value_at(row, place[:-1]) if place != "." else row
@@ -345,7 +350,7 @@ def _inside(
     for path in _matching(keys, field):
         with suppress(MissingError):
             value = value_at(home, path)
-            if value is not None and not (field == CHUNKS and _is_around(path, value)):
+            if field != CHUNKS or not _is_around(path, value):
                 yield f"{prefix}{path}", value
     if field == CHUNKS and depth:
         for key in keys:
@@ -365,12 +370,16 @@ def _matching(keys: tuple[str, ...], field: str) -> list[str]:
     wanted = words(ROW_NAMES[field])
     paths = [quoted(key) if key not in keys else key for key in keys if normal(key) in wanted]
     for name in names:
-        if "." in name and name not in paths and name.partition(".")[0] in keys:
+        head = name.partition(".")[0]
+        if head != name and head in keys and head not in wanted:
             paths.append(name)
     if field == CHUNKS:
         for stem in NUMBERED.split():
             start = normal(stem)
-            if any(normal(key)[len(start) :].isdecimal() and normal(key).startswith(start) for key in keys):
+            if any(
+                normal(key)[len(start) :].isdecimal() and normal(key).startswith(start)
+                for key in keys
+            ):
                 paths.append(stem)
     return paths
 

@@ -10,7 +10,6 @@ from typing import Any, TypeVar, cast
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import words
-from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
@@ -85,7 +84,7 @@ def _behind_words(text: str) -> dict[str, Any]:
     inside = text[text.index("{") : text.rfind("}") + 1]
     fields = as_object(opened(inside))
     for name, value in fields.items():
-        if normal(name) in _SOURCES and isinstance(value, list) or normal(name) in _LEAD_INS:
+        if (normal(name) in _SOURCES and isinstance(value, list)) or normal(name) in _LEAD_INS:
             return fields
     names = {normal(part) for part in text.replace("'", '"').split('"')}
     if not fields and text.lstrip().startswith(("{", "```")) and names & _SOURCES.keys():
