@@ -115,6 +115,12 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
+    """The rows of JSON lines; a broken line is an error in its place."""
+    for raw in jsonl_lines(path):
+        yield Raw(raw.place, decoded(raw))
+
+
+def jsonl_lines(path: Path) -> Iterator[Raw]:
     """The lines that are not blank, as bytes; lines above `LARGEST` are cut."""
     name = path.name
     for number, line in enumerate(_lines(path), start=1):
@@ -333,7 +339,7 @@ def document_rows(path: Path) -> Iterator[Raw]:
         rows = rows_in(read_json(path), path)
     except InputError:
         lines = list(islice(jsonl_rows(path), 2))
-        if len(lines) < 2 or any(isinstance(decoded(raw), InputError) for raw in lines):
+        if len(lines) < 2 or any(isinstance(raw.data, InputError) for raw in lines):
             raise
         yield from jsonl_rows(path)
         return
@@ -438,8 +444,8 @@ def _readable(path: Path, expected: str = "a Parquet file") -> Generator[None, N
 
 
 _KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
-    ".jsonl": jsonl_rows,
-    ".ndjson": jsonl_rows,
+    ".jsonl": jsonl_lines,
+    ".ndjson": jsonl_lines,
     ".csv": csv_rows,
     ".tsv": csv_rows,
     ".json": document_rows,

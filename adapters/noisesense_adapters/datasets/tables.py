@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, starmap
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,14 +13,13 @@ from noisesense.verdicts.form import as_name
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.reading.chunks import IDS
-from noisesense_adapters.reading.paths import Column, MissingError, picked
+from noisesense_adapters.reading.paths import Column, UnclearError, picked
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
-from noisesense_adapters.reading.row import CHUNKS, EXPECTED, Reader, Reading
+from noisesense_adapters.reading.row import CHUNKS, EXPECTED, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
 from noisesense_adapters.reading.values import as_object, is_empty
 
-GROUP = "group"
 MAPPED = (*FIELDS, IDS, "chunk_labels", EXPECTED, "verdicts", "id", "cluster", GROUP)
 """The fields that columns can be mapped to.
 
@@ -32,6 +31,9 @@ chunk each have in common: they become one.
 
 _HINT = "name the column: --map {field}=COLUMN, in Python columns="
 _FIRST_ROWS = 20
+_MOST_WITHOUT = 10_000
+
+_Read = tuple[Raw, "Reading | InputError"]
 
 
 class UnsettledError(InputError):
@@ -41,10 +43,10 @@ class UnsettledError(InputError):
 
     @classmethod
     def of(cls, error: InputError, proposal: Proposal) -> UnsettledError:
-        """The error of a row, with the options that the proposal would be taken by."""
-        hint = error.hint
-        if proposal.is_whole:
-            hint = f"is it {' '.join(proposal.options)}? --guess takes that, in Python guess=True"
+        """The error of a row, with the options by which the proposal would be taken."""
+        hint = proposal.hint
+        if not proposal.is_whole and (proposal.asks_between or "did you mean" in error.hint):
+            hint = error.hint
         unsettled = cls(error.expected, error.got, where=error.where, hint=hint)
         unsettled.proposal = proposal
         return unsettled
@@ -69,74 +71,81 @@ class Table:
         if not verdicts:
             del places["verdicts"]
             self.columns.pop("verdicts", None)
-        self._group = self.columns.get(GROUP)
-        chosen = {name: column for name, column in self.columns.items() if name != GROUP}
-        if isinstance(self._group, str) and isinstance(chosen.get(CHUNKS), str):
-            chosen[CHUNKS] = f"{chosen[CHUNKS]},"  # a cell is a chunk
-        self._reader = Reader(places, chosen, hint=_HINT, separator=separator)
+        chosen = dict(self.columns)
+        self._group = chosen.pop(GROUP, None)
+        self._reader = Reader(
+            places,
+            chosen,
+            hint=_HINT,
+            separator=separator,
+            one_chunk=self._group is not None,
+        )
 
     def rows(self, raws: Iterator[Raw], path: Path, *, guess: bool) -> Iterator[Row | BadRow]:
         """The rows.
 
         Raises:
             UnsettledError: names do not settle where a field stands.
-            InputError: the user's columns are wrong in all of the first rows.
+            InputError: the user's columns are wrong in all of the first rows, or the separator
+                is in no cell.
         """
         first = list(islice(raws, _FIRST_ROWS))
-        objects = [as_object(raw.data) for raw in first if isinstance(raw.data, dict)]
-        readings = [self._reader.read(row) for row in objects]
-        error = self._unsettled(readings)
-        if error is not None:
-            placed = error.within(str(path))
-            places = {} if not readings else readings[0].places
-            proposal = propose(objects, self.columns, places)
-            if not (guess and proposal.is_whole):
-                raise UnsettledError.of(placed, proposal)
-            table = Table(
-                {**self.columns, **proposal.columns},
-                proposal.separator,
-                verdicts=self._verdicts,
+        readings = [self._read(raw) for raw in first]
+        error = _unsettled(readings)
+        if error is None:
+            if self._separator is not None and not self._reader.has_split:
+                ahead = list(islice(raws, _MOST_WITHOUT))
+                raws = chain(ahead, raws)
+                self._check_separator(map(self._read, ahead), path)
+            if self.columns:
+                _check_not_all_bad(first, readings)
+            read = chain(
+                zip(first, readings, strict=True), ((raw, self._read(raw)) for raw in raws)
             )
-            return table.rows(chain(first, raws), path, guess=False)
-        return self._all(first, readings, raws)
+            return self._merged(read) if self._group is not None else starmap(_row, read)
+        objects = [as_object(raw.data) for raw in first if as_object(raw.data)]
+        places = next(reading.places for reading in readings if isinstance(reading, Reading))
+        proposal = propose(objects, self.columns, places)
+        if not (guess and proposal.is_whole):
+            raise UnsettledError.of(error.within(str(path)), proposal)
+        columns = {**self.columns, **proposal.columns}
+        table = Table(columns, proposal.separator, verdicts=self._verdicts)
+        return table.rows(chain(first, raws), path, guess=False)
 
-    def _unsettled(self, readings: Sequence[Reading]) -> InputError | None:
-        """Why nothing may be judged yet: two places differ, or no row has a field."""
-        every: list[InputError] = []
-        for reading in readings:
-            errors = list(reading.errors.values())
-            for error in errors:
-                if isinstance(error, DifferentError):
-                    return error
-            if not errors:
-                return None
-            every.append(_first_error(reading))
-        return every[0] if every else None
+    def _read(self, raw: Raw) -> Reading | InputError:
+        """What a row holds, or why it cannot be read at all."""
+        try:
+            return self._reader.read(object_of(raw))
+        except InputError as error:
+            return error
+        except RecursionError:
+            return InputError("a sample", "one that is nested too deep")
 
-    def _all(
-        self, first: Sequence[Raw], readings: Sequence[Reading], raws: Iterable[Raw]
-    ) -> Iterator[Row | BadRow]:
-        ready = iter(readings)
-        known = [(raw, next(ready) if isinstance(raw.data, dict) else None) for raw in first]
-        read = chain(known, ((raw, None) for raw in raws))
-        if self._group is None:
-            for raw, reading in read:
-                yield self._row(raw, reading)
-            return
+    def _check_separator(self, ahead: Iterable[object], path: Path) -> None:
+        """Raise `InputError` if the separator is in none of the rows ahead."""
+        for _ in ahead:
+            if self._reader.has_split:
+                return
+        expected = f"{self._separator!r} in some cell of contexts"
+        hint = "what is between two contexts?"
+        where = f"{path}, split_contexts"
+        raise InputError(expected, "none in the first rows", where=where, hint=hint)
+
+    def _merged(self, read: Iterable[_Read]) -> Iterator[Row | BadRow]:
+        """The rows of which those that follow each other and share a value are one."""
         for key, members in groupby(read, key=lambda pair: self._key(pair[0])):
             group = list(members)
-            place = group[0][0].place
-            if isinstance(key, InputError):
-                yield BadRow(place, place, key.within(place))
-                continue
-            try:
-                parts = [reading or self._reading(raw) for raw, reading in group]
-                yield _row(place, _merged(parts, key))
-            except InputError as error:
-                yield BadRow(place, key, error.within(place))
+            raw = group[0][0]
+            reading: Reading | InputError = (
+                key if isinstance(key, InputError) else _of_group(group, key)
+            )
+            yield _row(raw, reading)
 
     def _key(self, raw: Raw) -> str | InputError:
-        """The value that a row shares with others, or why it has none."""
+        """The value that a row shares with others, or why it has none.
+
+        An error equals only itself, so that each row without a value stays alone.
+        """
         try:
             value = picked(object_of(raw), cast("Column", self._group), GROUP)
         except InputError as error:
@@ -145,37 +154,44 @@ class Table:
             return InputError("a value in every row", describe(value), where=GROUP)
         return str(value)
 
-    def _reading(self, raw: Raw) -> Reading:
-        return self._reader.read(object_of(raw))
 
-    def _row(self, raw: Raw, reading: Reading | None) -> Row | BadRow:
-        """Read a row; a `BadRow` if it cannot be read."""
-        row_id = raw.place
-        try:
-            reading = reading or self._reading(raw)
-            row_id = _name(reading, "id") or row_id
-            return _row(raw.place, reading)
-        except InputError as error:
-            return BadRow(raw.place, row_id, error.within(raw.place))
-        except RecursionError:
-            got = "one that is nested too deep"
-            return BadRow(raw.place, row_id, InputError("a sample", got, where=raw.place))
+def _unsettled(readings: Sequence[Reading | InputError]) -> InputError | None:
+    """Why nothing may be judged yet: two places differ in some row, or no row has a field."""
+    unclear: list[InputError] = []
+    for reading in readings:
+        errors = [reading] if isinstance(reading, InputError) else [*reading.errors.values()]
+        for error in errors:
+            if isinstance(error, DifferentError):
+                return error
+        if not isinstance(reading, InputError):
+            error = reading.error(*reading.errors)
+            if not isinstance(error, UnclearError):
+                return None
+            unclear.append(error)
+    return unclear[0] if unclear else None
 
 
-def _first_error(reading: Reading) -> InputError:
+def _check_not_all_bad(first: Sequence[Raw], readings: Sequence[Reading | InputError]) -> None:
+    """Raise the first row's error if all rows are bad: the user's columns are wrong."""
+    rows = [*map(_row, first, readings)]
+    if all(isinstance(row, BadRow) for row in rows):
+        raise cast("BadRow", rows[0]).error
+
+
+def _row(raw: Raw, reading: Reading | InputError) -> Row | BadRow:
+    """The row of a reading; a `BadRow` if it cannot be read."""
+    place = raw.place
+    if isinstance(reading, InputError):
+        name = None if is_empty(as_object(raw.data).get("id")) else str(raw.data["id"])
+        return BadRow(place, name or place, reading.within(place))
+    name = _name(reading, "id")
     try:
         reading.check(*reading.errors)
+        sample = reading.sample
+        cluster = _name(reading, "cluster")
+        return Row(place, name or sample.key, cluster, sample, reading.verdicts)
     except InputError as error:
-        return error
-    raise AssertionError
-
-
-def _row(place: str, reading: Reading) -> Row:
-    """The row of a reading. Raises `InputError`."""
-    reading.check(*reading.errors)
-    sample = reading.sample
-    name = _name(reading, "id") or sample.key
-    return Row(place, name, _name(reading, "cluster"), sample, reading.verdicts)
+        return BadRow(place, name or place, error.within(place))
 
 
 def _name(reading: Reading, field: str) -> str | None:
@@ -183,25 +199,30 @@ def _name(reading: Reading, field: str) -> str | None:
     return None if is_empty(value) else str(as_name(value))
 
 
-def _merged(readings: Sequence[Reading], key: str) -> Reading:
-    """One reading with the chunks of all. Raises `InputError` if they differ in a text."""
+def _of_group(group: Sequence[_Read], key: str) -> Reading | InputError:
+    """One reading with the chunks of all, or why they cannot be one."""
+    readings: list[Reading] = []
+    for raw, reading in group:
+        if isinstance(reading, InputError):
+            return reading
+        if CHUNKS in reading.errors:
+            return reading.errors[CHUNKS].within(raw.place) if raw is not group[0][0] else reading
+        readings.append(reading)
     values: dict[str, Any] = {"id": key, CHUNKS: []}
     errors: dict[str, InputError] = {}
     for reading in readings:
-        values[CHUNKS] += reading.values[CHUNKS] or []
-        for field, error in reading.errors.items():
-            is_blank = isinstance(error, MissingError) and field != CHUNKS
-            if not is_blank or len(readings) == 1:
-                errors.setdefault(field, error)
+        values[CHUNKS] += reading.values[CHUNKS]
     for field in ("response", "reference", "user_input", "verdicts", "cluster"):
         cells = [reading.values.get(field) for reading in readings]
         said = [cell for cell in cells if not is_empty(cell)]
         if len({*map(str, said)}) > 1:
             hint = "--map group= takes the column that only rows of one sample share"
             got = f"{len({*map(str, said)})} different"
-            raise InputError("the same in all rows of a group", got, where=field, hint=hint)
+            return InputError("the same in all rows of a group", got, where=field, hint=hint)
         values[field] = said[0] if said else cells[0]
-    return replace(readings[0], values=values, errors=errors)
+        if not said and field in readings[0].errors:
+            errors[field] = readings[0].errors[field]
+    return dataclasses.replace(readings[0], values=values, errors=errors)
 
 
 def object_of(raw: Raw) -> dict[str, Any]:

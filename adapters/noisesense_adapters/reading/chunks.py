@@ -309,14 +309,13 @@ def words_of(chunk: Any) -> str:
     return " ".join(str(fields_of(chunk)["text"]).split())
 
 
-def named_by(ids: Any, chunks: Sequence[Any], separator: str | None = None) -> list[Any]:
+def named_by(ids: Any, chunks: Sequence[Any]) -> list[Any]:
     """The chunks, where each without an id of its own takes its id from a list of names.
 
     Args:
-        ids: a text, a whole number or None for each chunk; as an object, as JSON, as a literal, or
-            joined by the separator. A text that is no list names a single chunk.
+        ids: a text, a whole number or None for each chunk; as an object, as JSON or as a literal.
+            A text that is no list names a single chunk.
         chunks: the result of `chunks_of`.
-        separator: between joined names.
 
     Raises:
         InputError: the number of names is not that of the chunks, or an entry is no name.
@@ -324,13 +323,7 @@ def named_by(ids: Any, chunks: Sequence[Any], separator: str | None = None) -> l
     if is_empty(ids):
         return [*chunks]
     with error_context(IDS):
-        if is_one_text(ids):
-            ids = (
-                [part for part in str(ids).split(separator or None) if part.strip()]
-                if separator
-                else [ids]
-            )
-        items = plain(parsed(ids) if isinstance(ids, str) else ids)
+        items = plain(parsed(ids) if isinstance(ids, str) and not is_one_text(ids) else ids)
         names = [_name(item) for item in (as_list(items) if isinstance(items, list) else [items])]
         if names and len(names) != len(chunks):
             hint = "write them as a JSON list, or joined as the contexts are"

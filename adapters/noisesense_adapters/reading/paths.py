@@ -1,6 +1,6 @@
 """Paths to values in a row, as people write them.
 
-``output.docs`` goes into objects, also into JSON in a cell; ``docs.0`` takes an item; ``docs[].text``
+``output.docs`` goes into objects, also in JSON; ``docs.0`` takes an item; ``docs[].text``
 that field of every item, ``docs[][]`` the items of lists of lists. A key with dots is quoted:
 ``attr."x.y"``. ``positive,negative`` are the items of several columns, ``context_*`` those of
 numbered ones; a text there is one item, so that ``passage,`` is a list of one.
@@ -26,7 +26,11 @@ _STEP = re.compile(r'(?:"(?P<quoted>[^"]*)"|(?P<name>[^."\[\],]+))(?P<lists>(?:\
 _BETWEEN = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 
-class MissingError(InputError):
+class UnclearError(InputError):
+    """Names do not settle where a field stands."""
+
+
+class MissingError(UnclearError):
     """Nothing stands at a path."""
 
 
@@ -55,6 +59,8 @@ def parse(path: str) -> tuple[tuple[Step, ...], ...]:
             position = match.end()
         if steps:
             columns.append(tuple(steps))
+    if not columns:
+        raise InputError("a path", describe(path))
     return tuple(columns)
 
 
@@ -125,7 +131,7 @@ def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
     near = get_close_matches(name, fields, 1)
     hint = f"did you mean {near[0]!r}?" if near else ""
     got = f"only {named(fields)}" if fields else "nothing"
-    raise MissingError(f"a column {path!r}", f"{got} beside {name!r}", hint=hint)
+    raise MissingError(f"a column {path.rstrip(',')!r}", f"{got} beside {name!r}", hint=hint)
 
 
 def _fields(value: Any) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from noisesense.errors import InputError, describe
 from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.places import FIELDS, FILE
-from noisesense_adapters.reading.row import CHUNKS, Reader, Reading
+from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import text_of
 
 _WORDS: dict[str, dict[str, float]] = {
@@ -101,7 +101,10 @@ _OTHERS = frozenset(
     ]
 )
 """The words of names that hold no text of a sample."""
-_BETWEEN = ("\n\n", " || ", "||", " | ", "|", "\n", ";")
+_BARS = (" || ", "||", " | ", "|")
+"""What stands between chunks, and hardly in them."""
+_MARKS = ("\n", ";")
+"""What may stand between chunks, and in them."""
 _GRADED = re.compile(r"\[(?:PASS|FAIL|ERROR)\]")
 """How Promptfoo's CSV begins its answers, which then are none."""
 
@@ -113,11 +116,15 @@ class Proposal(NamedTuple):
         columns: the path of each field that was found.
         separator: between the chunks of a cell.
         values: by field what its path gives in the first row.
+        asks_between: may something stand between chunks in a cell, which only its author knows?
+        is_graded: do the answers begin with their grades, as in Promptfoo's table?
     """
 
     columns: dict[str, str]
     separator: str | None
     values: dict[str, str]
+    is_graded: bool
+    asks_between: bool
 
     @property
     def options(self) -> list[str]:
@@ -129,6 +136,22 @@ class Proposal(NamedTuple):
             shown = self.separator.replace("\n", r"\n")
             options += ["--split-contexts", shown]
         return options
+
+    @property
+    def hint(self) -> str:
+        """What to say instead, or that the proposal can be taken."""
+        options = " ".join(map(quote, self.options))
+        if self.is_whole:
+            return f"is it {options}? --guess takes that, in Python guess=True"
+        if self.is_graded:
+            return (
+                "Promptfoo's table grades its answers: read what promptfoo eval -o out.json writes"
+            )
+        missing = [name for name in FIELDS if name not in self.columns]
+        named = " ".join(f"--map {name}=COLUMN" for name in missing)
+        return f"name the column: {named}, in Python columns=" + (
+            f"; beside {options}" if options else ""
+        )
 
     @property
     def is_whole(self) -> bool:
@@ -158,8 +181,8 @@ def propose(
     places = _places(rows)
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
     for field in (CHUNKS, "user_input"):
-        if field in settled:
-            columns.setdefault(field, settled[field])
+        if settled.get(field) and field not in chosen:
+            columns[field] = settled[field]
     for field in ("reference", "response", "user_input", CHUNKS):
         if field not in {**chosen, **columns}:
             best = _best(field, places, columns.values())
@@ -170,19 +193,27 @@ def propose(
     if path == "positive" and "negative" in places:
         columns[CHUNKS] = "positive,negative"
     cells = [value for value in places.get(path, []) if is_one_text(value)]
-    if cells and CHUNKS not in chosen:
-        separator = next((mark for mark in _BETWEEN if _is_in_most(mark, cells)), None)
+    asks_between = False
+    if cells and CHUNKS not in chosen and GROUP not in chosen:
+        separator = next((mark for mark in _BARS if any(mark in cell for cell in cells)), None)
         group = _group(rows, path, columns)
+        asks_between = any(2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS)
         if group:
-            columns["group"] = group
+            columns[GROUP] = group
         elif separator is None:
             columns[CHUNKS] = f"{path},"
+        if asks_between and not group and separator is None:
+            del columns[CHUNKS]
     order = [*FIELDS, *(set(columns) - set(FIELDS))]
     columns = {field: columns[field] for field in order if field in columns}
-    reader = Reader(FILE, columns, separator=separator)
+    shown = {field: path for field, path in columns.items() if field != GROUP}
+    reader = Reader(FILE, shown, separator=separator, one_chunk=GROUP in columns)
     reading = reader.read(rows[0])
-    values = {field: _shown(reading, field) for field in columns}
-    return Proposal(columns, separator, values)
+    values = {field: _shown(reading, field) for field in shown}
+    if GROUP in columns:
+        values[GROUP] = describe(rows[0].get(columns[GROUP]))
+    cells = [cell for cells in places.values() for cell in cells if isinstance(cell, str)]
+    return Proposal(columns, separator, values, any(map(_GRADED.match, cells)), asks_between)
 
 
 def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -191,6 +222,9 @@ def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     for row in rows:
         for path in inner_paths(row):
             with suppress(InputError):
+                numbered = re.sub(r"\d+$", "*", path)
+                if numbered != path and "." not in path and len(numbered) > 1:
+                    path = numbered
                 value = value_at(row, path)
                 if "[]" in path and value and all(isinstance(item, list) for item in value):
                     path += "[]"
@@ -216,9 +250,11 @@ def _best(field: str, places: Mapping[str, list[Any]], taken: Iterable[str]) -> 
 
 def _weight(field: str, path: str) -> float:
     """How much the words of a path speak for a field: the last step's most."""
-    steps = [_words_in(step.name) for step in parse(path)[0]]
     own = _WORDS[field]
+    steps = [_words_in(step.name) for step in parse(path)[0]]
     weight = 0.0
+    if not any(word in own for step in steps for word in step):
+        return 0
     for number, step in enumerate(steps):
         is_last = number == len(steps) - 1
         share = 1.0 if is_last else 0.6
@@ -258,10 +294,6 @@ def _texts_of_chunks(value: Any) -> Any:
 
 def _text_for(field: str) -> Callable[[Any], str | None]:
     return lambda value: None if isinstance(value, bool) else text_of(value, field)
-
-
-def _is_in_most(mark: str, cells: Sequence[str]) -> bool:
-    return 2 * sum(mark in cell for cell in cells) > len(cells)
 
 
 def _group(

@@ -22,6 +22,7 @@ from noisesense_adapters.reading.chunks import (
 from noisesense_adapters.reading.paths import (
     Column,
     MissingError,
+    UnclearError,
     named,
     picked,
     quoted,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 CHUNKS = "retrieved_contexts"
 EXPECTED = "relevant_contexts"
+GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _NEEDED = ("response", "reference", CHUNKS)
 _HOLDERS = words(HOLDERS)
@@ -88,17 +90,22 @@ class Reading:
 
     def check(self, *fields: str) -> None:
         """Raise the `InputError` of these fields, if there is any."""
+        error = self.error(*fields)
+        if error is not None:
+            raise error
+
+    def error(self, *fields: str) -> InputError | None:
+        """The first error of these fields, or one that names all that are missing."""
         errors = [self.errors[field] for field in fields if field in self.errors]
         missing = [error for error in errors if isinstance(error, MissingError)]
-        if errors and len(missing) < len(errors):
-            raise next(error for error in errors if error not in missing)
-        if len(missing) > 1:
-            first = missing[0]
-            expected = " and ".join(error.expected for error in missing)
-            where = ", ".join(error.where for error in missing)
-            raise MissingError(expected, first.got, where=where, hint=first.hint)
-        if missing:
-            raise missing[0]
+        for error in errors:
+            if error not in missing:
+                return error
+        if not missing:
+            return None
+        expected = " and ".join(error.expected for error in missing)
+        where = ", ".join(error.where for error in missing)
+        return MissingError(expected, missing[0].got, where=where, hint=missing[0].hint)
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
@@ -125,6 +132,10 @@ class Reader:
             row. A name is looked up in the row and in the objects in which the places begin.
         hint: of the error where a field is missing.
         separator: between chunks in a cell that holds no list.
+        one_chunk: whether a text is one chunk.
+
+    Attributes:
+        has_split: was the separator in a cell?
 
     Raises:
         InputError: not a column.
@@ -138,6 +149,7 @@ class Reader:
         *,
         hint: str = HOST_HINT,
         separator: str | None = None,
+        one_chunk: bool = False,
     ) -> None:
         self._groups = {
             field: [group.split() for group in text.split(">")] for field, text in places.items()
@@ -145,6 +157,8 @@ class Reader:
         self._chosen: dict[str, Column] = {}
         self._hint = hint
         self._separator = separator
+        self._one_chunk = one_chunk
+        self.has_split = False
         for field, column in (chosen or {}).items():
             if column is None:
                 continue
@@ -196,7 +210,7 @@ class Reader:
             for place, value in _candidates(field, group, row):
                 if isinstance(value, InputError):  # by which a host says why there is none
                     raise value
-                if value is None:
+                if value is None or (is_gap(value) and field in ("response", "reference")):
                     empty = place
                 else:
                     candidates[place] = value
@@ -229,7 +243,7 @@ class Reader:
         texts: dict[str, str] = {}
         for place, value in candidates.items():
             with error_context(f"{field}, {place!r}"):
-                text = None if is_gap(value) else text_of(value, field)
+                text = text_of(value, field) if not is_gap(value) else None
             if text is not None:
                 texts[place] = text
         with error_context(field):
@@ -253,6 +267,8 @@ class Reader:
             if is_gap(value) or (isinstance(value, str) and not value.strip()):
                 nothing = place or "''"
                 continue
+            if is_one_text(value) and self._one_chunk:
+                value = [value]
             if is_one_text(value) and not self._separator:
                 texts[place] = value
                 continue
@@ -264,7 +280,7 @@ class Reader:
             hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
             hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
             got = f"one text, {describe(text)}"
-            raise InputError(expected, got, where=f"contexts, {place!r}", hint=hint)
+            raise UnclearError(expected, got, where=f"contexts, {place!r}", hint=hint)
         if not lists:
             return Found([], nothing) if nothing else None
         place = max(lists, key=lambda place: len(lists[place]))
@@ -280,7 +296,10 @@ class Reader:
 
     def _split(self, value: Any) -> Any:
         """The parts of a cell that holds no list."""
-        if not self._separator or not isinstance(value, str) or _begins_list(value):
+        if not self._separator or not isinstance(value, str):
+            return value
+        self.has_split = self.has_split or self._separator in value
+        if _begins_list(value):
             return value
         return [part for part in value.split(self._separator) if part.strip()]
 
@@ -297,7 +316,7 @@ class Reader:
             home = places[CHUNKS].rpartition(".")[0]
             with suppress(InputError):
                 ids = value_at(row, f"{home}.{IDS}" if home else IDS)
-        chunks = named_by(ids, chunks, self._separator)
+        chunks = named_by(self._split(ids), chunks)
         if EXPECTED in self._chosen:
             with error_context(EXPECTED):
                 chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import words
+from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
@@ -56,7 +57,8 @@ def text_of(value: Any, field: str) -> str | None:
 def _in_text(text: str, field: str) -> str | None:
     """A text, or what stands in the object or the list that it holds."""
     if field == "reference" and text.lstrip().startswith("["):
-        return _in_list(_texts_in(text), field) or text
+        answers = _texts_in(text)
+        return _in_list(answers, field) if answers else text
     fields = as_object(opened(text))
     if not fields and field == "response" and "{" in text:
         fields = _behind_words(text)
@@ -107,11 +109,13 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
+    if not items:
+        raise InputError("a text", "an empty list")
     objects = [as_object(item) for item in items]
     parts = [item["text"] for item in objects if "text" in item]
     if parts and all(map(_is_part, objects)):
         return "".join(parts)
-    if items and all(map(_is_message, objects)):
+    if all(map(_is_message, objects)):
         return text_of(items[-1], field)
     if field == "reference":
         texts = [text_of(item, field) for item in items]
@@ -145,7 +149,7 @@ def agreed(candidates: Mapping[str, T], field: str) -> T | None:
     return None
 
 
-class DifferentError(InputError):
+class DifferentError(UnclearError):
     """Two places hold different texts."""
 
 
