@@ -26,7 +26,7 @@ from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.testing import TEXTS, AdapterTests, BridgeTests, HostRun, Shown, ShownRow
 from noisesense_adapters.reading.chunks import chunks_of
-from noisesense_adapters.reading.UNKNOWN_texts import reference_of
+from noisesense_adapters.reading.texts import text_of
 
 
 class Sound(AdapterTests):
@@ -59,7 +59,7 @@ class Sound(AdapterTests):
             return error
 
     def reference(self, text: str) -> str:
-        read: str = reference_of(text)
+        read: str = text_of(text, "reference")
         return read
 
     def row(self, judged: Any, definition: DefinitionName) -> ShownRow:

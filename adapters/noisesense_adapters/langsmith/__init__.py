@@ -14,6 +14,7 @@ from typing_extensions import Unpack
 from noisesense.errors import describe
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.chunks import is_one_text
 from noisesense_adapters.reading.places import HOSTS
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
@@ -54,6 +55,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
         example: Any = None,
         **kwargs: Any,
     ) -> list[dict[str, Any]]:
+        if is_one_text(kwargs.get("context")):  # openevals' argument may be one
+            kwargs["context"] = [kwargs["context"]]
         row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
         name = getattr(example, "id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"example {name}"

@@ -53,7 +53,7 @@ FILES = {
 }
 """The names of columns that tools write. A table may take each field from another line."""
 
-NUMBERED = "context_* retrieved_context_* chunk_* retrieved_chunk_* passage_* document_* doc_*"
+NUMBERED = "context_* retrieved_context_* chunk_* retrieved_chunk_* passage_*"
 """Columns with one chunk each."""
 
 # What a field is called in an object that holds nothing else of the sample.
@@ -118,7 +118,7 @@ HOSTS: dict[str, dict[str, str]] = {
     "langsmith": {
         "response": "outputs",
         "reference": "reference_outputs",
-        "retrieved_contexts": "outputs. context, > inputs.",
+        "retrieved_contexts": "outputs. context > inputs.",
         "user_input": "inputs",
         "chunk_labels": "reference_outputs.chunk_labels",
         "verdicts": "reference_outputs.verdicts",

@@ -86,11 +86,13 @@ class Reading:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
         value = self.values["verdicts"]
-        return None if value is None else read_verdicts(value, self.sample, "verdicts")
+        return None if value is None else read_verdicts(value, self.sample, self.places["verdicts"])
 
     def check(self, *fields: str) -> None:
         """Raise the `InputError` of these fields, if there is any."""
         error = self.error(*fields)
+        if isinstance(error, UnclearError):
+            raise InputError(error.expected, error.got, where=error.where, hint=error.hint)
         if error is not None:
             raise error
 
