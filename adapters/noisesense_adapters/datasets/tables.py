@@ -98,7 +98,9 @@ class Table:
                 raws = chain(ahead, raws)
                 self._check_separator(map(self._read, ahead), path)
             if self.columns:
+                keys = [self._key(raw) for raw in first if self._group is not None]
                 _check_not_all_bad(first, readings)
+                _check_not_all_bad(first, keys)
             read = chain(
                 zip(first, readings, strict=True), ((raw, self._read(raw)) for raw in raws)
             )
@@ -171,11 +173,13 @@ def _unsettled(readings: Sequence[Reading | InputError]) -> InputError | None:
     return unclear[0] if unclear else None
 
 
-def _check_not_all_bad(first: Sequence[Raw], readings: Sequence[Reading | InputError]) -> None:
+def _check_not_all_bad(
+    first: Sequence[Raw], readings: Sequence[Reading | InputError | str]
+) -> None:
     """Raise the first row's error if all rows are bad: the user's columns are wrong."""
-    rows = [*map(_row, first, readings)]
-    if all(isinstance(row, BadRow) for row in rows):
-        raise cast("BadRow", rows[0]).error
+    errors = [row.error(*row.errors) if isinstance(row, Reading) else row for row in readings]
+    if errors and all(isinstance(error, InputError) for error in errors):
+        raise cast("InputError", errors[0]).within(first[0].place)
 
 
 def _row(raw: Raw, reading: Reading | InputError) -> Row | BadRow:
@@ -202,16 +206,16 @@ def _name(reading: Reading, field: str) -> str | None:
 def _of_group(group: Sequence[_Read], key: str) -> Reading | InputError:
     """One reading with the chunks of all, or why they cannot be one."""
     readings: list[Reading] = []
-    for raw, reading in group:
+    for _, reading in group:
         if isinstance(reading, InputError):
             return reading
-        if CHUNKS in reading.errors:
-            return reading.errors[CHUNKS].within(raw.place) if raw is not group[0][0] else reading
+        if CHUNKS in reading.errors and len(group) > 1:
+            return reading.errors[CHUNKS]
         readings.append(reading)
     values: dict[str, Any] = {"id": key, CHUNKS: []}
-    errors: dict[str, InputError] = {}
+    errors = {name: error for name, error in readings[0].errors.items() if name == CHUNKS}
     for reading in readings:
-        values[CHUNKS] += reading.values[CHUNKS]
+        values[CHUNKS] += reading.values[CHUNKS] or []
     for field in ("response", "reference", "user_input", "verdicts", "cluster"):
         cells = [reading.values.get(field) for reading in readings]
         said = [cell for cell in cells if not is_empty(cell)]

@@ -101,7 +101,7 @@ class Inputs:
             value = self._filled(value, where)
         if field != "verdicts":
             _check_loaded(value, where)
-        if field == CHUNKS and is_one_text(value):
+        if field == CHUNKS and is_one_text(value) and value.strip():
             if normal(name) != _ONE_TEXT:
                 raise InputError("a list of chunks", "one text", where=where, hint=_SPLIT_HINT)
             return self._one_chunk(value)

@@ -115,6 +115,7 @@ class Proposal(NamedTuple):
     Attributes:
         columns: the path of each field that was found.
         separator: between the chunks of a cell.
+        chosen: the user's own columns.
         values: by field what its path gives in the first row.
         asks_between: may something stand between chunks in a cell, which only its author knows?
         is_graded: do the answers begin with their grades, as in Promptfoo's table?
@@ -123,6 +124,7 @@ class Proposal(NamedTuple):
     columns: dict[str, str]
     separator: str | None
     values: dict[str, str]
+    chosen: Mapping[str, Any]
     is_graded: bool
     asks_between: bool
 
@@ -131,7 +133,8 @@ class Proposal(NamedTuple):
         """The options of ``noisesense score`` that take it."""
         options: list[str] = []
         for field, path in self.columns.items():
-            options += ["--map", f"{field}={path}"]
+            if field not in self.chosen:
+                options += ["--map", f"{field}={path}"]
         if self.separator is not None:
             shown = self.separator.replace("\n", r"\n")
             options += ["--split-contexts", shown]
@@ -158,13 +161,13 @@ class Proposal(NamedTuple):
         """Is there a place for all that a score needs?"""
         return {"response", "reference", CHUNKS} <= self.columns.keys()
 
-    def lines(self) -> list[str]:
-        """Each field with its path and the first value."""
-        return [f"  {name:<19} {path}: {self.values[name]}" for name, path in self.columns.items()]
-
-    def command(self, arguments: Sequence[str]) -> str:
-        """The whole command, with the user's own arguments."""
-        return " ".join(map(quote, ("noisesense", *arguments, *self.options)))
+    def lines(self, arguments: Sequence[str]) -> list[str]:
+        """Each field with its path and first value, and the whole command with the arguments."""
+        lines = [f"  {name} = {path}: {self.values[name]}" for name, path in self.columns.items()]
+        if self.is_whole:
+            command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))
+            lines += ["If that is right, add --guess, or run", f"  {command}"]
+        return lines
 
 
 def propose(
@@ -194,7 +197,7 @@ def propose(
         columns[CHUNKS] = "positive,negative"
     cells = [value for value in places.get(path, []) if is_one_text(value)]
     asks_between = False
-    if cells and CHUNKS not in chosen and GROUP not in chosen:
+    if cells and GROUP not in chosen:
         separator = next((mark for mark in _BARS if any(mark in cell for cell in cells)), None)
         group = _group(rows, path, columns)
         asks_between = any(2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS)
@@ -213,7 +216,9 @@ def propose(
     if GROUP in columns:
         values[GROUP] = describe(rows[0].get(columns[GROUP]))
     cells = [cell for cells in places.values() for cell in cells if isinstance(cell, str)]
-    return Proposal(columns, separator, values, any(map(_GRADED.match, cells)), asks_between)
+    return Proposal(
+        columns, separator, values, chosen, any(map(_GRADED.match, cells)), asks_between
+    )
 
 
 def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -234,17 +239,18 @@ def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _best(field: str, places: Mapping[str, list[Any]], taken: Iterable[str]) -> str | None:
-    """The path that speaks most for a field; None if none does."""
+    """The path that speaks most for a field; None if none does, or two with other texts."""
     taken = set(taken)
-    best = None
+    best: str | None = None
     highest = 0.0
     for path, values in places.items():
         is_inside = field != CHUNKS and any(path.startswith(f"{other}.") for other in taken)
-        if path not in taken and not is_inside:
-            weight = _weight(field, path)
-            if weight > highest and _holds(field, values):
-                best = path
-                highest = weight
+        weight = _weight(field, path)
+        if path in taken or is_inside or weight < max(highest, 0.5) or not _holds(field, values):
+            continue
+        is_tied = weight == highest and best is not None and values != places.get(best)
+        best = None if is_tied else path
+        highest = weight
     return best
 
 

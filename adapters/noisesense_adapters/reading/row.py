@@ -86,7 +86,9 @@ class Reading:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
         value = self.values["verdicts"]
-        return None if value is None else read_verdicts(value, self.sample, self.places["verdicts"])
+        return (
+            None if value is None else read_verdicts(value, self.sample, self.places["verdicts"])
+        )
 
     def check(self, *fields: str) -> None:
         """Raise the `InputError` of these fields, if there is any."""
