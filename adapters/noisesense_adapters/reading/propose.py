@@ -186,15 +186,15 @@ def propose(
     for field in (CHUNKS, "user_input"):
         if settled.get(field) and field not in chosen:
             columns[field] = settled[field]
-    for field in ("reference", "response", "user_input", CHUNKS):
+    if "positive" in places and "negative" in places:
+        columns.setdefault(CHUNKS, "positive,negative")
+    for field in ("reference", "response", "reference", "user_input", CHUNKS):
         if field not in {**chosen, **columns}:
             best = _best(field, places, columns.values())
             if best:
                 columns[field] = best
     separator = None
     path = columns.get(CHUNKS, "")
-    if path == "positive" and "negative" in places:
-        columns[CHUNKS] = "positive,negative"
     cells = [value for value in places.get(path, []) if is_one_text(value)]
     asks_between = False
     if cells and GROUP not in chosen:
@@ -266,10 +266,11 @@ def _weight(field: str, path: str) -> float:
         share = 1.0 if is_last else 0.6
         weight += share * max((own.get(word, 0) for word in step), default=0)
         for other, known in _WORDS.items():
-            if other != field and (other, field) != ("response", "reference"):
+            is_gold = (other, field) == ("response", "reference") and weight >= 1.5
+            if other != field and not is_gold:
                 strongest = max((known.get(word, 0) for word in step), default=0)
                 weight -= share * strongest if strongest >= 3 else 0
-        if is_last and _OTHERS & {*step}:
+        if is_last and step and step[-1] in _OTHERS:
             weight -= 5
     return weight + 0.01 * len(steps)
 

@@ -29,7 +29,7 @@ from noisesense_adapters.reading.paths import (
     value_at,
 )
 from noisesense_adapters.reading.places import FIELDS, HOLDERS, NUMBERED, ROW_NAMES
-from noisesense_adapters.reading.texts import agreed, different, text_of
+from noisesense_adapters.reading.texts import agreed, different, output_of, text_of
 from noisesense_adapters.reading.values import (
     as_object,
     is_gap,
@@ -378,7 +378,7 @@ def _inside(
     if field == CHUNKS and depth:
         for key in keys:
             if normal(key) in (_HOLDERS if not prefix else _AROUND):
-                inner = as_object(plain(opened(home[key])))
+                inner = output_of(home[key])
                 yield from _inside(field, f"{prefix}{quoted(key)}.", inner, depth - 1)
 
 

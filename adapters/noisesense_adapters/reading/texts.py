@@ -59,9 +59,7 @@ def _in_text(text: str, field: str) -> str | None:
     if field == "reference" and text.lstrip().startswith("["):
         answers = _texts_in(text)
         return _in_list(answers, field) if answers else text
-    fields = as_object(opened(text))
-    if not fields and field == "response" and "{" in text:
-        fields = _behind_words(text)
+    fields = output_of(text) if field == "response" else as_object(opened(text))
     if not fields:
         return text
     inner = _in_object(fields, field)
@@ -77,12 +75,16 @@ def _texts_in(text: str) -> list[str]:
         return []
 
 
-def _behind_words(text: str) -> dict[str, Any]:
-    """The object behind or between the words of a text, if it is an application's output.
+def output_of(value: Any) -> dict[str, Any]:
+    """An application's output: an object, in a text alone, or between words with an answer.
 
     Raises:
-        InputError: such an object that is cut off.
+        InputError: a text with such an object that is cut off.
     """
+    fields = as_object(plain(opened(value)))
+    if fields or not isinstance(value, str) or "{" not in value:
+        return fields
+    text = value
     inside = text[text.index("{") : text.rfind("}") + 1]
     fields = as_object(opened(inside))
     for name, value in fields.items():
