@@ -17,11 +17,10 @@ import pytest
 from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.reading.chunks import chunks_of
+from noisesense_adapters.reading.chunks import chunks_of, named_by
+from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.reading.values import is_empty as is_null
-from noisesense_adapters.reading.chunks import named_by
 from support.command_here import run_here
 from support.datasets import write_jsonl
 

@@ -307,9 +307,9 @@ def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
 def workbook_rows(path: Path) -> Iterator[Raw]:
     """The rows of the first sheet of a workbook, whose first row is the header."""
     with needs_extra("report", "openpyxl"):
-        from openpyxl import load_workbook
+        openpyxl: Any = import_module("openpyxl")
     with _readable(path, "an Excel workbook"):
-        book: Any = load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         sheet = book.worksheets[0]
         names: list[str] = []
         for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):

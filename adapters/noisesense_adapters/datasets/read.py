@@ -28,10 +28,10 @@ from noisesense_adapters.datasets.promptfoo import (
     result_name,
 )
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.datasets.tables import GROUP, MAPPED, Table, object_of
+from noisesense_adapters.datasets.tables import MAPPED, Table, object_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
-from noisesense_adapters.reading.row import EXPECTED
+from noisesense_adapters.reading.row import EXPECTED, GROUP
 from noisesense_adapters.reading.values import as_object, is_empty, normal, without_nulls
 
 _FIRST_ROWS = 20

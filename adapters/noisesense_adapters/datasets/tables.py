@@ -166,10 +166,10 @@ def _unsettled(readings: Sequence[Reading | InputError]) -> InputError | None:
             if isinstance(error, DifferentError):
                 return error
         if not isinstance(reading, InputError):
-            error = reading.error(*reading.errors)
-            if not isinstance(error, UnclearError):
+            problem = reading.error(*reading.errors)
+            if not isinstance(problem, UnclearError):
                 return None
-            unclear.append(error)
+            unclear.append(problem)
     return unclear[0] if unclear else None
 
 

@@ -6,52 +6,35 @@ of them hold different texts, the user is asked.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class Columns(NamedTuple):
-    """What a tool calls the fields."""
-
-    response: str
-    reference: str
-    retrieved_contexts: str
-    user_input: str
-
+FIELDS = ("response", "reference", "retrieved_contexts", "user_input")
+"""The fields of a sample, and the columns of `FILES`."""
 
 FILES = {
-    "ragas": Columns("response", "reference", "retrieved_contexts", "user_input"),
-    "ragas before 0.2": Columns("answer", "ground_truth", "contexts", "question"),
-    "ragas before 0.1": Columns("answer", "ground_truths", "contexts", "question"),
-    "DeepEval": Columns("actual_output", "expected_output", "retrieval_context", "input"),
-    "RAGChecker": Columns("response", "gt_answer", "retrieved_context", "query"),
-    "Promptfoo": Columns("output", "reference", "contextChunks", "query"),
-    "MLflow": Columns("outputs", "expected_response", "retrieved_context", "request"),
-    "Langfuse": Columns("output", "expected_output", "context", "input"),
-    "LangSmith": Columns("outputs", "reference_outputs", "context", "inputs"),
-    "LangChain": Columns("result", "reference", "source_documents", "query"),
-    "LlamaIndex": Columns("response", "reference_answer", "source_nodes", "query"),
-    "pydantic-evals": Columns("output", "expected_output", "documents", "inputs"),
-    "Braintrust": Columns("output", "expected", "context", "input"),
-    "OpenAI evals": Columns("completion", "ideal", "context", "input"),
-    "TruLens": Columns("output", "ground_truth_output", "contexts", "input"),
-    "FlashRAG": Columns("pred", "golden_answers", "retrieval_result", "question"),
-    "predictions": Columns("prediction", "gold_answer", "passages", "question"),
-    "generations": Columns("generated_answer", "reference_output", "retrieved_documents", "query"),
-    "services": Columns("rag_response", "ground_truth", "chunks", "question"),
-    "Phoenix": Columns(
-        "attributes.output.value",
-        "reference",
-        "attributes.retrieval.documents",
-        "attributes.input.value",
+    "ragas": "response reference retrieved_contexts user_input",
+    "ragas before 0.2": "answer ground_truth contexts question",
+    "ragas before 0.1": "answer ground_truths contexts question",
+    "DeepEval": "actual_output expected_output retrieval_context input",
+    "RAGChecker": "response gt_answer retrieved_context query",
+    "Promptfoo": "output reference contextChunks query",
+    "MLflow": "outputs expected_response retrieved_context request",
+    "Langfuse, pydantic-evals": "output expected_output context input",
+    "LangSmith": "outputs reference_outputs context inputs",
+    "LangChain": "result reference source_documents query",
+    "LlamaIndex": "response reference_answer source_nodes query",
+    "Braintrust": "output expected context input",
+    "OpenAI evals": "completion ideal documents input",
+    "TruLens": "output ground_truth_output contexts input",
+    "FlashRAG": "pred golden_answers retrieval_result question",
+    "predictions": "prediction gold_answer passages question",
+    "generations": "generated_answer reference_output retrieved_documents query",
+    "services": "rag_response ground_truth chunks question",
+    "Phoenix": (
+        "attributes.output.value reference attributes.retrieval.documents attributes.input.value"
     ),
-    "pandas, flattened": Columns(
-        "output.answer", "expected_output.answer", "output.contexts", "input.question"
-    ),
-    "LangSmith's table": Columns(
-        "outputs.answer", "reference.answer", "outputs.contexts", "inputs.question"
-    ),
+    "pandas, flattened": "output.answer expected_output.answer output.contexts input.question",
+    "LangSmith, flattened": "outputs.answer reference.answer outputs.contexts inputs.question",
 }
-"""The names of columns that tools write. A table may take each field from another line."""
+"""What tools call the columns: a table may take each field from another line."""
 
 NUMBERED = "context_* retrieved_context_* chunk_* retrieved_chunk_* passage_*"
 """Columns with one chunk each."""
@@ -91,17 +74,34 @@ CHUNK_NAMES = (
 )
 PIECE_NAMES = "chunk_id id_ _id ids file_id"
 
-FIELDS = ("response", "reference", "retrieved_contexts", "user_input")
-"""The fields of a sample."""
-
 ROW_NAMES = {
-    field: " ".join(dict.fromkeys(getattr(tool, field) for tool in FILES.values()))
-    for field in FIELDS
-} | {"verdicts": "verdicts recording"}
+    field: " ".join(dict.fromkeys(names.split()[number] for names in FILES.values()))
+    for number, field in enumerate(FIELDS)
+}
+ROW_NAMES["verdicts"] = "verdicts recording"
 """What the fields are called in an object that holds all of them, such as a row."""
 
 SOURCES = f"{ROW_NAMES['retrieved_contexts']} sources citations search_results"
 """The lists by which an object in a text is an application's output."""
+
+# The words of names, those that speak most for a field before the first bar.
+WORDS = {
+    "reference": (
+        "reference references expected expectation expectations ground truth truths gold golden"
+        " ideal target correct wellformed | | | answer answers"
+    ),
+    "response": (
+        "prediction predicted pred generated response completion reply bot actual"
+        " | output outputs | answer result generation"
+    ),
+    "user_input": "question query | prompt input inputs request",
+    "retrieved_contexts": (
+        "context contexts chunk chunks passage passages document documents docs retrieved"
+        " retrieval evidence paragraphs nodes | | | doc results sources text"
+    ),
+}
+NO_TEXTS = "id ids name names score scores model type url source status time date version index"
+"""The last words of names that hold no text of a sample."""
 
 # A place that ends in a dot is an object that holds all fields; of any other, the value is the
 # field or an object with it. Places behind ">" count where those before it hold nothing: a host's

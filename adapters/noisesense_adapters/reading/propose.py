@@ -13,94 +13,14 @@ from shlex import quote
 from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text
+from noisesense_adapters.reading import places
+from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text, words
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import text_of
 
-_WORDS: dict[str, dict[str, float]] = {
-    "reference": dict.fromkeys(
-        [
-            "reference",
-            "references",
-            "expected",
-            "expectation",
-            "expectations",
-            "ground",
-            "truth",
-            "truths",
-            "gold",
-            "golden",
-            "ideal",
-            "target",
-            "correct",
-            "wellformed",
-        ],
-        4,
-    )
-    | dict.fromkeys(("answer", "answers"), 1),
-    "response": dict.fromkeys(
-        [
-            "prediction",
-            "predicted",
-            "pred",
-            "generated",
-            "response",
-            "completion",
-            "reply",
-            "bot",
-            "actual",
-            "model",
-        ],
-        4,
-    )
-    | dict.fromkeys(("output", "outputs"), 3)
-    | dict.fromkeys(("answer", "result", "generation"), 2),
-    "user_input": dict.fromkeys(("question", "query"), 4)
-    | dict.fromkeys(("prompt", "input", "inputs", "request"), 3),
-    CHUNKS: dict.fromkeys(
-        [
-            "context",
-            "contexts",
-            "chunk",
-            "chunks",
-            "passage",
-            "passages",
-            "document",
-            "documents",
-            "docs",
-            "retrieved",
-            "retrieval",
-            "evidence",
-            "paragraphs",
-            "nodes",
-        ],
-        4,
-    )
-    | dict.fromkeys(("doc", "positive", "negative", "results", "sources", "text"), 1),
-}
-"""The words of names, and how much they speak for a field."""
-_OTHERS = frozenset(
-    [
-        "id",
-        "ids",
-        "name",
-        "names",
-        "score",
-        "scores",
-        "model",
-        "type",
-        "url",
-        "source",
-        "status",
-        "time",
-        "date",
-        "version",
-        "index",
-    ]
-)
-"""The words of names that hold no text of a sample."""
+_OTHERS = words(places.NO_TEXTS)
 _BARS = (" || ", "||", " | ", "|")
 """What stands between chunks, and hardly in them."""
 _MARKS = ("\n", ";")
@@ -181,21 +101,21 @@ def propose(
         settled: the places of fields that names settle. A gold answer may stand under the name
             of a response: these two are asked for all the same.
     """
-    places = _places(rows)
+    found = _places(rows)
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
     for field in (CHUNKS, "user_input"):
         if settled.get(field) and field not in chosen:
             columns[field] = settled[field]
-    if "positive" in places and "negative" in places:
+    if "positive" in found and "negative" in found:
         columns.setdefault(CHUNKS, "positive,negative")
     for field in ("reference", "response", "reference", "user_input", CHUNKS):
         if field not in {**chosen, **columns}:
-            best = _best(field, places, columns.values())
+            best = _best(field, found, columns.values())
             if best:
                 columns[field] = best
     separator = None
     path = columns.get(CHUNKS, "")
-    cells = [value for value in places.get(path, []) if is_one_text(value)]
+    cells = [value for value in found.get(path, []) if is_one_text(value)]
     asks_between = False
     if cells and GROUP not in chosen:
         separator = next((mark for mark in _BARS if any(mark in cell for cell in cells)), None)
@@ -215,7 +135,7 @@ def propose(
     values = {field: _shown(reading, field) for field in shown}
     if GROUP in columns:
         values[GROUP] = describe(rows[0].get(columns[GROUP]))
-    cells = [cell for cells in places.values() for cell in cells if isinstance(cell, str)]
+    cells = [cell for cells in found.values() for cell in cells if isinstance(cell, str)]
     return Proposal(
         columns, separator, values, chosen, any(map(_GRADED.match, cells)), asks_between
     )
@@ -223,7 +143,7 @@ def propose(
 
 def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """What stands in the first rows, by its path."""
-    places: dict[str, list[Any]] = {}
+    found: dict[str, list[Any]] = {}
     for row in rows:
         for path in inner_paths(row):
             with suppress(InputError):
@@ -234,24 +154,35 @@ def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
                 if "[]" in path and value and all(isinstance(item, list) for item in value):
                     path += "[]"
                     value = value_at(row, path)
-                places.setdefault(path, []).append(value)
-    return places
+                found.setdefault(path, []).append(value)
+    return found
 
 
-def _best(field: str, places: Mapping[str, list[Any]], taken: Iterable[str]) -> str | None:
+def _best(field: str, found: Mapping[str, list[Any]], taken: Iterable[str]) -> str | None:
     """The path that speaks most for a field; None if none does, or two with other texts."""
     taken = set(taken)
     best: str | None = None
     highest = 0.0
-    for path, values in places.items():
+    for path, values in found.items():
         is_inside = field != CHUNKS and any(path.startswith(f"{other}.") for other in taken)
         weight = _weight(field, path)
         if path in taken or is_inside or weight < max(highest, 0.5) or not _holds(field, values):
             continue
-        is_tied = weight == highest and best is not None and values != places.get(best)
+        is_tied = weight == highest and best is not None and values != found.get(best)
         best = None if is_tied else path
         highest = weight
     return best
+
+
+def _strengths(field: str) -> dict[str, int]:
+    """How much words speak for a field, from 4 down."""
+    strengths: dict[str, int] = {}
+    for number, tier in enumerate(places.WORDS[field].split("|")):
+        strengths |= dict.fromkeys(tier.split(), 4 - number)
+    return strengths
+
+
+_WORDS = {field: _strengths(field) for field in places.WORDS}
 
 
 def _weight(field: str, path: str) -> float:
@@ -327,5 +258,5 @@ def _shown(reading: Reading, field: str) -> str:
     value = reading.values.get(field)
     if field != CHUNKS:
         return describe(value)
-    texts = [fields_of(chunk)["text"] for chunk in value]
+    texts = [fields_of(chunk)["text"] for chunk in value or ()]
     return f"{len(texts)} chunks, the first {describe(texts[0])}" if texts else "no chunk"

@@ -361,8 +361,8 @@ def _candidates(
                 yield place, value_at(row, place)
             continue
         with suppress(MissingError):
-            home = value_at(row, place[:-1]) if place != "." else row
-            yield from _inside(field, place.removeprefix("."), as_object(plain(opened(home))))
+            home = row if place == "." else as_object(plain(opened(value_at(row, place[:-1]))))
+            yield from _inside(field, place.removeprefix("."), home)
 
 
 def _inside(

@@ -56,7 +56,7 @@ def is_empty(cell: object) -> bool:
 def plain(value: Any) -> Any:
     """Models, dataclasses, arrays and columns, at any depth, as dicts and lists."""
     if isinstance(value, (str, bytes, int, float)) or value is None:
-        return value.item() if hasattr(value, "item") else value
+        return value.item() if hasattr(value, "item") else value  # type: ignore[union-attr]
     if hasattr(value, "model_dump"):
         dumped: object = value.model_dump()
         # DeepEval's contexts dump themselves as one text.
