@@ -15,7 +15,7 @@ from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.reading.chunks import IDS
 from noisesense_adapters.reading.paths import Column, UnclearError, picked
 from noisesense_adapters.reading.places import FIELDS, FILE
-from noisesense_adapters.reading.propose import Proposal, propose
+from noisesense_adapters.reading.propose import Proposal, is_graded, propose
 from noisesense_adapters.reading.row import CHUNKS, EXPECTED, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
 from noisesense_adapters.reading.values import as_object, is_empty
@@ -40,16 +40,6 @@ class UnsettledError(InputError):
     """Names do not settle where a field stands. ``proposal`` is what could be meant."""
 
     proposal: Proposal
-
-    @classmethod
-    def of(cls, error: InputError, proposal: Proposal) -> UnsettledError:
-        """The error of a row, with the options by which the proposal would be taken."""
-        hint = proposal.hint
-        if not proposal.is_whole and (proposal.asks_between or "did you mean" in error.hint):
-            hint = error.hint
-        unsettled = cls(error.expected, error.got, where=error.where, hint=hint)
-        unsettled.proposal = proposal
-        return unsettled
 
 
 class Table:
@@ -108,11 +98,17 @@ class Table:
         objects = [as_object(raw.data) for raw in first if as_object(raw.data)]
         places = next(reading.places for reading in readings if isinstance(reading, Reading))
         proposal = propose(objects, self.columns, places)
-        if not (guess and proposal.is_whole):
-            raise UnsettledError.of(error.within(str(path)), proposal)
-        columns = {**self.columns, **proposal.columns}
-        table = Table(columns, proposal.separator, verdicts=self._verdicts)
-        return table.rows(chain(first, raws), path, guess=False)
+        if guess and proposal.is_whole:
+            columns = {**self.columns, **proposal.columns}
+            table = Table(columns, proposal.separator, verdicts=self._verdicts)
+            return table.rows(chain(first, raws), path, guess=False)
+        hint = error.hint if "did you mean" in error.hint else proposal.hint(error)
+        if is_graded(objects):
+            hint = "Promptfoo's table grades its answers: promptfoo eval -o out.json has them"
+        where = f"{path}, {error.where}"
+        unsettled = UnsettledError(error.expected, error.got, where=where, hint=hint)
+        unsettled.proposal = proposal
+        raise unsettled
 
     def _read(self, raw: Raw) -> Reading | InputError:
         """What a row holds, or why it cannot be read at all."""

@@ -6,7 +6,7 @@ Nothing is judged by a proposal: it is shown, as a command with the first value 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from shlex import quote
@@ -16,8 +16,7 @@ from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text, words
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
-from noisesense_adapters.reading.places import FIELDS, FILE
-from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading
+from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader
 from noisesense_adapters.reading.texts import text_of
 
 _OTHERS = words(places.NO_TEXTS)
@@ -35,59 +34,33 @@ class Proposal(NamedTuple):
     Attributes:
         columns: the path of each field that was found.
         separator: between the chunks of a cell.
-        chosen: the user's own columns.
-        values: by field what its path gives in the first row.
-        asks_between: may something stand between chunks in a cell, which only its author knows?
-        is_graded: do the answers begin with their grades, as in Promptfoo's table?
+        options: of ``noisesense score``, by which the user would take it.
+        values: by field its path and what it gives in the first row.
+        is_whole: is there a readable place for all that a score needs?
     """
 
     columns: dict[str, str]
     separator: str | None
+    options: list[str]
     values: dict[str, str]
-    chosen: Mapping[str, Any]
-    is_graded: bool
-    asks_between: bool
+    is_whole: bool
 
-    @property
-    def options(self) -> list[str]:
-        """The options of ``noisesense score`` that take it."""
-        options: list[str] = []
-        for field, path in self.columns.items():
-            if field not in self.chosen:
-                options += ["--map", f"{field}={path}"]
-        if self.separator is not None:
-            shown = self.separator.replace("\n", r"\n")
-            options += ["--split-contexts", shown]
-        return options
-
-    @property
-    def hint(self) -> str:
-        """What to say instead, or that the proposal can be taken."""
+    def hint(self, error: InputError) -> str:
+        """The options by which it is taken, or what the user has to name."""
         options = " ".join(map(quote, self.options))
         if self.is_whole:
             return f"is it {options}? --guess takes that, in Python guess=True"
-        if self.is_graded:
-            return (
-                "Promptfoo's table grades its answers: read what promptfoo eval -o out.json writes"
-            )
-        missing = [name for name in FIELDS if name not in self.columns]
-        named = " ".join(f"--map {name}=COLUMN" for name in missing)
-        return f"name the column: {named}, in Python columns=" + (
-            f"; beside {options}" if options else ""
-        )
-
-    @property
-    def is_whole(self) -> bool:
-        """Is there a place for all that a score needs?"""
-        return {"response", "reference", CHUNKS} <= self.columns.keys()
+        missing = [field for field in places.FIELDS if field not in self.columns]
+        named = " ".join(f"--map {field}=COLUMN" for field in missing)
+        return error.hint if not named else f"name the column: {named}, in Python columns="
 
     def lines(self, arguments: Sequence[str]) -> list[str]:
         """Each field with its path and first value, and the whole command with the arguments."""
-        lines = [f"  {name} = {path}: {self.values[name]}" for name, path in self.columns.items()]
-        if self.is_whole:
-            command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))
-            lines += ["If that is right, add --guess, or run", f"  {command}"]
-        return lines
+        if not self.is_whole:
+            return []
+        lines = [f"  {field} = {value}" for field, value in self.values.items()]
+        command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))
+        return [*lines, "If that is right, add --guess, or run", f"  {command}"]
 
 
 def propose(
@@ -104,41 +77,56 @@ def propose(
     found = _places(rows)
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
     for field in (CHUNKS, "user_input"):
-        if settled.get(field) and field not in chosen:
-            columns[field] = settled[field]
+        if settled.get(field):
+            columns.setdefault(field, settled[field])
     if "positive" in found and "negative" in found:
         columns.setdefault(CHUNKS, "positive,negative")
     for field in ("reference", "response", "reference", "user_input", CHUNKS):
-        if field not in {**chosen, **columns}:
-            best = _best(field, found, columns.values())
-            if best:
-                columns[field] = best
-    separator = None
+        best = _best(field, found, columns.values())
+        if best and field not in chosen:
+            columns.setdefault(field, best)
     path = columns.get(CHUNKS, "")
-    cells = [value for value in found.get(path, []) if is_one_text(value)]
-    asks_between = False
-    if cells and GROUP not in chosen:
-        separator = next((mark for mark in _BARS if any(mark in cell for cell in cells)), None)
-        group = _group(rows, path, columns)
-        asks_between = any(2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS)
-        if group:
-            columns[GROUP] = group
-        elif separator is None:
-            columns[CHUNKS] = f"{path},"
-        if asks_between and not group and separator is None:
-            del columns[CHUNKS]
-    order = [*FIELDS, *(set(columns) - set(FIELDS))]
-    columns = {field: columns[field] for field in order if field in columns}
-    shown = {field: path for field, path in columns.items() if field != GROUP}
-    reader = Reader(FILE, shown, separator=separator, one_chunk=GROUP in columns)
-    reading = reader.read(rows[0])
-    values = {field: _shown(reading, field) for field in shown}
-    if GROUP in columns:
-        values[GROUP] = describe(rows[0].get(columns[GROUP]))
-    cells = [cell for cells in found.values() for cell in cells if isinstance(cell, str)]
-    return Proposal(
-        columns, separator, values, chosen, any(map(_GRADED.match, cells)), asks_between
-    )
+    cells = [value for value in found.get(path, ()) if is_one_text(value)]
+    separator = next((mark for mark in _BARS if any(mark in cell for cell in cells)), None)
+    group = _group(rows, columns) if cells and separator is None else None
+    is_unclear = any(2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS)
+    if group:
+        columns.setdefault(GROUP, group)
+    elif cells and separator is None:
+        columns[CHUNKS] = f"{path},"
+    options: list[str] = []
+    for field, path in columns.items():
+        if field not in chosen:
+            options += ["--map", f"{field}={path}"]
+    if separator is not None:
+        options += ["--split-contexts", separator]
+    values, is_readable = _values(rows[0], columns, separator)
+    needed = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
+    is_joined = is_unclear and separator is None and not group
+    return Proposal(columns, separator, options, values, needed and is_readable and not is_joined)
+
+
+def _values(
+    row: Mapping[str, Any], columns: Mapping[str, str], separator: str | None
+) -> tuple[dict[str, str], bool]:
+    """The path and the first value of each field, for the user to check; can all be read?"""
+    read = {field: path for field, path in columns.items() if field != GROUP}
+    reader = Reader(places.FILE, read, separator=separator, one_chunk=GROUP in columns)
+    reading = reader.read(row)
+    values: dict[str, str] = {}
+    for field, path in columns.items():
+        value = reading.values.get(field)
+        shown = describe(value)
+        if field == CHUNKS and value:
+            shown = f"{len(value)} chunks, the first {describe(fields_of(value[0])['text'])}"
+        values[field] = f"{path}: {reading.errors.get(field, shown)}"
+    return values, not reading.errors
+
+
+def is_graded(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Does a column of a table begin with grades, as Promptfoo's answers do?"""
+    cells = [cell for row in rows for cell in row.values()]
+    return any(isinstance(cell, str) and _GRADED.match(cell) for cell in cells)
 
 
 def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
@@ -147,9 +135,9 @@ def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     for row in rows:
         for path in inner_paths(row):
             with suppress(InputError):
-                numbered = re.sub(r"\d+$", "*", path)
-                if numbered != path and "." not in path and len(numbered) > 1:
-                    path = numbered
+                stem = re.sub(r"\d+$", "*", path)
+                if "." not in path and len(stem) > 1:
+                    path = stem
                 value = value_at(row, path)
                 if "[]" in path and value and all(isinstance(item, list) for item in value):
                     path += "[]"
@@ -160,13 +148,13 @@ def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 def _best(field: str, found: Mapping[str, list[Any]], taken: Iterable[str]) -> str | None:
     """The path that speaks most for a field; None if none does, or two with other texts."""
-    taken = set(taken)
+    others = set(taken)
     best: str | None = None
-    highest = 0.0
+    highest = 0.5
     for path, values in found.items():
-        is_inside = field != CHUNKS and any(path.startswith(f"{other}.") for other in taken)
+        is_inside = field != CHUNKS and any(path.startswith(f"{other}.") for other in others)
         weight = _weight(field, path)
-        if path in taken or is_inside or weight < max(highest, 0.5) or not _holds(field, values):
+        if path in others or is_inside or weight < highest or not _holds(field, values):
             continue
         is_tied = weight == highest and best is not None and values != found.get(best)
         best = None if is_tied else path
@@ -186,24 +174,25 @@ _WORDS = {field: _strengths(field) for field in places.WORDS}
 
 
 def _weight(field: str, path: str) -> float:
-    """How much the words of a path speak for a field: the last step's most."""
-    own = _WORDS[field]
+    """How much the words of a path speak for a field, and not for others: the last step's most."""
     steps = [_words_in(step.name) for step in parse(path)[0]]
-    weight = 0.0
-    if not any(word in own for step in steps for word in step):
+    last = steps[-1]
+    own = _strongest(field, steps[:-1]) * 0.6 + _strongest(field, [last])
+    if not own:
         return 0
-    for number, step in enumerate(steps):
-        is_last = number == len(steps) - 1
-        share = 1.0 if is_last else 0.6
-        weight += share * max((own.get(word, 0) for word in step), default=0)
-        for other, known in _WORDS.items():
-            is_gold = (other, field) == ("response", "reference") and weight >= 1.5
-            if other != field and not is_gold:
-                strongest = max((known.get(word, 0) for word in step), default=0)
-                weight -= share * strongest if strongest >= 3 else 0
-        if is_last and step and step[-1] in _OTHERS:
-            weight -= 5
-    return weight + 0.01 * len(steps)
+    for other in _WORDS:
+        is_gold = (other, field) == ("response", "reference") and own >= 1.5
+        if other != field and not is_gold:
+            own -= _strongest(other, [last], 3) + 0.6 * _strongest(other, steps[:-1], 3)
+    if last and last[-1] in _OTHERS:
+        own -= 5
+    return own + 0.01 * len(steps)
+
+
+def _strongest(field: str, steps: Iterable[list[str]], least: int = 1) -> int:
+    """How much the strongest word speaks for a field; 0 below the least that counts."""
+    strengths = [_WORDS[field].get(word, 0) for step in steps for word in step]
+    return max((strength for strength in strengths if strength >= least), default=0)
 
 
 def _words_in(name: str) -> list[str]:
@@ -214,49 +203,32 @@ def _words_in(name: str) -> list[str]:
 
 def _holds(field: str, values: Sequence[Any]) -> bool:
     """Can the values be a field's? The same text in every row is none."""
-    read: Callable[[Any], Any] = _texts_of_chunks if field == CHUNKS else _text_for(field)
     texts: list[str] = []
     for value in values:
         with suppress(InputError):
-            texts.append(str(read(value) or ""))
-    is_graded = any(map(_GRADED.match, texts))
+            if field != CHUNKS:
+                texts.append("" if isinstance(value, bool) else text_of(value, field) or "")
+            elif is_one_text(value):
+                texts.append(value if " " in value else "")
+            else:
+                texts.append(str([fields_of(chunk)["text"] for chunk in chunks_of(value)]))
     is_constant = len(texts) > 2 and len({*texts}) == 1
-    return any(texts) and not is_graded and not is_constant
+    return any(texts) and not is_constant and not any(map(_GRADED.match, texts))
 
 
-def _texts_of_chunks(value: Any) -> Any:
-    if is_one_text(value):
-        return value if " " in value else ""
-    return [fields_of(chunk)["text"] for chunk in chunks_of(value)]
-
-
-def _text_for(field: str) -> Callable[[Any], str | None]:
-    return lambda value: None if isinstance(value, bool) else text_of(value, field)
-
-
-def _group(
-    rows: Sequence[Mapping[str, Any]], chunk: str, columns: Mapping[str, str]
-) -> str | None:
+def _group(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str | None:
     """The column that rows with one chunk each share; None if no two rows have the same texts."""
-    others = [columns[field] for field in ("response", "user_input") if field in columns]
-    keys = [[str(row.get(path)) for path in others] for row in rows]
-    ends = [before != after for before, after in pairwise(keys)]
+    texts = [columns[field] for field in ("response", "user_input") if field in columns]
+    ends = _changes(rows, texts)
     if all(ends):
         return None
     for name in rows[0]:
-        cells = [str(row.get(name)) for row in rows]
-        changes = [before != after for before, after in pairwise(cells)]
-        if changes == ends and name not in (*columns.values(), chunk):
+        if name not in columns.values() and _changes(rows, [name]) == ends:
             return name
     return columns.get("user_input")
 
 
-def _shown(reading: Reading, field: str) -> str:
-    """The first value of a field, for the user to check."""
-    if field in reading.errors:
-        return f"cannot be read: {reading.errors[field]}"
-    value = reading.values.get(field)
-    if field != CHUNKS:
-        return describe(value)
-    texts = [fields_of(chunk)["text"] for chunk in value or ()]
-    return f"{len(texts)} chunks, the first {describe(texts[0])}" if texts else "no chunk"
+def _changes(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[bool]:
+    """Between which rows do columns change?"""
+    cells = [[str(row.get(name)) for name in names] for row in rows]
+    return [before != after for before, after in pairwise(cells)]

@@ -86,9 +86,12 @@ class Reading:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
         value = self.values["verdicts"]
-        return (
-            None if value is None else read_verdicts(value, self.sample, self.places["verdicts"])
-        )
+        if isinstance(value, str):
+            with error_context("verdicts"):
+                value = parsed(value) if value.strip() else None
+        if value is None or is_gap(value):
+            return None
+        return read_verdicts(value, self.sample, self.places["verdicts"])
 
     def check(self, *fields: str) -> None:
         """Raise the `InputError` of these fields, if there is any."""
