@@ -31,7 +31,9 @@ class UnclearError(InputError):
 
 
 class MissingError(UnclearError):
-    """Nothing stands at a path."""
+    """Nothing stands at a path. ``near`` gives a name like the one that was looked for."""
+
+    near: Callable[[], list[str]] = list
 
 
 class Step(NamedTuple):
@@ -122,16 +124,23 @@ def _follow(row: Mapping[str, Any], path: str, steps: tuple[Step, ...]) -> Any:
 
 
 def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
-    """The field of this name, or else the only one that differs in case or punctuation."""
-    if name in fields:
-        return fields[name]
-    alike = [field for field in fields if normal(field) == normal(name)]
-    if len(alike) == 1:
-        return fields[alike[0]]
-    near = get_close_matches(name, fields, 1)
-    hint = f"did you mean {near[0]!r}?" if near else ""
+    """The field of a name. Raises `MissingError`."""
+    key = key_of(tuple(fields), name)
+    if key is not None:
+        return fields[key]
     got = f"only {named(fields)}" if fields else "nothing"
-    raise MissingError(f"a column {path.rstrip(',')!r}", f"{got} beside {name!r}", hint=hint)
+    error = MissingError(f"a column {path!r}", f"{got} beside {name!r}")
+    error.near = lambda: get_close_matches(name, fields, 1)
+    raise error
+
+
+@lru_cache(maxsize=4096)  # every row has the same names
+def key_of(names: tuple[str, ...], name: str) -> str | None:
+    """The one of the names that is this one, or else the only one but for case or punctuation."""
+    if name in names:
+        return name
+    alike = [other for other in names if normal(other) == normal(name)]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _fields(value: Any) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from noisesense_adapters.reading.paths import (
     Column,
     MissingError,
     UnclearError,
+    key_of,
     named,
     picked,
     quoted,
@@ -48,6 +50,7 @@ EXPECTED = "relevant_contexts"
 GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _NEEDED = ("response", "reference", CHUNKS)
+_LAST_STEP = re.compile(r'\.?(?:"[^"]*"|[^".]*)$')
 _HOLDERS = words(HOLDERS)
 _AROUND = words("output outputs answer response result")
 
@@ -206,18 +209,15 @@ class Reader:
     def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
         """A field's value and its place; None if an optional one is missing."""
         column = self._chosen.get(field)
-        groups = self._groups.get(field, [])
         if callable(column):
-            return Found(self._read(field, {"": plain(picked(row, column, field))}), "")
-        if column is not None:
-            groups = [list(self._chosen_places(column, groups))]
+            return self._agreed(field, {"": plain(picked(row, column, field))})
         empty: str | None = None
-        for group in groups:
+        for group in self._places(field, column):
             candidates: dict[str, Any] = {}
             for place, value in _candidates(field, group, row):
                 if isinstance(value, InputError):  # by which a host says why there is none
                     raise value
-                if value is None or (is_gap(value) and field in ("response", "reference")):
+                if value is None or (is_gap(value) and field != CHUNKS):
                     empty = place
                 else:
                     candidates[place] = value
@@ -231,36 +231,32 @@ class Reader:
             raise InputError(expected, "None", where=f"{field}, {empty!r}")
         raise self._missing(field, column, row)
 
-    def _chosen_places(self, column: str, groups: Iterable[list[str]]) -> Iterator[str]:
-        """A user's column in the row, and in the objects where the usual places begin."""
-        yield column
-        heads = dict.fromkeys(place.partition(".")[0] for group in groups for place in group)
-        for head in heads:
-            if head and not head.endswith(","):
-                yield f"{head}.{column}"
+    def _places(self, field: str, column: str | None) -> list[list[str]]:
+        """The usual places; or a user's column, in the row and where the usual places begin."""
+        groups = self._groups.get(field, [])
+        if column is None:
+            return groups
+        heads = [place.partition(".")[0] for group in groups for place in group]
+        return [[column, *(f"{head}.{column}" for head in dict.fromkeys(heads) if head)]]
 
     def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
         """The value of all places that have one. Raises `InputError` if they differ."""
+        if not candidates:
+            return None
         if field == CHUNKS:
             return self._agreed_chunks(candidates)
         if field not in FIELDS:
-            for place, value in candidates.items():
-                return Found(value, place)
-            return None
+            return Found(*next((value, place) for place, value in candidates.items()))
         texts: dict[str, str] = {}
         for place, value in candidates.items():
-            with error_context(f"{field}, {place!r}"):
-                text = text_of(value, field) if not is_gap(value) else None
+            try:
+                text = text_of(value, field)
+            except InputError as error:
+                raise error.within(f"{field}, {place!r}") from None
             if text is not None:
                 texts[place] = text
-        with error_context(field):
-            text = agreed(texts, field)
-        places = [place for place, other in texts.items() if other == text]
-        return None if text is None else Found(text, (places or [*texts])[0])
-
-    def _read(self, field: str, candidates: Mapping[str, Any]) -> Any:
-        found = self._agreed(field, candidates)
-        return None if found is None else found.value
+        place = agreed(texts, field)
+        return None if place is None else Found(texts[place], place)
 
     def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found | None:
         """The chunks of all places that have some.
@@ -268,38 +264,36 @@ class Reader:
         One text for all chunks, as a prompt's template joins them, is no other place.
         """
         lists: dict[str, list[Any]] = {}
-        texts: dict[str, str] = {}
-        nothing = ""
+        joined: dict[str, list[Any]] = {}
         for place, value in candidates.items():
             if is_gap(value) or (isinstance(value, str) and not value.strip()):
-                nothing = place or "''"
                 continue
-            if is_one_text(value) and self._one_chunk:
+            is_text = is_one_text(value)
+            if is_text and self._one_chunk:
                 value = [value]
-            if is_one_text(value) and not self._separator:
-                texts[place] = value
+            elif is_text and not self._separator:
+                joined[place] = [value]
                 continue
             with error_context(f"contexts, {place!r}" if place else "contexts"):
                 lists[place] = chunks_of(self._split(value))
-        if not lists and texts:
-            place, text = next(iter(texts.items()))
-            expected = "a list of chunks"
+        if not lists and not joined:
+            return Found([], next(iter(candidates)))
+        if not lists:
+            place, (text,) = next(iter(joined.items()))
             hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
             hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
             got = f"one text, {describe(text)}"
-            raise UnclearError(expected, got, where=f"contexts, {place!r}", hint=hint)
-        if not lists:
-            return Found([], nothing) if nothing else None
-        place = max(lists, key=lambda place: len(lists[place]))
-        chunks = [words_of(chunk) for chunk in lists[place]]
-        for other, value in (*lists.items(), *((name, [text]) for name, text in texts.items())):
-            texts_there = [words_of(chunk) for chunk in value]
-            is_joined = len(texts_there) == 1 and all(text in texts_there[0] for text in chunks)
-            if texts_there != chunks and not (is_joined and chunks):
-                with error_context(CHUNKS):
-                    raise different({place: chunks, other: texts_there}, CHUNKS)
-        first = next(name for name in lists if len(lists[name]) == len(chunks))
-        return Found(lists[first], first)
+            where = f"contexts, {place!r}"
+            raise UnclearError("a list of chunks", got, where=where, hint=hint)
+        most = max(lists, key=lambda place: len(lists[place]))
+        if len(candidates) > 1:
+            texts = [*map(words_of, lists[most])]
+            for place, chunks in (lists | joined).items():
+                others = [*map(words_of, chunks)]
+                is_whole = len(others) == 1 and texts and all(text in others[0] for text in texts)
+                if others != texts and not is_whole:
+                    raise different({most: texts, place: others}, CHUNKS)
+        return Found(lists[most], most)
 
     def _split(self, value: Any) -> Any:
         """The parts of a cell that holds no list."""
@@ -320,9 +314,9 @@ class Reader:
             chunks = chunks_of([fields_of(chunk) for chunk in chunks], labels=labels)
         ids = values.get(IDS)
         if IDS not in self._chosen:
-            home = places[CHUNKS].rpartition(".")[0]
-            with suppress(InputError):
-                ids = value_at(row, f"{home}.{IDS}" if home else IDS)
+            home = _LAST_STEP.sub("", places[CHUNKS])
+            beside = f"{home}.{IDS}" if home else IDS
+            ids = next((value for _, value in _candidates(IDS, [beside], row)), None)
         chunks = named_by(self._split(ids), chunks)
         if EXPECTED in self._chosen:
             with error_context(EXPECTED):
@@ -336,7 +330,9 @@ class Reader:
                 got = describe(value_at(row, column))
                 expected = f"the {field} at {column!r}"
             except MissingError as error:
-                return MissingError(error.expected, error.got, where=field, hint=error.hint)
+                near = error.near()
+                hint = f"did you mean {near[0]!r}?" if near else ""
+                return MissingError(error.expected, error.got, where=field, hint=hint)
         else:
             usual = [place for group in self._groups.get(field, []) for place in group]
             names = ROW_NAMES[field].split()[:3] if usual == ["."] else usual
@@ -360,8 +356,9 @@ def _candidates(
     """What stands at places of a field, each with its path."""
     for place in places:
         if not place.endswith("."):
-            with suppress(MissingError):
-                yield place, value_at(row, place)
+            if not place.isidentifier() or key_of(tuple(row), place) is not None:
+                with suppress(MissingError):
+                    yield place, value_at(row, place)
             continue
         with suppress(MissingError):
             home = row if place == "." else as_object(plain(opened(value_at(row, place[:-1]))))

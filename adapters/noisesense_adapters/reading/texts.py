@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
@@ -20,8 +20,6 @@ from noisesense_adapters.reading.values import (
     plain,
     texts_of,
 )
-
-T = TypeVar("T")
 
 _ANSWERS = words(places.ANSWERS)
 _NAMES = {
@@ -42,9 +40,9 @@ def text_of(value: Any, field: str) -> str | None:
     Raises:
         InputError: something else than a text, or several different ones.
     """
-    value = plain(value)
     if isinstance(value, str):
         return _in_text(value, field)
+    value = plain(value)
     if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
         return str(value)
     if isinstance(value, dict):
@@ -106,7 +104,7 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
         text = text_of(value, field)
         if text is not None:
             texts[name] = text
-    return agreed(texts, field)
+    return texts.get(agreed(texts, field) or "")
 
 
 def _in_list(items: list[Any], field: str) -> str | None:
@@ -137,28 +135,28 @@ def _is_message(item: Mapping[str, Any]) -> bool:
     return any(normal(name) in ("role", "type") for name in item)
 
 
-def agreed(candidates: Mapping[str, T], field: str) -> T | None:
-    """The text that is the same at all places; blank ones count only where all are.
+def agreed(texts: Mapping[str, str], field: str) -> str | None:
+    """The first place with a text, if all hold the same; blank ones count only where all are.
 
     Raises:
-        InputError: the places hold different texts. It names them.
+        DifferentError: two places hold different texts. It names them.
     """
-    full = {place: text for place, text in candidates.items() if str(text).strip()}
-    if len({" ".join(str(text).split()) for text in full.values()}) > 1:
-        raise different(full, field)
-    for text in (full or candidates).values():
-        return text
-    return None
+    full = {place: text for place, text in texts.items() if text.strip()}
+    first = next(iter(full or texts), None)
+    for place, text in full.items():
+        if place != first and text.split() != full[str(first)].split():
+            raise different({str(first): full[str(first)], place: text}, field)
+    return first
 
 
 class DifferentError(UnclearError):
     """Two places hold different texts."""
 
 
-def different(candidates: Mapping[str, object], field: str) -> InputError:
+def different(candidates: Mapping[str, object], field: str) -> DifferentError:
     """The error that names two places, and what chooses between them."""
     argument = "contexts" if field == "retrieved_contexts" else field
-    (first, text), (second, other) = list(candidates.items())[:2]
+    (first, text), (second, other) = candidates.items()
     got = f"{describe(text)} at {first!r} and {describe(other)} at {second!r}"
     hint = f"say which: {argument}={first!r}; in a file --map {field}={first}"
-    return DifferentError(f"one {field}", got, hint=hint)
+    return DifferentError(f"one {field}", got, where=field, hint=hint)
