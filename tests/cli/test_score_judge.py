@@ -21,7 +21,7 @@ from noisesense_adapters.datasets.read import results_of
 from support.command import environment
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl
-from support.mind import Mind
+from support.mind import Mind, data_of
 from support.misbehavior import says, when
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
@@ -116,6 +116,48 @@ def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged:
     assert "plan=full check=list" in (result.judge or "")
     assert judged(*arguments).status == 0
     assert server.log.calls == full
+
+
+class Chatty:
+    """Lists a greeting and a stray, and leaves a claim out; asked again, it knows better."""
+
+    def answer(self, prompt: str) -> str:
+        data = data_of(prompt)
+        if "text" in data:
+            return json.dumps({"claims": ["Hello!", "The moon is round.", "It sails at noon."]})
+        knows = "premise" in data and data["premise"] != "Nobody knows."
+        said = {"It sails at noon."} if knows else set()
+        words = {n: "yes" if text in said else "no" for n, text in data["claims"].items()}
+        return json.dumps(words)
+
+
+def test_what_was_added_and_dropped_is_told_and_kept(tmp_path: Path, judged: Judged) -> None:
+    """The one claim that is left is wrong and the chunk's."""
+    chunk = {"text": "It sails at noon.", "relevant": True}
+    row = {
+        "user_input": "When does it sail, and what does it carry?",
+        "response": "Hello! It sails at noon. It carries bicycles.",
+        "reference": "Nobody knows.",
+        "retrieved_contexts": [chunk],
+    }
+    out = tmp_path / "out.jsonl"
+    report = tmp_path / "report.html"
+    with ScriptedServer(Chatty(), api_key=KEY) as server:
+        dataset = write_jsonl(tmp_path / "texts.jsonl", [row])
+        done = judged(dataset, *options(server), "--out", out, "--report", report)
+    (result,) = read_results(out)
+    changes = {(each.text, each.change) for each in result.changes}
+    assert changes == {
+        ("The moon is round.", "stray"),
+        ("It carries bicycles.", "left out"),
+        ("Hello!", "beside the question"),
+        ("It carries bicycles.", "beside the question"),
+    }
+    assert result.score is not None
+    assert result.score.relevant == 1.0
+    assert "1 added that its lists had left out" in " ".join(done.out.split())
+    assert "1 dropped that are not in the text" in " ".join(done.out.split())
+    assert "2 dropped that are beside the question" in " ".join(done.out.split())
 
 
 def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -> None:

@@ -30,7 +30,6 @@ class Row:
     reference: Cells = ((True, False),)
     answer: str = ""
     chunks: Sequence[str] = ()
-    placebos: tuple[int, int] = (0, 0)
 
     @property
     def result(self) -> Result:
@@ -44,10 +43,9 @@ class Row:
             reference=f"reference {self.number}",
             retrieved_contexts=chunks,
         )
-        asked, wrong = self.placebos
         scored = score(verdicts.with_sample(sample))
         name = str(self.number)
-        return Result(name, scored, sample=sample, placebos=asked, placebos_wrong=wrong)
+        return Result(name, scored, sample=sample)
 
 
 def _lists(cells: Cells) -> list[list[bool | None]]:
@@ -107,10 +105,6 @@ BROKEN: dict[str, tuple[str, Change]] = {
         "same-context",
         lambda row: replace(unsupported(row), chunks=["About us", "x"]) if row.number % 3 else row,
     ),
-    "a judge that fails placebos": (
-        "judge-fails",
-        lambda row: replace(row, placebos=(1, row.number % 2)),
-    ),
 }
 
 SOUND: dict[str, Change] = {
@@ -125,7 +119,6 @@ SOUND: dict[str, Change] = {
     ),
     "the same right answer to most": lambda row: replace(row, answer="Yes"),
     "an object in one answer": lambda row: replace(row, answer="{}" if row.number == 1 else ""),
-    "one placebo of twenty wrong": lambda row: replace(row, placebos=(1, int(row.number == 3))),
 }
 
 
@@ -181,7 +174,7 @@ def test_parts_of_a_run_have_the_signs_of_the_whole() -> None:
 
 
 def test_a_wrong_name_of_a_sign_is_an_error() -> None:
-    assert len(SIGNS) == 7
+    assert len(SIGNS) == 6
     with pytest.raises(InputError, match="waive: expected 'none-correct'"):
         gate_run(summarize([sound(1).result]), 0.3, waive=["none correct"])
 

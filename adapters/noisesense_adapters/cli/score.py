@@ -24,7 +24,7 @@ from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.evaluate.evaluator import skip_judging
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.tables import mean_table, sample_table
-from noisesense_adapters.evaluate.wording import headline
+from noisesense_adapters.evaluate.wording import changed_claims, headline
 
 
 @click.command("score")
@@ -268,6 +268,9 @@ def _show_cost(summary: Summary, judge: Any) -> None:
     if cost:
         judged = "judged" if judge is not None else "judged earlier"
         say(". ".join([f"{judged} with {cost}", *doubts]))
+    changed = changed_claims(summary)
+    if changed:
+        say(changed)
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 

@@ -51,6 +51,18 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
+def changed_claims(summary: Summary) -> str:
+    """Say how many claims the judge, asked once more, has added and dropped; empty if none."""
+    parts: list[str] = []
+    if summary.claims_added:
+        parts.append(f"{summary.claims_added:,} added that its lists had left out")
+    if summary.strays:
+        parts.append(f"{summary.strays:,} dropped that are not in the text")
+    if summary.asides:
+        parts.append(f"{summary.asides:,} dropped that are beside the question")
+    return f"claims the judge was asked about once more: {', '.join(parts)}" if parts else ""
+
+
 def document_name(document: str, width: int = 60) -> str:
     """Name a document in one line of at most so many characters."""
     name = " ".join(document.split())

@@ -64,8 +64,6 @@ class ResultLine(Line):
     unanswered: Annotated[int, Field(ge=0)] = 0  # pandas writes 2.0 where a row has none
     usage: Usage = NO_USAGE
     changes: tuple[ClaimChange, ...] = ()
-    placebos: Annotated[int, Field(ge=0)] = 0
-    placebos_wrong: Annotated[int, Field(ge=0)] = 0
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
@@ -124,8 +122,6 @@ class ResultLine(Line):
             unanswered=self.unanswered,
             usage=self.usage,
             changes=self.changes,
-            placebos=self.placebos,
-            placebos_wrong=self.placebos_wrong,
             judge=self.judge,
             judge_test=self.judge_test,
         )
@@ -178,8 +174,6 @@ class Result(Struct, frozen=True):
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
         changes: claims that the judge, asked once more, has added to its lists or dropped.
-        placebos: how many questions with known answers the judge was asked beside this sample.
-        placebos_wrong: how many of them it answered wrongly, or not at all.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
         judge_test: the judge's result on texts whose answers are known, if it was tested.
 
@@ -197,8 +191,6 @@ class Result(Struct, frozen=True):
     unanswered: int = 0
     usage: Usage = NO_USAGE
     changes: tuple[ClaimChange, ...] = ()
-    placebos: int = 0
-    placebos_wrong: int = 0
     judge: str | None = None
     judge_test: str | None = None
 
@@ -250,15 +242,7 @@ class Result(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """The line of a results file, JSON-ready."""
         line: dict[str, Any] = {"id": self.id}
-        for name in (
-            "cluster",
-            "judge",
-            "judge_test",
-            "unanswered",
-            "placebos",
-            "placebos_wrong",
-            "error",
-        ):
+        for name in ("cluster", "judge", "judge_test", "unanswered", "error"):
             value = getattr(self, name)
             if value not in (None, 0):
                 line[name] = value

@@ -24,7 +24,6 @@ SignName = Literal[
     "same-answer",
     "same-context",
     "no-answers",
-    "judge-fails",
 ]
 SIGNS: tuple[SignName, ...] = get_args(SignName)
 
@@ -32,7 +31,6 @@ _FEW = 5
 """With fewer samples nothing is a sign: a handful may be alike by chance."""
 _MANY = 20
 """So many samples with verdicts all alike are a sign."""
-_MOST_PLACEBOS_WRONG = 0.2
 _MOST_TEXTS = 1_000
 _KINDS_OF_VERDICTS = 6
 _HTML = ("<!doctype html", "<html")
@@ -93,8 +91,6 @@ class SignCounts:
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
         self._counts["samples"] += 1
-        self._counts["placebos"] += result.placebos
-        self._counts["placebos wrong"] += result.placebos_wrong
         verdicts = score.verdicts
         self._counts["chunks"] += verdicts.chunk_count
         if len(self._seen) < _KINDS_OF_VERDICTS:  # soon all are seen
@@ -120,11 +116,10 @@ class SignCounts:
 
     def signs(self) -> tuple[Sign, ...]:
         """The signs of the run so far."""
-        found = [*self._of_placebos()]
         samples = self._counts["samples"]
         if samples < _FEW:
-            return tuple(found)
-        found += self._of_verdicts(samples)
+            return ()
+        found = [*self._of_verdicts(samples)]
         odd = self._counts["no answers"]
         if 2 * odd > samples:
             reason = f"{odd:,} of {samples:,} answers are JSON or HTML"
@@ -146,13 +141,6 @@ class SignCounts:
     def _has_many_chunks(self) -> bool:
         """Of a single document a sample all may be true."""
         return self._counts["chunks"] >= 2 * self._counts["samples"]
-
-    def _of_placebos(self) -> Iterator[Sign]:
-        asked = self._counts["placebos"]
-        wrong = self._counts["placebos wrong"]
-        if wrong > max(1, _MOST_PLACEBOS_WRONG * asked):
-            reason = f"the judge was wrong on {wrong} of {asked} questions with known answers"
-            yield Sign("judge-fails", reason)
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
