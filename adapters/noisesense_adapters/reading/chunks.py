@@ -122,7 +122,8 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
 
 def _side_by_side(fields: Mapping[str, Any]) -> list[Any]:
     """The chunks of an object with a list of texts beside one of titles or ids, as in Chroma."""
-    columns = {name: as_list(value) for name, value in fields.items() if isinstance(value, list)}
+    lists = [name for name, value in fields.items() if isinstance(value, list)]
+    columns = {name: as_list(fields[name]) for name in lists}
     columns.pop("included", None)  # Chroma's own list of names
     if columns and all(
         len(cells) == 1 and isinstance(cells[0], list) for cells in columns.values()
@@ -324,7 +325,7 @@ def named_by(ids: Any, chunks: Sequence[Any]) -> list[Any]:
         return [*chunks]
     with error_context(IDS):
         items = plain(parsed(ids) if isinstance(ids, str) and not is_one_text(ids) else ids)
-        names = [_name(item) for item in (as_list(items) if isinstance(items, list) else [items])]
+        names = [] if items == [] else [_name(item) for item in (as_list(items) or [items])]
         if names and len(names) != len(chunks):
             hint = "write them as a JSON list, or joined as the contexts are"
             raise InputError(f"{len(chunks)} ids, as many as contexts", str(len(names)), hint=hint)

@@ -76,15 +76,19 @@ class Reading:
     places: Mapping[str, str]
     errors: Mapping[str, InputError]
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`: one names all that are missing."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
         return Sample.model_validate({field: self.values[field] for field in FIELDS})
 
-    @cached_property
+    @property
     def verdicts(self) -> Verdicts | None:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
@@ -255,8 +259,8 @@ class Reader:
                 raise error.within(f"{field}, {place!r}") from None
             if text is not None:
                 texts[place] = text
-        place = agreed(texts, field)
-        return None if place is None else Found(texts[place], place)
+        first = agreed(texts, field)
+        return None if first is None else Found(texts[first], first)
 
     def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found | None:
         """The chunks of all places that have some.
