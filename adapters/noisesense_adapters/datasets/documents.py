@@ -84,7 +84,7 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return as_list(lists[0])
-    values = list(document.values())
+    values: list[Any] = [*document.values()]
     rows: list[Any] = []
     if all(map(is_list, values)):
         rows = _transposed({name: dict(enumerate(cells)) for name, cells in document.items()})

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
+    beside,
     chunks_of,
-    fields_of,
     is_one_text,
+    label_of,
     labeled_by,
-    named_by,
     words,
     words_of,
 )
@@ -314,14 +314,14 @@ class Reader:
         """The chunks with their labels and their documents' names. Raises `InputError`."""
         chunks = values[CHUNKS]
         labels = values.get("chunk_labels")
-        if labels is not None:
-            chunks = chunks_of([fields_of(chunk) for chunk in chunks], labels=labels)
+        if label_of(labels) is not None:
+            chunks = beside(chunks, labels, "chunk_labels")
         ids = values.get(IDS)
         if IDS not in self._chosen:
             home = _LAST_STEP.sub("", places[CHUNKS])
-            beside = f"{home}.{IDS}" if home else IDS
-            ids = next((value for _, value in _candidates(IDS, [beside], row)), None)
-        chunks = named_by(self._split(ids), chunks)
+            place = f"{home}.{IDS}" if home else IDS
+            ids = next((value for _, value in _candidates(IDS, [place], row)), None)
+        chunks = beside(chunks, self._split(ids), IDS)
         if EXPECTED in self._chosen:
             with error_context(EXPECTED):
                 chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)
