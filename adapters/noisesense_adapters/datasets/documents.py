@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading.chunks import words
 from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.places import ROW_NAMES
-from noisesense_adapters.reading.values import as_list, as_object, normal, texts_of
+from noisesense_adapters.reading.values import as_list, as_object, is_list, normal, texts_of
 
 _LISTS = (
     *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples"),
@@ -35,10 +35,10 @@ def rows_in(data: Any, path: Path) -> list[Any]:
             return _rows_of_table(document, path)
         data = inner[0]
         document = as_object(data)
-    if not isinstance(data, list):
+    if not is_list(data):
         raise InputError("a list of rows", describe(data), where=str(path))
-    rows = as_list(cast("object", data))
-    if all(isinstance(row, list) for row in rows):
+    rows = as_list(data)
+    if all(map(is_list, rows)):
         rows = [*chain.from_iterable(rows)]
     return [*chain.from_iterable(map(_nested_rows, rows))]
 
@@ -71,7 +71,7 @@ def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
 
 def _may_be_rows(value: object) -> bool:
     """Is it an object, or a list of objects or lists?"""
-    items = as_list(value) if isinstance(value, list) else [value]
+    items = as_list(value) if is_list(value) else [value]
     return all(isinstance(item, (dict, list)) for item in items)
 
 
@@ -84,9 +84,9 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return as_list(lists[0])
-    values = list(document.values())
+    values: list[Any] = [*document.values()]
     rows: list[Any] = []
-    if all(isinstance(value, list) for value in values):
+    if all(map(is_list, values)):
         rows = _transposed({name: dict(enumerate(cells)) for name, cells in document.items()})
     elif all(isinstance(value, dict) for value in values):
         references = words(ROW_NAMES["reference"])
@@ -112,7 +112,7 @@ def _transposed(columns: dict[str, dict[Any, Any]]) -> list[Any]:
 
 
 def _are_objects(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, dict) for item in as_list(value))
+    return is_list(value) and all(isinstance(item, dict) for item in as_list(value))
 
 
 def check_names(names: list[str], where: str) -> None:

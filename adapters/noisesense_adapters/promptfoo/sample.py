@@ -6,7 +6,6 @@ import json
 import os
 import re
 import sys
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe
@@ -145,7 +144,7 @@ class Inputs:
         """The verdicts as they are given: data, the path of a recording, or None."""
         return self.reading.values["verdicts"]
 
-    @cached_property
+    @property
     def verdicts(self) -> VerdictsForm | None:
         """The verdicts beside the sample, as data or in a recording; None if there are none.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.form import as_name
@@ -18,6 +18,7 @@ from noisesense_adapters.reading.values import (
     as_list,
     as_object,
     is_empty,
+    is_list,
     normal,
     opened,
     parsed,
@@ -79,7 +80,9 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     for number, item in enumerate(items):
         with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
-    return chunks if label_of(labels) is None else _labeled(chunks, labels)
+    if label_of(labels) is None:  # an empty cell of a table
+        return chunks
+    return beside(chunks, labels, "chunk_labels")
 
 
 def is_one_text(value: object) -> bool:
@@ -93,8 +96,8 @@ def _items(value: Any) -> list[Any]:
     if is_one_text(value):
         raise InputError("a list of chunks", f"one text, {describe(value)}")
     listed = plain(parsed(value) if isinstance(value, str) else value)
-    if isinstance(listed, list):
-        return cast("list[object]", listed)
+    if is_list(listed):
+        return as_list(listed)
     rows = _side_by_side(as_object(listed))
     if rows:
         return rows
@@ -113,8 +116,8 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
     for name, value in fields.items():
         if normal(name) not in _LISTS:
             continue
-        if isinstance(value, list):
-            yield name, cast("list[object]", value)
+        if is_list(value):
+            yield name, as_list(value)
         elif depth:
             for inner, items in _lists_in(as_object(opened(value)), depth - 1):
                 yield f"{name}.{inner}", items
@@ -122,7 +125,8 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
 
 def _side_by_side(fields: Mapping[str, Any]) -> list[Any]:
     """The chunks of an object with a list of texts beside one of titles or ids, as in Chroma."""
-    columns = {name: as_list(value) for name, value in fields.items() if isinstance(value, list)}
+    lists = [name for name, value in fields.items() if isinstance(value, list)]
+    columns = {name: as_list(fields[name]) for name in lists}
     columns.pop("included", None)  # Chroma's own list of names
     if columns and all(
         len(cells) == 1 and isinstance(cells[0], list) for cells in columns.values()
@@ -145,13 +149,13 @@ def _chunk(item: Any) -> Any:
     """A chunk's text, id and label, without the other fields of an object (e.g. a rank)."""
     if isinstance(item, str):
         return _of_text(item)
-    if isinstance(item, list):
-        return _of_pair(cast("list[object]", item))
+    if is_list(item):
+        return _of_pair(as_list(item))
     if not isinstance(item, (dict, bytes)) and hasattr(item, "__dict__"):
         item = plain(vars(item))
-    if not isinstance(item, dict):
+    chunk = as_object(item)
+    if not chunk and item != {}:
         raise InputError("a text, or an object that holds one", describe(item))
-    chunk = as_object(cast("object", item))
     texts = dict(_texts_in(chunk))
     found = {path: text for path, (text, _) in texts.items() if text.strip()}
     if len({" ".join(text.split()) for text in found.values()}) > 1:
@@ -186,8 +190,8 @@ def _texts_in(
     for path, value in parts.items():
         items = as_list(value)
         joined = texts_of([as_object(item).get("text", item) for item in items])
-        if isinstance(value, dict) and depth:
-            yield from _texts_in(as_object(cast("object", value)), f"{prefix}{path}.", depth - 1)
+        if as_object(value) and depth:
+            yield from _texts_in(as_object(value), f"{prefix}{path}.", depth - 1)
         elif joined:
             yield f"{prefix}{path}", (" ".join(text.strip() for text in joined), fields)
         elif isinstance(value, str) and not found and normal(path) in ("document", "doc"):
@@ -268,20 +272,6 @@ def label_of(value: Any) -> Any:
     return _LABELS.get(str(value).strip().lower(), value)
 
 
-def _labeled(chunks: list[Any], labels: Any) -> list[Any]:
-    """The chunks with the labels of a list, which win. Raises `InputError`."""
-    with error_context("chunk_labels"):
-        values = plain(parsed(labels) if isinstance(labels, str) else labels)
-    if not isinstance(values, list) or len(as_list(cast("object", values))) != len(chunks):
-        expected = f"true, false or null for each of {len(chunks)} chunks"
-        raise InputError(expected, describe(labels), where="chunk_labels")
-    labeled: list[Any] = []
-    for chunk, value in zip(chunks, as_list(cast("object", values)), strict=True):
-        label = label_of(value)
-        labeled.append(chunk if label is None else {**fields_of(chunk), "relevant": label})
-    return labeled
-
-
 def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
     """The chunks with labels: relevant are those that equal, hold or are part of an expected one.
 
@@ -309,38 +299,47 @@ def words_of(chunk: Any) -> str:
     return " ".join(str(fields_of(chunk)["text"]).split())
 
 
-def named_by(ids: Any, chunks: Sequence[Any]) -> list[Any]:
-    """The chunks, where each without an id of its own takes its id from a list of names.
+def beside(chunks: Sequence[Any], values: Any, name: str) -> list[Any]:
+    """The chunks with the labels, or the names of their documents, in a list beside them.
 
     Args:
-        ids: a text, a whole number or None for each chunk; as an object, as JSON or as a literal.
-            A text that is no list names a single chunk.
         chunks: the result of `chunks_of`.
+        values: one for each chunk, None where it has none; as an object, as JSON or as a literal.
+            A text that is no list names a single chunk.
+        name: of the list. Labels win over those of chunks, names do not.
 
     Raises:
-        InputError: the number of names is not that of the chunks, or an entry is no name.
+        InputError: another number than of chunks, or an entry that is no name.
     """
-    if is_empty(ids):
+    if is_empty(values) or (not chunks and values == []):
         return [*chunks]
-    with error_context(IDS):
-        items = plain(parsed(ids) if isinstance(ids, str) and not is_one_text(ids) else ids)
-        names = [_name(item) for item in (as_list(items) if isinstance(items, list) else [items])]
-        if names and len(names) != len(chunks):
+    is_labels = name != IDS
+    with error_context(name):
+        is_listed = isinstance(values, str) and (is_labels or not is_one_text(values))
+        items = plain(parsed(values) if is_listed else values)
+        entries = as_list(items if is_list(items) else [items])
+        if len(entries) != len(chunks) and (entries or is_labels):
+            expected = f"{len(chunks)} ids, as many as contexts"
+            if is_labels:
+                expected = f"true, false or null for each of {len(chunks)} chunks"
             hint = "write them as a JSON list, or joined as the contexts are"
-            raise InputError(f"{len(chunks)} ids, as many as contexts", str(len(names)), hint=hint)
-    named_chunks = [*chunks]
-    for number, name in enumerate(names):
+            raise InputError(expected, describe(values), hint=hint)
+        read = label_of if is_labels else _name
+        entries = [read(entry) for entry in entries]
+    field = "relevant" if is_labels else "id"
+    changed = [*chunks]
+    for number, entry in enumerate(entries):
         fields = fields_of(chunks[number])
-        if name and not fields.get("id"):
-            named_chunks[number] = {**fields, "id": name}
-    return named_chunks
+        if entry is not None and (is_labels or not fields.get("id")):
+            changed[number] = {**fields, field: entry}
+    return changed
 
 
-def _name(item: Any) -> str:
-    """A name without spaces around it, empty for nothing. Raises `InputError`."""
+def _name(item: Any) -> str | None:
+    """A name without spaces around it, None for nothing. Raises `InputError`."""
     name = as_name(item)
     if is_empty(name):
-        return ""
+        return None
     if not _is_name(name):
         raise InputError("names of documents", describe(item))
-    return str(name).strip()
+    return str(name).strip() or None

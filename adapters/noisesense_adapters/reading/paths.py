@@ -15,7 +15,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.reading.values import as_list, as_object, is_empty, normal, opened, plain
+from noisesense_adapters.reading.values import (
+    as_list,
+    as_object,
+    is_empty,
+    is_list,
+    normal,
+    opened,
+    plain,
+)
 from noisesense_adapters.reading.values import parsed as parsed_cell
 
 Column = str | Callable[[Mapping[str, Any]], Any]
@@ -77,12 +85,15 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
         return row[path]
     if "," not in path and "*" not in path:
         return _follow(row, path, parse(path)[0])
-    items: list[Any] = []
+    values: list[Any] = []
     for steps in parse(path):
-        for value in (
-            _numbered(row, steps) if "*" in steps[-1].name else [_follow(row, path, steps)]
-        ):
-            items += _items(value)
+        name = steps[0].name
+        values += _numbered(row, name) if "*" in name else [_follow(row, path, steps)]
+    items: list[Any] = []
+    for value in values:
+        listed: object = None if is_empty(value) else _listed(value)
+        if listed is not None:  # a text is one item
+            items += as_list(listed) if is_list(listed) else [value]
     return items
 
 
@@ -98,15 +109,13 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
         raise InputError(expected, got, where=field) from error
 
 
-def _numbered(row: Mapping[str, Any], steps: tuple[Step, ...]) -> Iterable[Any]:
-    """The values of the columns ``name_1``, ``name_2``, …, in order, without empty ones."""
-    if len(steps) > 1:
-        row = _fields(_follow(row, steps[0].name, steps[:-1]))
-    pattern = re.compile(normal(steps[-1].name.replace("*", "")) + r"(\d{1,9})")
+def _numbered(row: Mapping[str, Any], stem: str) -> list[Any]:
+    """The values of the columns ``name_1``, ``name_2``, …, in order."""
+    pattern = re.compile(normal(stem) + r"(\d{1,9})")
     cells: dict[int, Any] = {}
     for name, cell in row.items():
         match = pattern.fullmatch(normal(name))
-        if match is not None and not is_empty(cell):
+        if match is not None:
             cells[int(match[1])] = cell
     return [cells[number] for number in sorted(cells)]
 
@@ -160,14 +169,6 @@ def _listed(value: Any) -> Any:
     return plain(opened(value))
 
 
-def _items(value: Any) -> list[Any]:
-    """The items of one of several columns: those of a list, or the text itself."""
-    if is_empty(value):
-        return []
-    listed = _listed(value)
-    return as_list(listed) if isinstance(listed, list) else [value]
-
-
 def named(names: Iterable[str], most: int = _MOST_NAMES) -> str:
     """The first names as a list for an error, with how many more there are."""
     listed = list(names)
@@ -184,13 +185,13 @@ def quoted(name: str) -> str:
 def inner_paths(value: Any, prefix: str = "", depth: int = 6) -> Iterable[str]:
     """The paths in a value, nested ones included."""
     try:
-        inner = _listed(value)
+        inner: object = _listed(value)
     except InputError:
         return
-    if isinstance(inner, list) and as_object(next(iter(as_list(inner)), None)):
-        inner = as_list(inner)[0]
+    first = next(iter(as_list(inner)), None)
+    if as_object(first):
         prefix = f"{prefix}[]"
-    for name, item in as_object(inner).items():
+    for name, item in (as_object(first) or as_object(inner)).items():
         path = f"{prefix}.{quoted(name)}" if prefix else quoted(name)
         yield path
         if depth:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
+    beside,
     chunks_of,
-    fields_of,
     is_one_text,
+    label_of,
     labeled_by,
-    named_by,
     words,
     words_of,
 )
@@ -76,15 +76,19 @@ class Reading:
     places: Mapping[str, str]
     errors: Mapping[str, InputError]
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`: one names all that are missing."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
         return Sample.model_validate({field: self.values[field] for field in FIELDS})
 
-    @cached_property
+    @property
     def verdicts(self) -> Verdicts | None:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
@@ -255,8 +259,8 @@ class Reader:
                 raise error.within(f"{field}, {place!r}") from None
             if text is not None:
                 texts[place] = text
-        chosen = agreed(texts, field)
-        return None if chosen is None else Found(texts[chosen], chosen)
+        first = agreed(texts, field)
+        return None if first is None else Found(texts[first], first)
 
     def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found | None:
         """The chunks of all places that have some.
@@ -310,14 +314,14 @@ class Reader:
         """The chunks with their labels and their documents' names. Raises `InputError`."""
         chunks = values[CHUNKS]
         labels = values.get("chunk_labels")
-        if labels is not None:
-            chunks = chunks_of([fields_of(chunk) for chunk in chunks], labels=labels)
+        if label_of(labels) is not None:
+            chunks = beside(chunks, labels, "chunk_labels")
         ids = values.get(IDS)
         if IDS not in self._chosen:
             home = _LAST_STEP.sub("", places[CHUNKS])
-            beside = f"{home}.{IDS}" if home else IDS
-            ids = next((value for _, value in _candidates(IDS, [beside], row)), None)
-        chunks = named_by(self._split(ids), chunks)
+            place = f"{home}.{IDS}" if home else IDS
+            ids = next((value for _, value in _candidates(IDS, [place], row)), None)
+        chunks = beside(chunks, self._split(ids), IDS)
         if EXPECTED in self._chosen:
             with error_context(EXPECTED):
                 chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)

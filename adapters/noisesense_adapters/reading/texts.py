@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
-from typing import Any, cast
+from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
@@ -14,6 +14,7 @@ from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
+    is_list,
     normal,
     opened,
     parsed,
@@ -46,9 +47,9 @@ def text_of(value: Any, field: str) -> str | None:
     if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
         return str(value)
     if isinstance(value, dict):
-        return _in_object(as_object(cast("object", value)), field)
-    if isinstance(value, list):
-        return _in_list(as_list(cast("object", value)), field)
+        return _in_object(as_object(value), field)
+    if is_list(value):
+        return _in_list(as_list(value), field)
     raise InputError("a text", describe(value))
 
 

@@ -29,6 +29,11 @@ def as_list(value: object) -> list[Any]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
+def is_list(value: object) -> bool:
+    """Is it a list? Its items are `as_list`'s, whose type is known."""
+    return isinstance(value, list)
+
+
 def texts_of(value: object) -> list[str]:
     """The texts in a list of nothing else, or an empty list."""
     items = as_list(value)
