@@ -188,9 +188,8 @@ def other_cells(found: Verdicts, truth: Verdicts) -> bool:
 async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
     """What is read of one reply, cut after each such number of bytes."""
     sample, truth = pairs()[1]
-    prompt = DEFAULT_PROMPTS.verification(
-        Premise(sample.reference), {i: c.text for i, c in enumerate(truth.response_claims, start=1)}
-    )
+    claims = {i: claim.text for i, claim in enumerate(truth.response_claims, start=1)}
+    prompt = DEFAULT_PROMPTS.verification(Premise(sample.reference), claims)
     answer = [claim.correct for claim in truth.response_claims]
     whole = drafted(form)(mind().answer(prompt)).encode()
     ends = iter(range(0, len(whole), every))

@@ -317,13 +317,6 @@ def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
     assert run_here(capsys, "compare", *paths, "--fail-if-worse", "correct").status == 1
 
 
-def test_what_would_have_been_seen(tmp_path: Path, capsys: Capsys) -> None:
-    a, b = write(tmp_path, [*run_of([0, 1] * 20)], [*run_of([1, 0] * 20)])
-    done = run_here(capsys, "compare", a, b)
-    seen = compare(run_of([0, 1] * 20), run_of([1, 0] * 20)).relevant.seen
-    assert f" 80 of 100 comparisons of as many pairs, if it is so by {seen:.2g}.\n" in done.out
-
-
 def test_lines_of_several_definitions_are_refused(tmp_path: Path, capsys: Capsys) -> None:
     path = tmp_path / "mixed.jsonl"
     rows = [*run_of([1] * 4)]

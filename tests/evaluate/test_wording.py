@@ -263,16 +263,6 @@ def test_what_is_known_of_what_is_not_decided(up: int, down: int, same: int, cel
     assert standing(found) == cell
 
 
-def test_what_as_many_pairs_can_show() -> None:
-    found = compare(run_of([0] * 5 + [1] * 5), run_of([1] * 5 + [0] * 5))
-    assert found.any is not None
-    assert found.any.seen is not None
-    assert list(comparison_sentences(found)) == [
-        "B is called noisier in 80 of 100 comparisons of as many pairs, if it is so by "
-        f"{found.any.seen:.2g}."
-    ]
-
-
 def test_pairs_that_differ_are_counted() -> None:
     """Two of four; they cancel out, in the mean and in their cluster."""
     names = "aabb"

@@ -439,14 +439,3 @@ def test_answers_to_one_question_count_as_one_with_ids_or_without(named: bool) -
     assert found.relevant.interval.units == 7
     said = "8 pairs answer 7 questions: the answers to one question count as one"
     assert any(said in each for each in found.warnings)
-
-
-def test_what_would_have_been_seen() -> None:
-    """Of 10 pairs, 5 by 1/4 and 5 by -1/4: the error is 1/4 / 3, and the margin is on top."""
-    a = run(*[(1, 4), (2, 4)] * 5)
-    b = run(*[(2, 4), (1, 4)] * 5)
-    errors = stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)
-    assert relevant(a, b).seen == pytest.approx(errors / 12, rel=1e-6)
-    assert relevant(a, b, 0.1).seen == pytest.approx(0.1 + errors / 12, rel=1e-6)
-    assert relevant(a, a).seen is None
-    assert relevant(a[:5], b[:5]).seen is None

@@ -357,6 +357,8 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     samples = f"{figures.determined} of {summary.samples} samples have a value"
     if figures.undetermined:
         samples += f", {figures.undetermined} undetermined"
+    if summary.clusters is not None:
+        samples += f"; {summary.grouped}"
     if summary.unmeasured:
         samples += f"; {summary.unmeasured}"
     reason = f"Mean noise sensitivity ({mode}): {text}; {samples}. Lower is better."

@@ -109,11 +109,6 @@ def comparison_sentences(comparison: Comparison, b: str = "B") -> Iterator[str]:
         words = _OF_CORRECT if found.figure == "correct" else _OF_NOISE
         where = f" in {FIGURE_NAMES[found.figure]}" if is_mode else ""
         yield f"{b} {words[found.side]}{where}{_beyond(found)}."
-    if whole is not None and whole.decision == "undecided" and whole.seen is not None:
-        yield (
-            f"{b} is called noisier{by_more(whole)} in 80 of 100 comparisons of as many pairs, if "
-            f"it is so by {whole.seen:.2g}."
-        )
 
 
 def by_more(found: FigureComparison) -> str:

@@ -126,9 +126,9 @@ def compare(
     leave of it, with an interval (see `noisesense.stats.paired.difference_interval`): where the
     versions do not differ, each figure is called better or worse about ``1 − confidence`` of the
     time, and *worse* half as often. Where verdicts are open, B is worse only if every way in which
-    they may fall says so. Fewer than 6 pairs decide nothing. Pairs that name the same cluster, or else have the same
-    question and reference, count as one. Claims are matched by their text within a sample. Memory
-    grows with the number of samples.
+    they may fall says so. Fewer than 6 pairs decide nothing. Pairs that name the same cluster, or
+    else have the same question and reference, count as one. Claims are matched by their text
+    within a sample. Memory grows with the number of samples.
 
     Args:
         a: the results of the first version, the baseline.

@@ -51,13 +51,13 @@ class Totals(NamedTuple):
         low: of the lowest values.
         high: of the highest.
         size: of the sizes.
-        count: how many units there are.
+        units: how many there are.
     """
 
     low: float
     high: float
     size: float
-    count: int
+    units: int
 
 
 def totals(units: Units) -> Totals:
@@ -67,7 +67,7 @@ def totals(units: Units) -> Totals:
         low=math.fsum(unit.low * times for unit, times in listed),
         high=math.fsum(unit.high * times for unit, times in listed),
         size=math.fsum(unit.size * times for unit, times in listed),
-        count=sum(units.values()),
+        units=sum(units.values()),
     )
 
 
@@ -228,7 +228,7 @@ def dirichlet_interval(
         high=max(high_end, whole.high / whole.size),
         confidence=resampling.confidence,
         method="dirichlet",
-        units=whole.count,
+        units=whole.units,
     )
 
 
