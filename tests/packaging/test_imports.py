@@ -21,7 +21,7 @@ DEPENDENCIES = {"pydantic", "pydantic_core", "typing_extensions", "msgspec"}
 # framework's; what is not here may import nothing more.
 FRAMEWORKS: dict[str, set[str]] = {
     "cli": {"click", "rich"},
-    "datasets": {"pyarrow", "filelock"},
+    "datasets": {"pyarrow", "filelock", "charset_normalizer"},
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
     "extras.py": {"packaging"},  # where a framework has brought it
     "factory.py": {"langchain_core"},  # its type only

@@ -196,7 +196,8 @@ _TOLERANCES = (
         "--waive",
         multiple=True,
         type=click.Choice(SIGNS),
-        help="Let this sign of a broken run pass; may be given several times.",
+        metavar="SIGN",
+        help=f"Let a sign of a broken run pass: {', '.join(SIGNS)}. Repeatable.",
     ),
 )
 checks = options.taken_as("gate", Gate, *_CHECKS)

@@ -18,7 +18,7 @@ from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.rows import FIELDS
+from noisesense_adapters.datasets.tables import MAPPED as FIELDS
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge
@@ -71,6 +71,7 @@ class Source:
 
     mapped: tuple[str, ...]
     split_contexts: str | None
+    guess: bool
     provider: str | None
 
     def reading(self) -> dict[str, Any]:
@@ -86,7 +87,12 @@ class Source:
         separator = self.split_contexts
         if separator is not None:
             separator = re.sub(r"\\[nrt\\]", lambda match: _ESCAPES[match[0]], separator)
-        return {"columns": columns, "split_contexts": separator, "provider": self.provider}
+        return {
+            "columns": columns,
+            "split_contexts": separator,
+            "provider": self.provider,
+            "guess": self.guess,
+        }
 
 
 _ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\\": "\\"}
@@ -105,6 +111,11 @@ source = taken_as(
         "--split-contexts",
         metavar="SEP",
         help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
+    ),
+    click.option(
+        "--guess",
+        is_flag=True,
+        help="Take the columns that are proposed where names do not settle them.",
     ),
     click.option("--provider", help="Of Promptfoo's results: whose, if several answered."),
 )

@@ -19,7 +19,7 @@ from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
 from noisesense_adapters.cli.options import Asking, Source
 from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
-from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
+from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.evaluate.evaluator import skip_judging
 from noisesense_adapters.evaluate.judges import judge_warnings
@@ -84,7 +84,6 @@ def command(
     if judge is not None:
         asking = asking.keeping(out)
         judging = _judge(judge, plan, asking)
-    _tell_notes(dataset, source, is_judged=judge is not None)
     has_results = _has_results(out)
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
@@ -105,15 +104,6 @@ def command(
             _show_next_step(dataset, out, is_scored=judge is None and not source.mapped)
     status = options.SOME_FAILED if summary.failed else 0
     return worst(status, gate.status(summary))
-
-
-def _tell_notes(dataset: Path, source: Source, *, is_judged: bool) -> None:
-    """Hint at what was read of the labels and, if a judge is asked, of the questions."""
-    reading = source.reading()
-    notes = [label_note(dataset, reading["columns"])]
-    if is_judged:
-        notes.append(question_note(dataset, **reading))
-    tell(*filter(None, notes))
 
 
 def _refuse(asking: Asking, *, dry_run: bool) -> None:
@@ -152,6 +142,7 @@ def _scored(
                 judge=judge,
                 concurrency=asking.concurrency,
                 on_done=progress.add,
+                on_note=progress.say,
                 **settings,
             )
     except KeyboardInterrupt:
@@ -200,7 +191,7 @@ def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
     chosen = check_definition(definition or "ragas").name
     counts = Counts()
     failures = FailureLines(tell)
-    for row in read_rows(dataset, verdicts=False, **source.reading()):
+    for row in read_rows(dataset, verdicts=False, on_note=tell, **source.reading()):
         if isinstance(row, BadRow):
             failures.add(row.error)
         elif row.sample is not None:
@@ -221,7 +212,6 @@ def _dry_run(
     dataset: Path, source: Source, definition: str | None, plan: str, *, as_json: bool
 ) -> int:
     """Say how many calls judging takes, from rows and chunks alone."""
-    _tell_notes(dataset, source, is_judged=True)
     counts = _counts(dataset, source, definition)
     least = 3 * counts.asked
     if plan == "full":

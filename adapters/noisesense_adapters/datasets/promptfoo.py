@@ -12,14 +12,10 @@ from noisesense.errors import InputError
 from noisesense.scoring.results import Choices, ResultLine
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import Row
-from noisesense_adapters.evaluate.inputs import (
-    as_list,
-    as_object,
-    named,
-    read_verdicts,
-    without_nulls,
-)
 from noisesense_adapters.promptfoo.sample import Inputs
+from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.row import read_verdicts
+from noisesense_adapters.reading.values import as_list, as_object, without_nulls
 
 _KEYS = {"testCase", "testIdx", "promptIdx", "vars"}
 
@@ -121,28 +117,28 @@ class PromptfooReader:
         context = {"vars": row.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, _config(row, ours))
         judged_texts = _in_metadata(ours, "sample")
-        if judged_texts is None:
-            sample = inputs.sample
-        else:  # what the test holds is as before files and transforms
+        sample = None
+        if judged_texts is not None:  # what the test holds is as before files and transforms
             sample = Sample.model_validate(without_nulls(judged_texts))
         return Row(
             place,
             id=result_name(row),
             cluster=row.get("cluster"),
-            sample=sample,
-            verdicts=self._read_verdicts(inputs, sample, ours) if self._verdicts else None,
+            sample=sample or inputs.sample,
+            verdicts=self._read_verdicts(inputs, sample or inputs.sample, ours)
+            if self._verdicts
+            else None,
             line=_line(ours),
         )
 
     def _read_verdicts(
         self, inputs: Inputs, sample: Sample, ours: list[dict[str, Any]]
     ) -> Verdicts | None:
-        in_test = inputs.first("verdicts")
-        if in_test is None:
-            where = "metadata.verdicts"
+        inputs.reading.check("verdicts")
+        value = inputs.given_verdicts
+        where = inputs.reading.places.get("verdicts", "metadata.verdicts")
+        if value is None:
             value = _in_metadata(ours, "verdicts")
-        else:
-            where, value = in_test
         if isinstance(value, str):
             return self._recording(value.removeprefix("file://")).lookup(sample)
         return None if value is None else read_verdicts(value, sample, where)

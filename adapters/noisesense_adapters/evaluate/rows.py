@@ -20,9 +20,10 @@ from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Column, as_object
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
-from noisesense_adapters.evaluate.places import Places, Usual
+from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.row import Reader
+from noisesense_adapters.reading.values import as_object
 
 Modes = Literal["relevant", "irrelevant", "both"]
 
@@ -82,7 +83,7 @@ class RowEvaluator:
     """Evaluates a host's rows: each is judged once, for both modes.
 
     Args:
-        usual: where the host's users keep the texts.
+        places: where the host keeps the texts; see `noisesense_adapters.reading.places`.
         bridge: makes a `noisesense.StructuredLLM` over the model.
         judge: see `Arguments`, also for the parameters after it.
 
@@ -93,7 +94,7 @@ class RowEvaluator:
 
     def __init__(
         self,
-        usual: Usual,
+        places: Mapping[str, str],
         bridge: Callable[[Any], StructuredLLM],
         *,
         judge: Any = None,
@@ -104,13 +105,18 @@ class RowEvaluator:
         undetermined: Undetermined = "none",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
-        **places: Any,
+        contexts: Column | None = None,
+        reference: Column | None = None,
+        response: Column | None = None,
+        user_input: Column | None = None,
     ) -> None:
         if judge is None and model is None:
             hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
             raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
         self.modes = check_modes(mode, definition)
-        self.places = Places(usual, **places)
+        chosen = {"contexts": contexts, "reference": reference}
+        chosen |= {"response": response, "user_input": user_input}
+        self.reader = Reader(places, chosen)
         settings = Settings.checked(definition, empty, undetermined)
         self.definition = settings.definition
         self._evaluator = Evaluator(settings, self.judge)
@@ -150,10 +156,10 @@ class RowEvaluator:
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         with error_context(place):
-            texts_and_verdicts = self.places.read(row)
-            sample = texts_and_verdicts.sample
+            reading = self.reader.read(row)
+            sample = reading.sample
             try:
-                evaluated = await self._evaluator.evaluate(texts_and_verdicts)
+                evaluated = await self._evaluator.evaluate(reading)
             except NoiseSenseError as error:
                 self._keep(Result(sample.key, error=str(error), sample=sample))
                 raise
@@ -220,7 +226,7 @@ class RowEvaluator:
     def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
         """The latest result of a row, removed from those that are kept."""
         try:
-            sample = self.places.read(row).sample
+            sample = self.reader.read(row).sample
         except InputError as error:
             return Result(number, error=str(error))
         results = (self._results or {}).get(sharing_key(sample))

@@ -8,10 +8,10 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense import DefinitionName, Summary
-from noisesense_adapters.evaluate.places import CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.places import HOSTS
 
 with needs_extra("inspect-ai", "inspect_ai"):
     from inspect_ai.log import EvalLog
@@ -19,15 +19,6 @@ with needs_extra("inspect-ai", "inspect_ai"):
     from inspect_ai.solver import TaskState
 
 __all__ = ["noise_sensitivity", "run_summary"]
-
-_USUAL = {
-    "response": ("output",),
-    "reference": ("target",),
-    "contexts": paths("store metadata", CONTEXTS),
-    "user_input": ("input",),
-    "chunk_labels": ("metadata.chunk_labels",),
-    "verdicts": ("metadata.verdicts",),
-}
 
 
 @scorer(metrics={"noise_sensitivity_*": [mean(), stderr()]})
@@ -47,7 +38,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
-    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+    rows = RowEvaluator(HOSTS["inspect"], structured_llm, **arguments)
 
     async def score(state: TaskState, target: Target) -> Score:
         row = {

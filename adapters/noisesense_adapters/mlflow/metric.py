@@ -22,10 +22,7 @@ from noisesense import (
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.inputs import as_object
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import (
     Arguments,
     Figure,
@@ -40,6 +37,9 @@ from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.failures import made
 from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.running import in_thread
+from noisesense_adapters.reading.chunks import chunks_of
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.values import as_object
 
 
 class MLflowLLM(Bridge):
@@ -80,20 +80,6 @@ def bridge(model: object) -> StructuredLLM:
     if isinstance(model, str) and (":/" in model or model == "databricks"):
         return MLflowLLM(model)
     return structured_llm(model)
-
-
-_USUAL = {
-    "response": (*paths("outputs", ANSWERS), "outputs"),
-    # MLflow's other expectations are facts and guidelines: no part of the reference.
-    "reference": ("expectations.expected_response",),
-    "contexts": (
-        "retrieved",
-        *paths("outputs outputs.output outputs.answer inputs", CONTEXTS),
-    ),
-    "user_input": (*paths("inputs", "question query input"), "inputs"),
-    "chunk_labels": ("expectations.chunk_labels",),
-    "verdicts": ("expectations.verdicts",),
-}
 
 
 def _retrieved(trace: Any) -> list[Any] | InputError | None:
@@ -199,7 +185,7 @@ class NoiseSensitivity(Scorer):
     ) -> None:
         if arguments.get("judge") is None and arguments.get("model") is None:
             arguments["model"] = get_default_model()
-        rows = RowEvaluator(_USUAL, bridge, **arguments)
+        rows = RowEvaluator(HOSTS["mlflow"], bridge, **arguments)
         known = type(self).model_fields  # MLflow shows a scorer by its fields
         fields: dict[str, Any] = {key: value for key, value in arguments.items() if key in known}
         super().__init__(

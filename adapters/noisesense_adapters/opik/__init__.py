@@ -13,10 +13,10 @@ from noisesense.errors import NoiseSenseError, describe
 from noisesense.judging.calls import run_blocking
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.places import CONTEXTS
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.places import HOSTS
 
 with needs_extra("opik"):
     from opik.evaluation.metrics.base_metric import BaseMetric
@@ -26,15 +26,6 @@ if TYPE_CHECKING:
     from opik.evaluation.test_result import TestResult
 
 __all__ = ["NoiseSensitivity", "run_summary"]
-
-_USUAL = {
-    "response": ("output", "answer", "response"),
-    "reference": ("expected_output", "reference", "expected"),
-    "contexts": tuple(CONTEXTS.split()),
-    "user_input": ("input", "question", "query"),
-    "chunk_labels": ("chunk_labels",),
-    "verdicts": ("verdicts",),
-}
 
 
 _NAME = "noise_sensitivity"
@@ -62,7 +53,7 @@ class NoiseSensitivity(BaseMetric):
     def __init__(
         self, name: str = _NAME, *, track: bool = True, **arguments: Unpack[Arguments]
     ) -> None:
-        self._rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+        self._rows = RowEvaluator(HOSTS["opik"], structured_llm, **arguments)
         super().__init__(name=name + suffix(self._rows.definition), track=track)
         self._begin = name
 

@@ -19,8 +19,8 @@ from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.evaluator import Settings
-from noisesense_adapters.evaluate.names import IDS
 from noisesense_adapters.ragas.sample import read_row
+from noisesense_adapters.reading.chunks import IDS
 
 _log = logging.getLogger("noisesense")
 
@@ -116,7 +116,9 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     clusters: dict[int, str] = {}
     for number, row in enumerate(getattr(result, "dataset", None) or ()):
         if isinstance(values[number], ScoredFloat):
-            clusters[number] = question_cluster(read_row(row.model_dump()).sample)
+            cluster = question_cluster(read_row(row.model_dump()).sample)
+            if cluster is not None:
+                clusters[number] = cluster
     return _summary(values, clusters, **options)
 
 

@@ -351,7 +351,11 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     """
     said = reply.by_number
     beside = said.keys() - set(asked)
-    agreed = {number: said[number] for number in asked if said.get(number) is not None}
+    agreed: dict[int, bool] = {}
+    for number in asked:
+        answer = said.get(number)
+        if answer is not None:
+            agreed[number] = answer
     if beside & {0, len(asked) + 1}:
         return None
     if beside and (len(agreed) < len(asked) or any(said[number] is None for number in beside)):
