@@ -118,12 +118,13 @@ class ClaimSource:
             return []
         lines = distinct(sentences(_TABLE_HEAD.sub("", self.text)))
         said = set(map(by_words, claims))
+        all_claims = "\n".join(claims)  # one by one, long lists would take minutes
         found: list[str] = []
         for line in lines:
             if by_words(line) in said:
                 continue
             told = _MARK.sub("", _ITEM.sub("", line))
-            new = novelty(told, *claims, aside=self.question)
+            new = novelty(told, all_claims, aside=self.question)
             if new.number or new.name or new.share > _PARTLY_NEW:
                 found.append(line)
         return found
@@ -149,12 +150,13 @@ class ClaimSource:
 
 
 def _is_json(claim: str) -> bool:
-    """Is it a JSON list or object?"""
+    """Is it a JSON list or object? A list of numbers alone is a mark, as "[1]"."""
     text = claim.strip()
     if not text.startswith(("[", "{")):
         return False
     try:
-        json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return True
+    is_mark = isinstance(value, list) and all(isinstance(each, int) for each in value)
+    return not is_mark
