@@ -65,8 +65,8 @@ class LLMJudge(PlannedJudge):
     later run asks for it again, and for nothing else. A first reply that a text makes no claims
     is asked again, however small ``max_reasks``: only two that agree are believed.
 
-    A text beyond the `Budget` takes more
-    calls. A blank chunk entails nothing and is not asked about; equal chunks are asked once.
+    A text beyond the `Budget` takes more calls. A blank chunk entails nothing and is not asked
+    about; equal chunks are asked once.
 
     Args:
         llm: the model; each framework's adapter wraps its own.
