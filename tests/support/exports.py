@@ -727,7 +727,6 @@ MORE: dict[str, Export] = {
                 }
             )
         ),
-        asks=True,
     ),
     "MS MARCO": Export(
         "d.jsonl",

@@ -81,11 +81,6 @@ def ending_of(path: Path) -> str:
     return ending if ending not in (".parquet", ".xlsx") or not name.endswith(".gz") else ".gz"
 
 
-def is_jsonl(path: Path) -> bool:
-    """Is it a file of JSON lines, by its ending?"""
-    return ending_of(path) in (".jsonl", ".ndjson")
-
-
 def check_folder(folder: Path, where: str) -> None:
     """Raise `InputError` unless files can be created in the folder."""
     if not folder.is_dir():

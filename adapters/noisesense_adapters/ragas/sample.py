@@ -48,7 +48,7 @@ class VerdictsInRows:
         raise InputError("verdicts in the row's rubrics", "none", hint="rubrics(verdicts=…)")
 
 
-_READER = Reader(HOSTS["ragas"])
+_READER = Reader({**HOSTS["ragas"], IDS: IDS})
 
 
 def read_row(row: Mapping[str, Any], ids: Any = None) -> Reading:

@@ -39,25 +39,31 @@ FILES = {
 NUMBERED = "context_* retrieved_context_* chunk_* retrieved_chunk_* passage_*"
 """Columns with one chunk each."""
 
-# What a field is called in an object that holds nothing else of the sample.
+ROW_NAMES = {
+    field: " ".join(dict.fromkeys(names.split()[number] for names in FILES.values()))
+    for number, field in enumerate(FIELDS)
+}
+ROW_NAMES["verdicts"] = "verdicts recording"
+"""What the fields are called in an object that holds all of them, such as a row."""
+
+# What a field may be called, too, in an object that holds nothing else of the sample.
 ANSWERS = (
-    "answer response output generation result actual_output completion final_answer prediction"
-    " replies messages message choices text content"
+    f"{ROW_NAMES['response']} generation final_answer replies messages message choices"
+    " text content"
 )
-QUESTIONS = "question query user_input input messages text content"
-REFERENCES = (
-    "reference ground_truth ground_truths expected_output expected_response reference_answer"
-    " gt_answer gold_answer golden_answers expected ideal value"
-)
+QUESTIONS = f"{ROW_NAMES['user_input']} messages text content"
+REFERENCES = f"{ROW_NAMES['reference']} value"
 CHUNK_LISTS = (
-    "contexts retrieved_contexts retrieved_context retrieval_context context documents docs"
-    " source_documents source_nodes nodes retrieved_documents chunks contextChunks passages"
-    " retrieval_results retrieval_result matches points hits children objects results"
-    " result_items value data retriever retrieval result root output outputs answer response"
+    f"{ROW_NAMES['retrieved_contexts']} docs nodes retrieval_results matches points hits children"
+    " objects results result_items value data retriever retrieval result root output outputs"
+    " answer response"
 )
 """Lists of chunks, and the objects around them, in a retriever's or an application's answer."""
+SOURCES = f"{ROW_NAMES['retrieved_contexts']} sources citations search_results"
+"""The lists by which an object in a text is an application's output."""
 HOLDERS = "output outputs answer response result metadata inputs input attributes"
 """The columns of objects in which a file may have the chunks."""
+
 # Of a chunk.
 CHUNK_TEXTS = (
     "page_content text content contents context chunk chunk_text body passage passage_text"
@@ -73,16 +79,6 @@ CHUNK_NAMES = (
     " document_name title url uri page_url name location.s3Location.uri"
 )
 PIECE_NAMES = "chunk_id id_ _id ids file_id"
-
-ROW_NAMES = {
-    field: " ".join(dict.fromkeys(names.split()[number] for names in FILES.values()))
-    for number, field in enumerate(FIELDS)
-}
-ROW_NAMES["verdicts"] = "verdicts recording"
-"""What the fields are called in an object that holds all of them, such as a row."""
-
-SOURCES = f"{ROW_NAMES['retrieved_contexts']} sources citations search_results"
-"""The lists by which an object in a text is an application's output."""
 
 # The words of names, those that speak most for a field before the first bar.
 WORDS = {
@@ -103,87 +99,57 @@ WORDS = {
 NO_TEXTS = "id ids name names score scores model type url source status time date version index"
 """The last words of names that hold no text of a sample."""
 
+_READ = (*FIELDS, "chunk_labels", "verdicts")
+
+
+def _by_field(places: str) -> dict[str, str]:
+    """The places of each field, in the order of the table's columns."""
+    columns = map(str.strip, places.split("|"))
+    return {field: place for field, place in zip(_READ, columns, strict=True) if place}
+
+
+# The response, the reference, the chunks, the question, their labels, and given verdicts.
 # A place that ends in a dot is an object that holds all fields; of any other, the value is the
 # field or an object with it. Places behind ">" count where those before it hold nothing: a host's
 # task comes before its item, and what the author of a Promptfoo test chose before all.
-HOSTS: dict[str, dict[str, str]] = {
-    "langfuse": {
-        "response": "output",
-        "reference": "expected_output",
-        "retrieved_contexts": "output. > metadata.",
-        "user_input": "input",
-        "chunk_labels": "metadata.chunk_labels",
-        "verdicts": "metadata.verdicts",
-    },
-    "langsmith": {
-        "response": "outputs",
-        "reference": "reference_outputs",
-        "retrieved_contexts": "outputs. context > inputs.",
-        "user_input": "inputs",
-        "chunk_labels": "reference_outputs.chunk_labels",
-        "verdicts": "reference_outputs.verdicts",
-    },
-    "mlflow": {
-        "response": "outputs",
-        # MLflow's other expectations are facts and guidelines: no part of the reference.
-        "reference": "expectations.expected_response",
-        "retrieved_contexts": "retrieved > outputs. > inputs.",
-        "user_input": "inputs",
-        "chunk_labels": "expectations.chunk_labels",
-        "verdicts": "expectations.verdicts",
-    },
-    "pydantic-evals": {
-        "response": "output",
-        "reference": "expected_output metadata.reference",
-        "retrieved_contexts": "attributes. output. > metadata.",
-        "user_input": "inputs",
-        "chunk_labels": "metadata.chunk_labels",
-        "verdicts": "metadata.verdicts",
-    },
-    "inspect": {
-        "response": "output",
-        "reference": "target",
-        "retrieved_contexts": "store. > metadata.",
-        "user_input": "input",
-        "chunk_labels": "metadata.chunk_labels",
-        "verdicts": "metadata.verdicts",
-    },
+_CASES = "metadata.chunk_labels | metadata.verdicts"
+HOSTS = {
+    "ragas": _by_field(
+        "response | reference | retrieved_contexts | user_input"
+        " | rubrics.noisesense_labels | rubrics.noisesense_verdicts"
+    ),
+    "deepeval": _by_field(
+        f"actual_output | expected_output | retrieval_context | input | {_CASES}"
+    ),
+    "promptfoo": _by_field(
+        "output | config. > vars. > metadata. | config. > vars. metadata. providerOutput."
+        " | config. > vars. > metadata. | | config. > vars. > metadata."
+    ),
+    "langsmith": _by_field(
+        "outputs | reference_outputs | outputs. context > inputs. | inputs"
+        " | reference_outputs.chunk_labels | reference_outputs.verdicts"
+    ),
+    "langfuse": _by_field(f"output | expected_output | output. > metadata. | input | {_CASES}"),
+    # MLflow's other expectations are facts and guidelines: no part of the reference.
+    "mlflow": _by_field(
+        "outputs | expectations.expected_response | retrieved > outputs. > inputs. | inputs"
+        " | expectations.chunk_labels | expectations.verdicts"
+    ),
+    "pydantic-evals": _by_field(
+        "output | expected_output metadata.reference | attributes. output. > metadata. | inputs"
+        f" | {_CASES}"
+    ),
+    "inspect": _by_field(f"output | target | store. > metadata. | input | {_CASES}"),
     # Opik merges the item and what the task returned: nothing tells which is which.
-    "opik": dict.fromkeys(FIELDS, ".") | {"chunk_labels": "chunk_labels", "verdicts": "verdicts"},
+    "opik": _by_field(". | . | . | . | chunk_labels | verdicts"),
     # In Phoenix's own tables `reference` is the retrieved text.
-    "phoenix": {
-        **dict.fromkeys(FIELDS, "."),
-        "reference": "expected_output expected ground_truth",
-        "chunk_labels": "chunk_labels",
-        "verdicts": "verdicts",
-    },
-    "ragas": {
-        **{field: field for field in FIELDS},
-        "retrieved_context_ids": "retrieved_context_ids",
-        "chunk_labels": "rubrics.noisesense_labels",
-        "verdicts": "rubrics.noisesense_verdicts",
-    },
-    "deepeval": {
-        "response": "actual_output",
-        "reference": "expected_output",
-        "retrieved_contexts": "retrieval_context",
-        "user_input": "input",
-        "chunk_labels": "metadata.chunk_labels",
-        "verdicts": "metadata.verdicts",
-    },
-    "validmind": {field: field for field in FIELDS},
-    "promptfoo": {
-        "response": "output",
-        "reference": "config. > vars. > metadata.",
-        "retrieved_contexts": "config. > vars. metadata. providerOutput.",
-        "user_input": "config. > vars. > metadata.",
-        "verdicts": "config. > vars. > metadata.",
-    },
+    "phoenix": _by_field(
+        ". | expected_output expected ground_truth | . | . | chunk_labels | verdicts"
+    ),
+    "validmind": _by_field("response | reference | retrieved_contexts | user_input | |"),
 }
-
 FILE = {
-    **dict.fromkeys(FIELDS, "."),
+    **_by_field(". | . | . | . | chunk_labels | verdicts"),
     "retrieved_context_ids": "retrieved_context_ids",
-    "verdicts": "verdicts",
 }
 """A file's rows hold all fields under the names of `FILES`."""
