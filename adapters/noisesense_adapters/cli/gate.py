@@ -59,10 +59,10 @@ class Gate:
     fail_if_undecided: bool
     mode: Mode | None
     expect: int
-    min_correct: float | None
-    max_hallucinated: float | None
+    max_undefined: float
+    min_correct: float | None = None
+    max_hallucinated: float | None = None
     max_unanswered: float = MAX_UNANSWERED
-    max_undefined: float = MAX_UNDEFINED
     waive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -165,6 +165,15 @@ _CHECKS = (
         help="Exit with 5 if there are fewer samples.",
     ),
     click.option(
+        "--max-undefined",
+        type=float,
+        metavar="SHARE",
+        default=MAX_UNDEFINED,
+        help="With a check, exit with 5 if more of the samples have nothing to measure or failed.",
+    ),
+)
+_MORE_CHECKS = (
+    click.option(
         "--min-correct",
         type=float,
         metavar="SHARE",
@@ -176,21 +185,12 @@ _CHECKS = (
         metavar="SHARE",
         help="Exit with 1 if more of the claims are in neither the reference nor a chunk.",
     ),
-)
-_TOLERANCES = (
     click.option(
         "--max-unanswered",
         type=float,
         metavar="SHARE",
         default=MAX_UNANSWERED,
         help="Exit with 5 if more of the needed verdicts have no answer.",
-    ),
-    click.option(
-        "--max-undefined",
-        type=float,
-        metavar="SHARE",
-        default=MAX_UNDEFINED,
-        help="With a check, exit with 5 if more of the samples have nothing to measure or failed.",
     ),
     click.option(
         "--waive",
@@ -202,8 +202,8 @@ _TOLERANCES = (
 )
 checks = options.taken_as("gate", Gate, *_CHECKS)
 """The options of the checks, as `Gate`."""
-gate = options.taken_as("gate", Gate, *_CHECKS, *_TOLERANCES)
-"""The same, and what they may let pass."""
+gate = options.taken_as("gate", Gate, *_CHECKS, *_MORE_CHECKS)
+"""The same and more."""
 
 NEEDED = "--fail-above and --confidence as well"
 """What ``--fail-if-undecided`` takes."""

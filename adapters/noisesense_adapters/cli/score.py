@@ -65,14 +65,14 @@ def command(
 
     Where verdicts are missing, a figure is a range that holds for every way to fill them in.
 
-    Exit status: 0 done; 1 a mean is above --fail-above, or another check failed; 2 an error; 3
-    done, but some samples failed (they are named on stderr and in the results); 4 whether a mean
-    is above --fail-above cannot be decided (too few samples pass with a warning, unless
-    --fail-if-undecided is given); 5 too little was measured: nothing at all, fewer samples than
-    --expect, more than 5% of the verdicts without an answer; with a check also more than 10% of
-    the samples with nothing to measure, or a sign that the run is broken ("noisesense gate" has
-    options that let such pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With
-    --dry-run: 0; 2; 3 some rows cannot be read; 5 there is nothing to judge.
+    Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
+    failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
+    cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
+    too little was measured: nothing at all, fewer samples than --expect, more than 5% of the
+    verdicts without an answer; with --fail-above also more of the samples than --max-undefined
+    with nothing to measure, or a sign that the run is broken ("noisesense gate" can let such
+    pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some
+    rows cannot be read; 5 there is nothing to judge.
     """
     gate.check_undecided(NEEDED)
     options.check_report(report)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
@@ -34,6 +34,9 @@ from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
 from noisesense_adapters.reading.row import EXPECTED, GROUP
 from noisesense_adapters.reading.values import as_object, is_empty, normal, without_nulls
+
+if TYPE_CHECKING:
+    from noisesense import Sample
 
 _FIRST_ROWS = 20
 _LINE = frozenset(ResultLine.model_fields)
@@ -256,7 +259,7 @@ def _read_texts(row: Mapping[str, Any], place: str) -> Row:
 
 
 def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
-    """Read a line of a recording or of results, a plain one faster and without its texts.
+    """Read a line of a recording or of results, a plain one faster, in the light form.
 
     A line without an id is named by the key of its texts or, unless ``keyed``, by its place.
     """
@@ -267,7 +270,8 @@ def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
     if line.id is None and line.sample is not None and keyed:
         name = line.sample.key
     cluster = line.cluster or question_cluster(line.sample)
-    return Row(place, name, cluster, None, line.verdicts)
+    sample = cast("Sample | None", line.sample)  # the light form has all that is read of it
+    return Row(place, name, cluster, sample, line.verdicts)
 
 
 def results_of(

@@ -100,7 +100,8 @@ def propose(
             options += ["--map", f"{field}={path}"]
     if separator is not None:
         options += ["--split-contexts", separator]
-    values, is_readable = _values(rows[0], columns, separator)
+    first: Mapping[str, Any] = rows[0] if rows else {}
+    values, is_readable = _values(first, columns, separator)
     needed = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
     is_joined = is_unclear and separator is None and not group
     return Proposal(columns, separator, options, values, needed and is_readable and not is_joined)
