@@ -132,10 +132,7 @@ def gate_run(
         check_choice(name, SIGNS, "waive")
     shares = _shares(summary, min_correct, max_hallucinated)
     is_check = (limit, min_correct, max_hallucinated) != (None, None, None)
-    modes = modes_of(summary.definition) if summary.definition else MODES
-    mode = mode or summary.only
-    if mode is not None:
-        modes = (check_mode(mode),)
+    modes = _modes(summary, mode or summary.only)
     if limit is not None:
         check_limit(limit)
     if not summary.partition.total:
@@ -145,13 +142,10 @@ def gate_run(
     findings = [
         *_undefined(summary, modes, max_undefined),
         *_unanswered(summary, max_unanswered),
+        *_missing(summary, min_samples),
+        *shares,
     ]
-    if summary.samples < min_samples:
-        samples = counted(summary.samples, "sample")
-        reason = f"only {samples}, and at least {min_samples:,} were expected"
-        findings.append(Finding("not measured", reason))
     unsure: RunOutcome = "undecided" if fail_undecided else "warn"
-    findings += shares
     if is_check:
         findings += _signs(summary, waive)
     if limit is not None:
@@ -160,6 +154,21 @@ def gate_run(
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
+
+
+def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
+    """The mode, or all that the definition has."""
+    if mode is not None:
+        return (check_mode(mode),)
+    return modes_of(summary.definition) if summary.definition else MODES
+
+
+def _missing(summary: Summary, min_samples: int) -> Iterator[Finding]:
+    """A finding if there are fewer samples than expected."""
+    if summary.samples < min_samples:
+        samples = counted(summary.samples, "sample")
+        reason = f"only {samples}, and at least {min_samples:,} were expected"
+        yield Finding("not measured", reason)
 
 
 def _undefined(
