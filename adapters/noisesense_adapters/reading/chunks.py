@@ -154,9 +154,10 @@ def _chunk(item: Any) -> Any:
         return _of_text(item)
     if is_list(item):
         return _of_pair(as_list(item))
-    if not isinstance(item, (dict, bytes)) and hasattr(item, "__dict__"):
-        item = plain(vars(item))
-    chunk = as_object(item)
+    fields: object = item
+    if not as_object(fields) and hasattr(item, "__dict__"):
+        fields = plain(vars(item))
+    chunk = as_object(fields)
     if not chunk and item != {}:
         raise InputError("a text, or an object that holds one", describe(item))
     text, holder = _only_text(chunk)
@@ -188,8 +189,7 @@ def _only_text(chunk: dict[str, Any]) -> _Text:
 
 def _texts_in(fields: dict[str, Any], prefix: str = "", depth: int = 3) -> Iterator[_Found]:
     """The texts in a chunk by their paths."""
-    own = {path: fields[path] for path in fields if _last(path) in _TEXTS}
-    own = {path: text for path, text in own.items() if isinstance(text, str)}
+    own = _own_texts(fields)
     for path, text in own.items():
         yield f"{prefix}{path}", _Text(text, fields)
     is_blank = not "".join(own.values()).strip()
@@ -200,6 +200,12 @@ def _texts_in(fields: dict[str, Any], prefix: str = "", depth: int = 3) -> Itera
         text = value if is_text and is_blank else _joined(as_list(value))
         if text:
             yield f"{prefix}{path}", _Text(text, fields)
+
+
+def _own_texts(fields: dict[str, Any]) -> dict[str, str]:
+    """The texts in an object under the names of chunks' texts."""
+    own = {path: fields[path] for path in fields if _last(path) in _TEXTS}
+    return {path: text for path, text in own.items() if isinstance(text, str)}
 
 
 def _joined(parts: list[Any]) -> str:

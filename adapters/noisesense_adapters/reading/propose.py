@@ -76,24 +76,22 @@ def propose(
     """
     found = _places(rows)
     columns = _columns(found, chosen, settled)
-    path = columns.get(CHUNKS, "")
-    cells = [value for value in found.get(path, ()) if is_one_text(value)]
-    separator = next((mark for mark in _BARS if any(mark in cell for cell in cells)), None)
+    cells = [*filter(is_one_text, found.get(columns.get(CHUNKS, ""), ()))]
+    separator = _separator(cells)
     is_joined = False
     if cells and separator is None:
-        group = _group(rows, columns)
-        if group:
-            columns.setdefault(GROUP, group)
-        else:
-            columns[CHUNKS] = f"{path},"
-            is_joined = any(
-                2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS
-            )
+        is_joined = _set_for_texts(columns, rows, cells)
     options = _options(columns, chosen, separator)
     values, is_readable = _values(rows[0], columns, separator)
     has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
     is_whole = has_all and is_readable and not is_joined
     return Proposal(columns, separator, options, values, is_whole)
+
+
+def _separator(cells: Sequence[str]) -> str | None:
+    """What stands between the chunks of cells, if that is plain."""
+    together = "\0".join(cells)
+    return next((mark for mark in _BARS if mark in together), None)
 
 
 def _options(
