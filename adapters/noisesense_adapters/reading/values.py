@@ -74,9 +74,8 @@ def plain(value: Any) -> Any:
 def _built_in(value: Any) -> Any:
     """A model, dataclass, array or column as a dict or a list; anything else as it is."""
     if hasattr(value, "model_dump"):
-        own: dict[str, Any] = vars(value)
         # DeepEval's contexts dump themselves as one text.
-        return as_object(value.model_dump()) or own
+        return as_object(value.model_dump()) or cast("object", vars(value))
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     for method in ("tolist", "to_list"):  # numpy and pandas; polars
