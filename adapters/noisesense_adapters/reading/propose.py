@@ -82,7 +82,7 @@ def propose(
     if cells and separator is None:
         is_joined = _set_for_texts(columns, rows, cells)
     options = _options(columns, chosen, separator)
-    values, is_readable = _values(rows[0], columns, separator)
+    values, is_readable = _values(rows[0] if rows else {}, columns, separator)
     has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
     is_whole = has_all and is_readable and not is_joined
     return Proposal(columns, separator, options, values, is_whole)
@@ -248,7 +248,7 @@ def _group(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str
     """The column that rows with one chunk each share; None if no two rows have the same texts."""
     texts = [columns[field] for field in ("response", "user_input") if field in columns]
     ends = _changes(rows, texts)
-    if all(ends):
+    if all(ends) or not rows:
         return None
     for name in rows[0]:
         if name not in columns.values() and _changes(rows, [name]) == ends:
