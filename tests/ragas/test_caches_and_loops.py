@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI, OpenAI
 from ragas.cache import DiskCacheBackend
 from ragas.llms import llm_factory
-from ragas.llms.base import LangchainLLMWrapper, LlamaIndexLLMWrapper
+from ragas.llms.base import LangchainLLMWrapper
 from ragas.run_config import RunConfig
 
 from noisesense import LLMJudge, score
@@ -33,27 +32,6 @@ LOOPS = range(3)
 _numbers = itertools.count()  # LangChain shares the clients of equal timeouts
 
 
-class LlamaIndexModel:
-    """As LlamaIndex's OpenAI: one client of each kind for good; a text with the raw reply."""
-
-    def __init__(self, server: ScriptedServer) -> None:
-        options = {"base_url": server.base_url, "api_key": "k", "max_retries": 2}
-        self._client, self._async_client = OpenAI(**options), AsyncOpenAI(**options)
-
-    def complete(self, prompt: str, **options: Any) -> Any:
-        return self._said(self._client.chat.completions.create(**self._request(prompt)))
-
-    async def acomplete(self, prompt: str, **options: Any) -> Any:
-        create = self._async_client.chat.completions.create
-        return self._said(await create(**self._request(prompt)))
-
-    def _request(self, prompt: str) -> Any:
-        return {"model": "m", "messages": [{"role": "user", "content": prompt}]}
-
-    def _said(self, raw: Any) -> Any:
-        return SimpleNamespace(text=raw.choices[0].message.content, raw=raw)
-
-
 def model_of(kind: str, server: ScriptedServer, cache: Any = None) -> Any:
     options: dict[str, Any] = {"base_url": server.base_url, "api_key": "k", "max_retries": 0}
     if kind == "factory":
@@ -63,13 +41,11 @@ def model_of(kind: str, server: ScriptedServer, cache: Any = None) -> Any:
     config = RunConfig(max_retries=3, max_wait=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        if kind == "LangChain":
-            chat = ChatOpenAI(model="m", timeout=20 + next(_numbers) / 1e6, **options)
-            return LangchainLLMWrapper(chat, config, cache=cache)
-        return LlamaIndexLLMWrapper(LlamaIndexModel(server), config, cache=cache)
+        chat = ChatOpenAI(model="m", timeout=20 + next(_numbers) / 1e6, **options)
+        return LangchainLLMWrapper(chat, config, cache=cache)
 
 
-KINDS = ("factory", "factory, sync", "LangChain", "LlamaIndex")
+KINDS = ("factory", "factory, sync", "LangChain")
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -113,17 +89,16 @@ def test_a_cache_keeps_no_reply_that_was_cut(kind: str, tmp_path: Path) -> None:
 def test_models_of_one_cache_are_told_apart(tmp_path: Path) -> None:
     cache = DiskCacheBackend(str(tmp_path))
     with quiet(), ScriptedServer(Mind(pairs())) as server:
-        client = AsyncOpenAI(base_url=server.base_url, api_key="k")
         for name in ("one", "other"):
+            client = AsyncOpenAI(base_url=server.base_url, api_key="k")
             judged(llm_factory(name, client=client, cache=cache))
         assert server.log.calls == 2 * CALLS
 
 
-@pytest.mark.parametrize("kind", ["LangChain", "LlamaIndex"])
-def test_ragas_retries_in_every_loop(kind: str) -> None:
+def test_ragas_retries_in_every_loop() -> None:
     """A failure of its first request in each loop costs one more; connections cost none."""
     with quiet(), ScriptedServer(Mind(pairs())) as server:
-        llm = model_of(kind, server)
+        llm = model_of("LangChain", server)
         llm.run_config.exception_types = Exception
         for loop in LOOPS:
             first = server.log.calls

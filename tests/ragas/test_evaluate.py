@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import pickle
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ragas import SingleTurnSample
 
 from noisesense import (
     InputError,
@@ -94,53 +92,6 @@ class Failing(CountingJudge):
         if sample.key == self._fails:
             raise JudgeError("HTTP 503")
         return Judgement(await self.judge(sample), Usage(calls=2, input_tokens=10))
-
-
-def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [each.getMessage() for each in caplog.records if each.name == "noisesense"]
-
-
-def test_one_log_line_for_the_open_rows_of_a_run(caplog: pytest.LogCaptureFixture) -> None:
-    from langchain_core.callbacks import BaseCallbackHandler
-
-    samples, judge = judged(a=SURE, b=OPEN, c=SURE, d=EMPTY, e=OPEN)
-    # ragas leaves the tracer of each run in the list of callbacks that it is given.
-    callbacks: list[Any] = [BaseCallbackHandler()]
-    for _ in "12":
-        evaluated(samples, both(judge), callbacks=callbacks)
-    lines = logged(caplog)
-    assert len(lines) == 2
-    # The empty one is in no mean: (1/4 + 1/4 + 1/4 + 1/4) / 4 to (1/4 + 3/4 + 1/4 + 3/4) / 4.
-    # The irrelevant mode is 0 whichever way the open verdicts fall.
-    for line in lines:
-        assert f"{RELEVANT}: 3 of 5 rows have no number. Mean noise sens" in line
-        assert "0.25 to 0.5 (" in line
-        assert "2 of 5 samples have a value, 2 undetermined; 1 of 5 answers claims nothing" in line
-        assert f"{IRRELEVANT}: 1 of 5 rows have no number." in line
-
-
-def test_the_log_line_names_failed_rows(caplog: pytest.LogCaptureFixture) -> None:
-    samples, judge = judged(a=SURE)
-    wrong: Any = {**ragas_row(samples[0]), "response": " "}
-    evaluated([samples[0], wrong], both(judge))
-    evaluated([wrong], both(judge))
-    some, all_failed = logged(caplog)
-    assert some.count("1 of 2 samples have a value; 1 of 2 samples failed") == 2
-    assert f"{RELEVANT}: 1 of 1 rows have no number. All of them failed." in all_failed
-
-
-def test_nothing_is_logged_where_nothing_is_open(caplog: pytest.LogCaptureFixture) -> None:
-    """A run that raises says so itself, and a metric called by hand has its value."""
-    samples, judge = judged(a=SURE, b=OPEN)
-    relevant, irrelevant = both(judge)
-    evaluated(samples[:1], [relevant, irrelevant])
-    wrong: Any = {**ragas_row(samples[0]), "response": " "}
-    with pytest.raises(InputError):
-        evaluated([*samples, wrong], [relevant], raise_exceptions=True)
-    value: Any = relevant.single_turn_score(SingleTurnSample(**ragas_row(samples[1])))
-    assert value.status == "undetermined"
-    gc.collect()
-    assert logged(caplog) == []
 
 
 def test_labels_and_verdicts_travel_in_the_rubrics() -> None:

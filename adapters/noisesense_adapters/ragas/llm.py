@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import hashlib
 import json
 import logging
-import weakref
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
 
-from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from pydantic import BaseModel
-from ragas.callbacks import RagasTracer
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import (
     BaseRagasLLM,
     InstructorBaseRagasLLM,
     InstructorModelArgs,
     LangchainLLMWrapper,
-    LlamaIndexLLMWrapper,
 )
 from ragas.llms.base import InstructorLLM as FactoryLLM
-from ragas.run_config import add_async_retry, add_retry
+from ragas.run_config import add_retry
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense_adapters.langchain import MODEL_NAMES, LangChainLLM, message_ending
+from noisesense_adapters.langchain import LangChainLLM, message_ending
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply, ending_of
 from noisesense_adapters.models.failures import completion_in
 from noisesense_adapters.models.identity import identity
@@ -56,8 +50,6 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
     """Makes the judge's model. Raises `InputError` for what no ragas metric takes as its own."""
     if isinstance(llm, BaseLanguageModel):
         return partial(LangChainLLM, cast("Any", llm))
-    if isinstance(llm, LlamaIndexLLMWrapper):
-        return partial(LlamaIndexLLM, llm)
     if isinstance(llm, BaseRagasLLM):
         return partial(RagasLLM, llm)
     if isinstance(llm, InstructorBaseRagasLLM):
@@ -96,7 +88,8 @@ class RagasLLM(Bridge):
 
     Attributes:
         name: the model's name; empty if it has none.
-        identity: what else its answers depend on: class, endpoint and options; no key.
+        identity: what else its answers depend on, as `LangChainLLM.identity`. A model of your own
+            says both by attributes of these names.
     """
 
     takes_forms = False
@@ -105,16 +98,18 @@ class RagasLLM(Bridge):
         self._cache: Any = getattr(llm, "cache", None)
         # What ragas wraps for its cache is no option of the model.
         self._llm = llm if self._cache is None else _without_cache(llm)
-        self.name = _name_of(self._llm)
-        self.identity = identity(model=self._llm)
+        self.name = str(getattr(llm, "name", ""))
+        self.identity = str(getattr(llm, "identity", ""))
         if isinstance(llm, LangchainLLMWrapper):
+            model = LangChainLLM(cast("Any", llm.langchain_llm))
+            self.name = model.name
+            self.identity = model.identity
             self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01
-            self._agenerate = _retried(self._llm)
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`."""
-        if self._cache is None:
+        if self._cache is None or not self.identity:
             return await self._ask(prompt, schema)
         asked = [self.name, self.identity, prompt, schema and schema.__name__]
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
@@ -127,11 +122,11 @@ class RagasLLM(Bridge):
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         value = StringPromptValue(text=prompt)
+        call = partial(self._llm.generate, value, callbacks=row_group.get())
         if isinstance(self._llm, LangchainLLMWrapper):
-            call = partial(self._agenerate, value, callbacks=_listeners())
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
-            result = await self._llm.generate(value, callbacks=_listeners())
+            result = await call()
         return _first_reply(self._llm, result)
 
 
@@ -141,28 +136,6 @@ def _without_cache(llm: Any) -> Any:
     for method in _CACHING:
         plain.__dict__.pop(method, None)
     return plain
-
-
-class LlamaIndexLLM(RagasLLM):
-    """ragas' wrapper of a model of LlamaIndex, whose async client belongs to one event loop."""
-
-    async def _ask(self, prompt: str, schema: Any) -> Reply:
-        model = self._llm.llm
-        config = self._llm.run_config
-        options = self._llm.check_args(1, 0.01, None, None)
-        if self._llm.bypass_temperature:
-            options.pop("temperature", None)
-
-        async def complete() -> Any:
-            return await model.acomplete(prompt, **options)
-
-        def complete_in_thread() -> Any:
-            return model.complete(prompt, **options)
-
-        asking = add_async_retry(complete, config)
-        response = await ask_either(asking, add_retry(complete_in_thread, config))
-        raw = getattr(response, "raw", None)
-        return Reply(str(response.text), usage_of(raw), *ending_of(raw))
 
 
 class InstructorLLM(RagasLLM):
@@ -180,13 +153,15 @@ class InstructorLLM(RagasLLM):
         if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
             self._llm = copy.copy(self._llm)
             self._llm.model_args = {**llm.model_args, "max_retries": 0}
-        self._loop: object = None
+            self.name = llm.model
+            address = str(getattr(getattr(llm.client, "client", None), "base_url", ""))
+            told = {"provider": llm.provider, "endpoint": address, "system": llm.system_prompt}
+            self.identity = identity(**told, options=llm.model_args)
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         token = _quiet.set(True)
         try:
             if getattr(self._llm, "is_async", True):
-                self._leave_other_loops()
                 reply = await self._llm.agenerate(prompt, schema)
             else:
                 reply = await in_thread(partial(self._llm.generate, prompt, schema))
@@ -202,72 +177,10 @@ class InstructorLLM(RagasLLM):
             return completion_reply(raw)
         return Reply(reply.model_dump_json(), usage_of(raw), *ending_of(raw))
 
-    def _leave_other_loops(self) -> None:
-        """Before an async client is first asked in an event loop: drop its idle connections.
-
-        Those of an earlier ``evaluate()`` belong to a loop that is gone: a request on one of them
-        would be sent, paid for, and its reply lost.
-        """
-        loop = weakref.ref(asyncio.get_running_loop())
-        if loop != self._loop:
-            self._loop = loop
-            with suppress(AttributeError):  # no client over httpx, as OpenAI's and Anthropic's are
-                http = self._llm.client.client._client
-                pool = http._transport_for_url(http.base_url)._pool
-                pool._connections = [each for each in pool._connections if not each.is_idle()]
-
-
-def _listeners() -> Any:
-    """The row's callbacks without ragas' tracer: it hears of chains alone, and LangChain would
-    tell it of each call's start and end in a thread."""
-    callbacks = row_group.get()
-    if not isinstance(callbacks, BaseCallbackManager):
-        return callbacks
-    heard = cast("Any", callbacks).copy()
-    for handler in callbacks.handlers:
-        if type(handler) is RagasTracer:
-            heard.remove_handler(handler)
-    return heard
-
-
-def _retried(llm: LangchainLLMWrapper) -> Callable[..., Awaitable[LLMResult]]:
-    """Same as ``llm.generate``, but ragas' retries are set up only for a call that has failed."""
-    if type(llm).generate is not BaseRagasLLM.generate:  # the user's own
-        return llm.generate
-    config = llm.run_config
-
-    async def retry(
-        failure: BaseException, prompt: StringPromptValue, callbacks: Any
-    ) -> LLMResult:
-        failures = [failure]
-
-        async def agenerate_text() -> LLMResult:
-            if failures:  # the first attempt, which counts and is waited for as ragas says
-                raise failures.pop()
-            return await llm.agenerate_text(prompt, callbacks=callbacks)
-
-        return await add_async_retry(agenerate_text, config)()
-
-    async def attempt(prompt: StringPromptValue, callbacks: Any) -> LLMResult | BaseException:
-        try:
-            return await llm.agenerate_text(prompt, callbacks=callbacks)
-        except config.exception_types as error:
-            return error
-
-    async def generate(prompt: StringPromptValue, callbacks: Any) -> LLMResult:
-        result = await attempt(prompt, callbacks)
-        if isinstance(result, BaseException):  # not in the handler: no cause of a later failure
-            result = await retry(result, prompt, callbacks)
-        if not llm.is_finished(result):
-            raise LLMDidNotFinishException
-        return result
-
-    return generate
-
 
 def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:
     """As ``llm.generate``, which is for event loops alone: with its retries and its check."""
-    callbacks = _listeners()
+    callbacks = row_group.get()
 
     def generate() -> Any:  # not generate_text, which sets a temperature of its own
         return llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)
@@ -296,9 +209,3 @@ def _first_reply(llm: Any, result: LLMResult) -> Reply:
     if getattr(llm, "is_finished_parser", None) is not None:
         stop = None  # the user's own rule says what is finished, and ragas has asked it
     return Reply(str(generation.text), usage, stop, refusal)
-
-
-def _name_of(llm: Any) -> str:
-    model = getattr(llm, "langchain_llm", None) or getattr(llm, "llm", None) or llm
-    names = (getattr(model, each, None) for each in MODEL_NAMES)
-    return next((each for each in names if isinstance(each, str) and each), "")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
-
-from langchain_core.callbacks import BaseCallbackHandler
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.protocol import Judgement
@@ -21,10 +18,7 @@ from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.evaluator import Settings
 from noisesense_adapters.evaluate.names import IDS
-from noisesense_adapters.evaluate.rows import mean_of
-from noisesense_adapters.ragas.sample import read_row, row_trace
-
-_log = logging.getLogger("noisesense")
+from noisesense_adapters.ragas.sample import read_row
 
 
 class ScoredFloat(float):
@@ -91,54 +85,6 @@ def _no_number_in_ragas(score: Score) -> bool:
     if not score.verdicts.response_claims or score.verdicts.reference_claims:
         return False
     return None in score.chunk_relevance
-
-
-class _OpenRows(BaseCallbackHandler):
-    """Logs what ragas' own mean hides. It hears of the end of rows, which ragas ends once all of a
-    run are scored."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list[float]] = {}
-
-    def on_chain_end(self, outputs: Any, **_: Any) -> None:
-        columns = self.columns
-        self.columns = {}
-        lines: list[str] = []
-        for column, values in columns.items():
-            if any(map(math.isnan, values)):
-                lines.append(_log_line(column, values))
-        if lines:
-            _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
-
-
-def _log_line(column: str, values: Sequence[float]) -> str:
-    """How many rows have no number, and the mean of all that were measured, as `summarize` has
-    it."""
-    missing = sum(map(math.isnan, values))
-    line = f"{column}: {missing} of {len(values)} rows have no number."
-    scored = [value for value in values if isinstance(value, ScoredFloat)]
-    if not scored:
-        return f"{line} All of them failed."
-    return f"{line} {mean_of(_summary(values), scored[0].mode).reason}"
-
-
-def count_row(value: float, column: str, group: Any) -> None:
-    """Count a row for the log line of the run that ragas' group of it belongs to: its number, or
-    NaN if it failed."""
-    if row_trace(group) is None:
-        return
-    rows = _open_rows(group.parent_run_manager.handlers)
-    rows.columns.setdefault(column, []).append(value)
-
-
-def _open_rows(handlers: list[Any]) -> _OpenRows:
-    """What counts the rows of a run, among the handlers that all its rows share."""
-    for handler in handlers:
-        if isinstance(handler, _OpenRows):
-            return handler
-    rows = _OpenRows()
-    handlers.append(rows)
-    return rows
 
 
 def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
