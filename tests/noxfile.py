@@ -77,8 +77,7 @@ def session_of(planned: Planned) -> Callable[[nox.Session], None]:
         Record.add(planned, "passed", versions)
 
     run.__doc__ = planned.title
-    backend = "venv" if planned.pip else "uv"
-    nox.session(name=planned.name, python=python, venv_backend=backend)(run)
+    nox.session(name=planned.name, python=python)(run)
     return run
 
 
@@ -120,7 +119,7 @@ def _test(session: nox.Session, planned: Planned) -> None:
     paths = [str(ROOT / path) for path in planned.tests]
     with session.chdir(where):
         if planned.wheel and "cli" in planned.extras:
-            session.run("noisesense", "demo", silent=True)
+            session.run("noisesense", "demo", "--force", silent=True)
         session.run("python", "-m", "pytest", *options, *selected, *paths, *session.posargs)
 
 
@@ -128,8 +127,8 @@ for _planned in PLANNED:
     session_of(_planned)
 
 
-# Not one for users; all of them; a gigabyte, with a session of its own.
-_OTHER_EXTRAS = {"test", "real-model", "all", "local"}
+# Not for users, and all of them.
+_OTHER_EXTRAS = {"test", "real-model", "all"}
 
 
 @nox.session(venv_backend="none")

@@ -16,8 +16,6 @@ from noisesense_adapters.models.identity import identity
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from noisesense_adapters.local import LocalJudge
-
 
 def model_judge(
     model: str,
@@ -35,15 +33,11 @@ def model_judge(
     max_wait: float | None = None,
     store: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
-    claims: str | None = None,
-    device: str | None = None,
-    batch_size: int | None = None,
-) -> LLMJudge | LocalJudge:
+) -> LLMJudge:
     """A judge over ``provider:model``.
 
-    ``openai:…`` uses the package `openai`, with OpenAI or any compatible endpoint. ``local:…`` is
-    a local classifier; see `noisesense_adapters.local.LocalJudge`. Other providers are used
-    through LangChain, by their names in its ``init_chat_model``.
+    ``openai:…`` uses the package `openai`, with OpenAI or any compatible endpoint. Other providers
+    are used through LangChain, by their names in its ``init_chat_model``.
 
     Args:
         model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
@@ -62,55 +56,31 @@ def model_judge(
         concurrency: the limit of concurrent calls.
         max_wait: seconds to wait in a row while the provider takes no calls; 600 by default.
         store: a file that keeps all calls, so that none is paid for twice.
-        threshold: of a local judge, 0.5 by default; or see `noisesense.LLMJudge`.
-        claims: for a local judge: ``provider:model`` of the model that finds the claims, to which
-            ``base_url``, ``api_key_env`` and the other settings of a model apply; by default each
-            sentence is a claim.
-        device: the device of a local judge.
-        batch_size: the inputs at once of a local judge; 16 by default.
+        threshold: see `noisesense.LLMJudge`.
 
     Raises:
-        InputError: no ``provider:model``, an unknown provider, an argument out of range, or one
-            of another kind of judge.
+        InputError: no ``provider:model``, an unknown provider, or an argument out of range.
         JudgeError: the key's variable is not set, or the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
-    is_local = model.startswith("local:")
-    asked = claims if is_local else model
-    of_llm = {
-        "base_url": base_url,
-        "temperature": temperature,
-        "max_tokens": max_tokens,
-        "timeout": timeout,
-    }
-    of_classifier = {"device": device, "batch_size": batch_size}
-    of_judge: dict[str, Any] = {
-        "check": check,
-        "votes": None if votes == 1 else votes,
-        "max_wait": max_wait,
-    }
-    if not is_local:
-        _refuse("none without a local judge (local:MODEL)", claims=claims, **of_classifier)
-    if asked is None:
-        _refuse("none without a model that is asked", api_key_env=api_key_env, **of_llm)
-    if is_local:
-        _refuse("none with a local judge", text_chars=text_chars, **of_judge)
-    of_judge["timeout"] = timeout
+    llm = structured_llm(
+        model,
+        api_key=api_key_in(api_key_env),
+        base_url=base_url,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        timeout=timeout,
+    )
+    settings = _given(
+        check=check, plan=plan, timeout=timeout, max_wait=max_wait, threshold=threshold
+    )
     if text_chars is not None:
-        of_judge["budget"] = Budget.of(text_chars)
-    key = api_key_in(api_key_env)
-    llm = None if asked is None else structured_llm(asked, api_key=key, **of_llm)
-    options = _given(threshold=threshold, plan=plan, max_concurrency=concurrency)
+        settings["budget"] = Budget.of(text_chars)
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
 
-        options["store"] = VerdictStore(store)
-    if is_local:
-        from noisesense_adapters.local import LocalJudge, NLIModel
-
-        classifier = NLIModel(model.removeprefix("local:"), **_given(**of_classifier))
-        return LocalJudge(classifier, claims=llm, **options)
-    return LLMJudge(cast("StructuredLLM", llm), **_given(**of_judge), **options)
+        settings["store"] = VerdictStore(store)
+    return LLMJudge(llm, votes=votes, max_concurrency=concurrency, **settings)
 
 
 def api_key_in(variable: str | None) -> str | None:
@@ -129,12 +99,6 @@ def api_key_in(variable: str | None) -> str | None:
 def _given(**options: Any) -> dict[str, Any]:
     """The options without those that are None."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _refuse(expected: str, **options: Any) -> None:
-    """Raise `InputError` if one of the options is given."""
-    for name, value in _given(**options).items():
-        raise InputError(expected, describe(value), where=name)
 
 
 def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
@@ -180,7 +144,7 @@ def _unknown_provider(provider: str, message: str) -> InputError:
     from difflib import get_close_matches
 
     theirs = re.findall(r"\w+", message.rpartition(":")[2])
-    known = list(dict.fromkeys(["openai", "local", *theirs]))
+    known = list(dict.fromkeys(["openai", *theirs]))
     near = get_close_matches(provider.lower(), known, 1)
     hint = f"did you mean {near[0]}:MODEL?" if near else f"known are {', '.join(known)}"
     return InputError("a provider LangChain knows", describe(provider), where="judge", hint=hint)

@@ -25,8 +25,8 @@ import ground  # noqa: F401
 from noisesense import Chunk, Result, Sample, score
 from noisesense.ablation import Ablation
 from noisesense_adapters.datasets import ablate
-from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
-from noisesense_adapters.report import write_png
+from noisesense_adapters.evaluate.tables import ablation_tables
+from noisesense_adapters.evaluate.wording import ablation_sentences
 from support.ablation_world import Mind
 
 NAMES = [
@@ -131,7 +131,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--answers", help="keeps the answers: a run that was killed goes on")
-    parser.add_argument("--png", help="writes the plot of noise against distractors")
     options = parser.parse_args()
     generator = Generator(options.base_url.rstrip("/"), options.model, options.temperature)
     results, found = asyncio.run(
@@ -146,8 +145,6 @@ def main() -> None:
         widths = [max(map(len, column)) for column in zip(table.titles, *table.rows, strict=True)]
         for row in (table.titles, *table.rows):
             print("  ".join(map(str.ljust, row, widths)).rstrip())
-    if options.png:
-        write_png(found, options.png, title=f"Ablation of {len(results)} answers")
 
 
 if __name__ == "__main__":

@@ -135,14 +135,13 @@ def mlflow(folder: Path, _: ExitStack) -> Callable[[], object]:
     return lambda: scorer(**row)
 
 
-def command_line(folder: Path, _: ExitStack) -> Callable[[], object]:
-    from noisesense_adapters.cli.app import app
+def scored_file(folder: Path, _: ExitStack) -> Callable[[], object]:
+    from noisesense_adapters.datasets import score_dataset
 
     _recording(folder)
     dataset = folder / "data.jsonl"
     dataset.write_text(SAMPLE.model_dump_json(), "utf-8")
-    arguments = ["score", str(dataset), "--verdicts", str(folder / "verdicts.jsonl")]
-    return lambda: app.main(args=arguments, standalone_mode=False)
+    return lambda: score_dataset(dataset, verdicts=folder / "verdicts.jsonl")
 
 
 def core_score(_: Path, __: ExitStack) -> Callable[[], object]:
@@ -161,7 +160,7 @@ WAYS = {
     "DeepEval: a_measure()": (deepeval, "noisesense_adapters/deepeval/", 3),
     "Promptfoo: get_assert()": (promptfoo, "noisesense_adapters/promptfoo/", 4),
     "MLflow: scorer()": (mlflow, "noisesense_adapters/mlflow/", 1),
-    "noisesense score": (command_line, "noisesense_adapters/cli/", 8),
+    "score_dataset()": (scored_file, "noisesense_adapters/datasets/", 6),
     "score()": (core_score, "noisesense/", 4),
     "LLMJudge.judge()": (core_judge, "noisesense/judging/", 12),
 }
@@ -208,7 +207,7 @@ def main() -> int:
                     call()
         files = {place for _, place, _ in entered if place.startswith(package)}
         is_host = package.startswith("noisesense_adapters/")
-        again = _again(entered, package) if is_host and prepare is not command_line else []
+        again = _again(entered, package) if is_host and prepare is not scored_file else []
         twice = f"; come into twice: {', '.join(again)}" if again else ""
         print(f"{title}: {len(files)} files of {package}, at most {most}{twice}")
         for depth, place, name in entered:

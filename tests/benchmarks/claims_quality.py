@@ -2,8 +2,10 @@
 
 `data/claims.jsonl` holds 60 short answers with the facts that each states, by hand, and 20 more
 with sentences that state none (kind "idle": greetings, transitions, offers of help). The half
-"fresh" are 6 tables that were written after the held-back ones had been read. Some facts
-are planted errors. A fact's rule says which claims state it: every word of the rule must begin a
+"fresh" are 6 tables that were written after the held-back ones had been read. The half "new" are
+40 answers in ten languages that nobody looked at while prompts and rules were written: numbers in
+words, dates, words out of their usual order, greetings and sources around. Some facts are planted
+errors. A fact's rule says which claims state it: every word of the rule must begin a
 word of the claim. ``a|b`` is one or the other, ``!a`` must not be there, ``~`` is any negation.
 
 Counted for each form of asking:
@@ -38,6 +40,7 @@ from pydantic import BaseModel
 
 from noisesense import JudgeError, LLMJudge, ReplyError
 from noisesense.judging.calls import SampleRun
+from noisesense.judging.prompts import Premise
 from noisesense_adapters.openai import OpenAILLM
 
 DATA = Path(__file__).parent / "data" / "claims.jsonl"
@@ -46,29 +49,43 @@ NEGATION = re.compile(
     r"\b(not|no|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['’]t\b"
     r"|\b(nicht|kein\w*|nie|niemals|niemand|ohne)\b"
     r"|\b(nunca|tampoco|ningún|ninguna?|nadie)\b"
-    r"|[不没無无非未]"
+    r"|\b(ne|pas|aucune?s?|jamais|plus|sans|não|nem|nenhuma?|sem|не|ни|нет|без)\b|\bn['’]"
+    r"|[不没無无非未]|ない|ません|لا |ليس|لم |नहीं|बिना"
 )
-CHINESE = re.compile("[一-鿿]")
 PRONOUN = re.compile(
     r"(it|he|she|they|this|these|that|those|its|his|her|their"
-    r"|er|sie|es|dies\w*|ihre?|seine?|él|ella|ellos|ellas|esto|su|sus)\b|[它他她]"
+    r"|er|sie|es|dies\w*|ihre?|seine?|él|ella|ellos|ellas|esto|su|sus"
+    r"|il|elle|ils|elles|son|sa|ses|leurs?|ele|ela|eles|elas|он|она|оно|они|его|её|их"
+    r"|هو|هي|هذا|هذه)\b|(वह|वे|यह|ये|उसक[ाेी]|इसक[ाेी])\s|[它他她]|それ|これ|彼"
 )
 
 
 def normal(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+    """Without case, and all digits as 0 to 9."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"\d", lambda digit: str(int(digit[0])), plain)
 
 
 def has_word(claim: str, word: str) -> bool:
-    """Whether a word of the claim begins so; a number must be the whole number."""
+    """Whether a word of the claim begins so; a number must be the whole number.
+
+    In scripts without capital letters a word may have other letters before it.
+    """
     if word == "~":
         return NEGATION.search(claim) is not None
-    if CHINESE.match(word):
+    if word == word.upper() and not word[0].isdigit():
         return word in claim
-    pattern = r"(?<![^\W一-鿿])(?<!\d[.,:])" + re.escape(word).replace("_", r"\s+")
+    pattern = re.escape(word).replace("_", r"\s+")
     if word[-1].isdigit():
         pattern += r"(?!\d|[.,:]\d)"
-    return re.search(pattern, claim) is not None
+    return any(_begins(claim[: match.start()]) for match in re.finditer(pattern, claim))
+
+
+def _begins(before: str) -> bool:
+    """Whether a word or a number can begin behind this."""
+    if re.search(r"\d[.,:]?$", before):
+        return False
+    return not before or before[-1].lower() == before[-1].upper()
 
 
 def states(claim: str, rule: str) -> bool:
@@ -182,11 +199,23 @@ def model(url: str) -> OpenAILLM:
 
 
 def product(url: str) -> Find:
-    """The claims as `LLMJudge` finds them."""
+    """The claims as `LLMJudge` counts them.
+
+    A claim of no fact is one that no reference and no chunk would support, so the judge asks
+    whether it gives information on the question.
+    """
     judge = LLMJudge(model(url), max_concurrency=1)
 
     async def find(answer: Answer) -> list[str]:
-        return await judge.find(SampleRun(), "response", answer.text, answer.question)
+        run = SampleRun()
+        claims = await judge.find(run, "response", answer.text, answer.question)
+        unsupported: list[str] = []
+        for claim in claims:
+            if not any(states(claim, fact.holds) for fact in answer.facts):
+                unsupported.append(claim)
+        cells = await judge.check(run, Premise(question=answer.question), unsupported)
+        asides = [claim for claim, cell in zip(unsupported, cells, strict=True) if cell is False]
+        return [claim for claim in claims if claim not in asides]
 
     return find
 

@@ -109,7 +109,7 @@ def corrected(samples: list[Sample], labeled: Iterable[int], resamples: int = 1)
         else:
             others.append(Range(score, score))
     how = Resampling(resamples=resamples)
-    return powered_mean(others, judged, people, [1.0] * len(people), how)
+    return powered_mean(others, judged, people, how)
 
 
 def is_apart(found: PPIMean) -> bool:

@@ -88,7 +88,7 @@ def test_coverage_of_intervals(tmp_path: Path) -> None:
     # One data set says nothing about coverage, so the exit status may be 1.
     options = ("--datasets", "1", "--resamples", "100", "--processes", "2")
     out = ran(tmp_path, "coverage.py", *options, most_status=1)
-    assert len(re.findall(r"in % of 1 data sets a row", out)) == 16
+    assert len(re.findall(r"in % of 1 data sets a row", out)) == 15
     assert re.search(r"relevant +300( +(0|100)\.0){6}", out)
     assert re.search(r"\d+ figures out of their range", out)
 
@@ -104,3 +104,18 @@ def test_throughput(tmp_path: Path) -> None:
     out = ran(tmp_path, "throughput.py", "--samples", "2000", "--rounds", "1")
     assert re.search(r"noisesense score( +[\d.,]+){5}", out)
     assert "the same means: True" in out
+
+
+@pytest.mark.parametrize("only", ["judging", pytest.param("", marks=broad)])
+def test_no_pattern_takes_more_than_linear_time(tmp_path: Path, only: str) -> None:
+    """Up to 16,384 characters: a square of them is several times the limit."""
+    out = ran(tmp_path, "patterns.py", "--most", "16384", "--only", only)
+    found = re.search(r"^(\d+) patterns, [\d,]+ texts, 0 too slow$", out, re.MULTILINE)
+    assert found is not None
+    assert int(found[1]) >= (10 if only else 40)
+
+
+@pytest.mark.parametrize("pattern", [r"\s+$", r"(a+)+b", r"got .*?(?=! |$)", r"<(.*)>.*</\1>"])
+def test_a_pattern_that_takes_more_is_found(tmp_path: Path, pattern: str) -> None:
+    out = ran(tmp_path, "patterns.py", "--pattern", pattern, most_status=1)
+    assert "1 too slow" in out

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
+import click
 import pytest
 
 import noisesense
+from noisesense import Result, Verdicts, score, write_results
+from noisesense_adapters.cli.score import command
 from support.command import environment, run
 from support.command_here import assert_error, run_here
 
 COMMANDS = {
-    **dict.fromkeys(("demo", "schema", "promptfoo-init", "score", "compare"), ()),
-    **dict.fromkeys(("offenders", "sensitivity", "stability"), ()),
-    "trust": ("export-labels", "import-labels"),
+    **dict.fromkeys(("demo", "promptfoo-init", "score", "compare", "offenders"), ()),
+    "trust": ("export-labels",),
     "ablation": ("plan", "report", "run"),
-    "batch": ("export", "import"),
-    "store": ("show", "merge", "prune"),
+    "store": ("show", "prune"),
 }
 
 
@@ -73,10 +75,10 @@ def test_starting_loads_no_framework() -> None:
 
 # By what was typed: what the one line says.
 MISTYPED = {
-    "scor": "No such command 'scor'. Did you mean 'score'? Hint: noisesense --help",
+    "scor": "No such command 'scor'. Hint: noisesense --help",
     "trust labels.csv": "No such command 'labels.csv'. Hint: noisesense trust --help",
-    "trust --on": "Option '--on' requires an argument. Hint: noisesense trust --help",
-    "store shw": "No such command 'shw'. Did you mean 'show'? Hint: noisesense store --help",
+    "trust --on": "Option '--on' requires an argument. Hint: noisesense --help",
+    "store shw": "No such command 'shw'. Hint: noisesense store --help",
     "score x.csv --fail-abov 1": "--fail-above",
 }
 
@@ -100,3 +102,51 @@ def test_the_help_names_the_statuses_and_fits_a_terminal() -> None:
     lines = run("--help").stdout.splitlines()
     assert "    1    failed: a check failed" in lines
     assert max(map(len, lines)) <= 80
+
+
+def test_score_has_at_most_24_options() -> None:
+    """Its help included; the Python API has the others."""
+    with command.make_context("score", ["data.jsonl"], help_option_names=["-h"]) as context:
+        found = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    print(f"options of score: {len(found)}")
+    assert 12 < len(found) <= 24
+
+
+@pytest.mark.parametrize("missing", ["click", "rich"])
+def test_a_bare_install_prints_its_version(missing: str) -> None:
+    assert run("--version", hidden=[missing]).stdout == f"noisesense {noisesense.__version__}\n"
+
+
+def test_the_package_runs_as_the_command_does() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "noisesense", "--version"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"noisesense {noisesense.__version__}\n"
+
+
+def test_results_are_gated_and_reported_by_commands_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two samples one has a wrong claim of two from a relevant chunk: a mean of 0.25."""
+    known: list[Verdicts] = []
+    for right in (False, True):
+        known.append(Verdicts.from_matrices([right, True], [[True], [True]], [[True]]))
+    results = tmp_path / "results.jsonl"
+    write_results(results, [Result(str(i), score(each)) for i, each in enumerate(known)])
+    above = run_here(capsys, "gate", results, "--fail-above", "0.2")
+    assert above.status == 1
+    assert above.err == "check failed: the relevant mean, 0.2500, is above 0.2\n"
+    below = run_here(capsys, "gate", results, "--fail-above", "0.3")
+    assert below.status == 0
+    assert below.err == "check passed: no mean is above 0.3\n"
+    one_mode = run_here(capsys, "gate", results, "--fail-above", "0.2", "--mode", "irrelevant")
+    assert one_mode.status == 0
+    done = run_here(capsys, "report", results)
+    assert done.status == 0
+    assert done.err == f"wrote {tmp_path / 'results.html'}\n"
+    page = (tmp_path / "results.html").read_text("utf-8")
+    assert "1 of 4 claims is wrong and came from a retrieved document" in page

@@ -94,20 +94,6 @@ def test_prune_needs_to_know_what(store: Path, run: Run) -> None:
     assert done.err == said
 
 
-def test_merge(store: Path, tmp_path: Path, run: Run) -> None:
-    with VerdictStore(other := tmp_path / "other.db") as opened:
-        put(opened, 0, "gpt-a")  # both have it
-        put(opened, 5, "gpt-b")
-    merged = tmp_path / "all.db"
-    done = run("merge", merged, store, other)
-    assert done.out == f"{store}: 5 calls added\n{other}: 1 call added\n"
-    assert models(merged) == {"gpt-a": 4, "gpt-b": 2}
-    assert run("merge", merged, other).out == f"{other}: 0 calls added\n"
-    assert_error(run("merge", store, store), ("another store",))
-    assert_error(run("merge", tmp_path / "new.db", tmp_path / "none.db"), ("no such file",))
-    assert not (tmp_path / "new.db").exists()
-
-
 def test_a_file_that_is_no_store_is_an_error_and_stays_as_it_is(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "bad.db"
     path.write_bytes(b"mine" * 100)

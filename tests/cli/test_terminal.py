@@ -27,6 +27,7 @@ from noisesense import (
 from noisesense.errors import BusyError
 from noisesense_adapters.cli.output import show_table
 from noisesense_adapters.cli.progress import RunProgress
+from noisesense_adapters.evaluate.tables import Table
 from support.command import environment
 from support.command_here import assert_fits, run_here
 from support.faults import pairs
@@ -68,10 +69,10 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     "command",
     [
         *("score {a}", "score {b}", "score {a} --out {folder}/o\x1b[31m.jsonl"),
-        *("score {folder}/none\x1b[31m.csv", "score {a} --id \x1b[31m"),
+        *("score {folder}/none\x1b[31m.csv", "score {a} --map \x1b[31m"),
         *("compare {a} {b}", "compare {a} {b} --json", "offenders {a}"),
-        *("trust --on {a} --for {b}", "sensitivity {b}", "store show {folder}/none\x1b[31m"),
-        *("demo --save {folder}/d\x1b[31m.jsonl", "promptfoo-init {folder}/p\x1b[31m"),
+        *("trust --on {a} --for {b}", "store show {folder}/none\x1b[31m"),
+        *("demo {folder}/d\x1b[31m", "promptfoo-init {folder}/p\x1b[31m"),
         # What was typed wrongly: click repeats it in its errors.
         *("{evil}", "--{evil}", "score --{evil}", "score a.jsonl {evil}", "store {evil}"),
         *("score a.jsonl --concurrency {evil}", "store show a --{evil}"),
@@ -90,7 +91,7 @@ def test_no_command_sends_what_a_terminal_obeys(
     # The line that the id tries to forge.
     assert "\nerror: all is well" not in f"\n{done.out}\n{done.err}"
     # These show neither a name nor a text.
-    silent = command.startswith(("trust", "sensitivity")) or "--json" in command
+    silent = command.startswith("trust") or "--json" in command
     assert silent or "\\x1b" in shown
 
 
@@ -101,15 +102,12 @@ def test_what_a_claim_would_have_sent_is_shown(files: tuple[Path, Path], capsys:
 
 
 FITTING = [
-    "demo catch --force",
-    "score catch/stale.jsonl --fail-above 0.1",
-    "compare catch/mended.jsonl catch/stale.jsonl --fail-if-worse",
-    "offenders catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/stale.jsonl",
-    "trust --on catch/stale.jsonl --for catch/mended.jsonl",
-    "sensitivity catch/stale.jsonl",
-    "stability catch/stale.jsonl catch/mended.jsonl --limit 0.1",
-    "power catch/stale.jsonl catch/mended.jsonl",
+    "demo --force",
+    "score demo/stale.jsonl --fail-above 0.1",
+    "compare demo/mended.jsonl demo/stale.jsonl --fail-if-worse",
+    "offenders demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/stale.jsonl",
+    "trust --on demo/stale.jsonl --for demo/mended.jsonl",
 ]
 
 
@@ -125,36 +123,28 @@ def test_no_line_is_wider_than_the_terminal_or_than_a_hundred_columns(
     assert path in run_here(capsys, "score", f"{path}.jsonl").err
 
 
-def test_tables_break_no_word(monkeypatch: pytest.MonkeyPatch, capsys: Capsys) -> None:
-    """The widest columns wrap first, and a column of names is cut.
+def test_a_table_that_is_too_wide_stands_in_parts(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """13 characters of the name, a gap of 2 and 18 of an interval are 33; 80 columns hold three.
 
-    13 characters of the name, two gaps, 7 of "variant" and 10 of "difference" are 34.
+    13 + 3 * (2 + 18) is 73, with a fourth it is 93.
     """
-    monkeypatch.setenv("COLUMNS", "34")
-    titles = ["", ">with this variant", ">difference in points"]
-    show_table(titles, [["without-other", "86% (55% to 98%)", "+14 (+0 to +39)"]])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if line.startswith("without-other  ")]
-    assert {"variant", "difference", "points"} <= {*" ".join(lines).split()}
-    monkeypatch.setenv("COLUMNS", "40")
-    name = "a-document-whose-name-is-longer-than-that.md"
-    show_table(["…document", ">claims"], [[name, 12_345]])
-    assert capsys.readouterr().out.splitlines() == [
-        f"document{' ' * 26}claims",
-        "a-document-whose-name-is-longer…  12,345",
-    ]
-    show_table([">claims", "…document"], [["some words to wrap here", name]])
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1:] == [
-        " some words to  a-document-whose-name-i…",
-        "     wrap here",
-    ]
-    monkeypatch.setenv("COLUMNS", "10")
-    show_table(["", ">claims"], [["without-other", 12_345]])
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 10
+    interval = "-0.0855 to -0.0612"
+    titles = ("", "a", "b", "c", "d")
+    table = Table(titles, [("without-other", *[interval] * 4)], "caption")
+    for width, parts in (("33", 4), ("80", 2), ("93", 1)):
+        monkeypatch.setenv("COLUMNS", width)
+        show_table(table)
+        caption, *lines = capsys.readouterr().out.splitlines()
+        assert caption == "caption:"
+        assert len(lines) == 2 * parts
+        assert sum(line.count(interval) for line in lines) == 4
+        assert all(line.startswith("without-other") for line in lines[1::2])
+        assert max(map(len, lines)) <= int(width)
     monkeypatch.delenv("COLUMNS")
-    show_table(["…document", ">claims"], [[name, 12_345]])
-    assert name in capsys.readouterr().out
+    show_table(Table(("document", "claims"), [("name" * 50, "12,345")]))
+    assert f"{'name' * 50}  12,345\n" in capsys.readouterr().out
 
 
 def test_a_pipe_has_no_width(tmp_path: Path, capsys: Capsys) -> None:
@@ -177,8 +167,9 @@ def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="a POSIX shell")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_closed_streams_are_no_traceback(closed: str) -> None:
-    shell = ["sh", "-c", f'"$0" -m noisesense_adapters.cli schema {closed}', sys.executable]
+def test_closed_streams_are_no_traceback(closed: str, files: tuple[Path, Path]) -> None:
+    command = f'"$0" -m noisesense_adapters.cli offenders "$1" {closed}'
+    shell = ["sh", "-c", command, sys.executable, str(files[0])]
     done = subprocess.run(shell, env=environment(), capture_output=True, check=False)
     assert done.returncode == 0
     assert done.stderr == b""
@@ -186,7 +177,7 @@ def test_closed_streams_are_no_traceback(closed: str) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of Unix")
 @pytest.mark.parametrize(
-    "command", ["score {a} --out {out}", "store --help", "schema", "score none.csv"]
+    "command", ["score {a} --out {out}", "store --help", "store show --help", "score none.csv"]
 )
 def test_a_reader_that_left(command: str, files: tuple[Path, Path], tmp_path: Path) -> None:
     """As `cat` and `grep`: 128 and the number of SIGPIPE, and not a word; files are written."""
@@ -224,8 +215,8 @@ def test_without_a_terminal_a_line_every_minute_and_failures_once(
             progress.add(Result("q", error="no"))
     assert capsys.readouterr().err.splitlines() == [
         *("failed: no", "one by one it is"),
-        "6 of 40 samples, 0:05:40 left, 12 calls, 6 failed",
-        "12 of 40 samples, 0:04:40 left, 24 calls, 12 failed",
+        "6 of 40 samples, 12 calls, 6 failed",
+        "12 of 40 samples, 24 calls, 12 failed",
         "12 more failed",
     ]
 
@@ -257,7 +248,7 @@ def test_in_a_terminal_a_bar_with_calls_and_time_left(
             now[0] += 10
             progress.add(None)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
-    assert re.search(r"2 of 40 samples, 0:06:20 left [━╸╺ ]+\r?\n7 calls, 1,200 tokens", shown)
+    assert re.search(r"2/40 [━╸╺ ]+ [-:\d]+ 7 calls, 1,200 tokens", shown)
 
 
 def test_while_the_first_sample_takes_minutes_the_calls_and_the_form_are_told(

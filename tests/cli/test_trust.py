@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import random
+import re
 import shlex
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from noisesense import (
     write_results,
 )
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
+from noisesense_adapters.evaluate.tables import shown
 from support.command_here import Done, assert_error, run_here
-from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
 from support.simulated import misjudged
@@ -70,12 +70,14 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     assert done.status == 0
     people = [Result(s.key, score(verdicts), sample=s) for s, verdicts in LABELS[::2]]
     expected = trust_results(own, people, judge="scripted, plan=full")
-    assert "corrected by labels" in done.out
+    mean = expected.means["relevant"]
+    cells = ("relevant", shown(mean.judge_mean), shown(mean.mean), shown(mean.interval))
+    assert "  ".join(cells) in re.sub("   +", "  ", done.out)
     assert "claim in reference" in done.out
     (one,) = json.loads(run_here(capsys, *arguments, "--json").out)["judges"]
     assert " of scripted, plan=full were compared with " in one.pop("sentences")[0]
     assert one == json.loads(json.dumps(expected.to_dict()))
-    assert "people would find" in page.read_text(encoding="utf-8")
+    assert f'<td class="n">{shown(mean.interval)}</td>' in page.read_text(encoding="utf-8")
 
 
 def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
@@ -144,8 +146,6 @@ ERRORS: dict[str, tuple[str, str]] = {
         "got the sheet alone. Hint: noisesense trust --on sheet.csv --for RESULTS, those that",
     ),
     "no sheet": ("trust export-labels a.jsonl labels.xlsx", "a name ending in .csv or .tsv"),
-    "other labels": ("trust import-labels ragtruth a.jsonl b.jsonl", "expected wice, got"),
-    "over a file": ("trust import-labels wice a.jsonl a.jsonl", "--force overwrites it"),
 }
 
 
@@ -233,8 +233,8 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     ]
     assert rows[5] == {
         **{"sample": "a", "kind": "response", "claim": "1", "chunk": "1"},
-        **{"weight": "1", "seed": "0"},
-        **{"question": "Question a?", "statement": "claim 2", "source": "Second chunk."},
+        **{"seed": "0", "question": "Question a?"},
+        **{"statement": "claim 2", "source": "Second chunk."},
         "entailed": "",
     }
     assert {row["entailed"] for row in rows} == {""}  # blind
@@ -298,8 +298,8 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("correct", "b") else "")
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
     assert done.err.startswith(
-        "note: 22 of the sheet's 24 questions have no label; 2 samples have none and count as not "
-        "labeled; 1 sample is labeled in part, and its other questions stay open.\n"
+        "note: 22 of the sheet's 24 questions have no label and stay open. Without any label, and "
+        "not counted: 2 samples; labeled in part: 1.\n"
     )
     (found,) = json.loads(done.out)["judges"]
     assert found["samples"] == 1
@@ -346,8 +346,10 @@ def test_what_a_lazy_plan_never_asked(tmp_path: Path, capsys: Capsys) -> None:
     fill(sheet, lambda row: "yes")
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged)
     rows = [line.split() for line in done.out.splitlines()]
-    assert ["not", "asked", "0", "8", "4"] in rows
-    assert not any(row[:2] == ["no", "answer"] for row in rows)
+    asked = [row[-1] for row in rows if row[:2] in (["response", "claim"], ["reference", "claim"])]
+    assert asked == ["8", "4"]
+    assert "not asked" in done.out
+    assert "no answer" not in done.out
     assert (
         "12 more labels are in no error rate: the judge was not asked there, as its scores do not "
         "need it; score --plan full asks it." in done.out
@@ -429,60 +431,6 @@ def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> No
     assert len(drawn(sheet, 3)) == 8
     row, *_ = rows_of(sheet)
     assert row["seed"] == "3"
-    assert row["weight"] == "5"
-
-
-def weights_of(path: Path) -> dict[str, str]:
-    """In the order of the sheet."""
-    return {row["sample"]: row["weight"] for row in rows_of(path)}
-
-
-def test_by_score_half_of_the_samples_are_noisy(tmp_path: Path, capsys: Capsys) -> None:
-    """Of 40 samples 6 are noisy by the judge; 8 are drawn: 4 of the 6 and 4 of the 34."""
-    judged = [result(f"s{i}", wrong=i % 7 == 3) for i in range(40)]
-    path = tmp_path / "judged.jsonl"
-    sheet = tmp_path / "labels.csv"
-    write_results(path, judged)
-    arguments = ("trust", "export-labels", path, sheet, "--by-score")
-    assert "expected a number of samples as well" in run_here(capsys, *arguments).err
-    assert run_here(capsys, *arguments, "--samples", "8").status == 0
-    drawn = weights_of(sheet)
-    noisy = {f"s{i}" for i in range(3, 40, 7)}
-    assert drawn == {name: "1.5" if name in noisy else "8.5" for name in drawn}
-    # By turns, so that a part of the sheet has both.
-    assert [name in noisy for name in drawn] == [True, False] * 4
-    with pytest.raises(InputError, match=r"labels\.csv: expected a new file.* force=True"):
-        write_labels(judged, sheet)  # people may have written labels into it
-    assert weights_of(sheet) == drawn
-    write_labels(judged, sheet, samples=30, by_score=True, force=True)
-    drawn = weights_of(sheet)
-    assert Counter(drawn.values()) == {"1": 6, "1.41667": 24}
-
-
-def test_weights_of_a_part_of_the_sheet(tmp_path: Path, capsys: Capsys) -> None:
-    """Filled in as far as the first four: each weight stands for its whole group."""
-    judged = [result(f"s{i}", wrong=i % 7 == 3) for i in range(40)]
-    path = tmp_path / "judged.jsonl"
-    sheet = tmp_path / "labels.csv"
-    write_results(path, judged)
-    write_labels(judged, sheet, samples=8, by_score=True)
-    first = [*weights_of(sheet)][:4]
-    fill(sheet, lambda row: "yes" if row["sample"] in first else "")
-    found = read_labels(sheet, judged, pytest.fail)
-    assert [each.id for each in found.results] == first
-    assert found.weights == {name: (3.0, 17.0)[i % 2] for i, name in enumerate(first)}
-    printed = run_here(capsys, "trust", "--on", sheet, "--for", path, "--json").out
-    (one,) = json.loads(printed)["judges"]
-    expected = trust_results(judged, found.results, weights=found.weights, judge=one["judge"])
-    assert one["means"] == json.loads(json.dumps(expected.to_dict()))["means"]
-    rows = rows_of(sheet)
-    rows[0]["weight"] = "a few"
-    rows[1]["weight"] = "1,5"  # as some spreadsheets save it
-    save(sheet, rows)
-    errors: list[InputError] = []
-    read_labels(sheet, judged, errors.append)
-    (error,) = errors
-    assert "line 2, weight: expected a number of 1 or more, as in the sheet" in str(error)
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
@@ -496,24 +444,3 @@ def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     assert not any(cell.lstrip('\n;" ').startswith(("=", "+", "-", "@", "＝")) for cell in cells)
     fill(sheet, lambda _: "no", delimiter="\t")
     assert {each.id for each in read(sheet, judged)} == {"=1+1", "-2", *"abcde"}
-
-
-def test_import_labels(tmp_path: Path, capsys: Capsys) -> None:
-    row = {
-        **{"label": "supported", "supporting_sentences": [[0]], "claim": "The tower is red."},
-        **{"evidence": ["A red tower.", "By the sea."], "meta": {"id": "x1"}},
-    }
-    raw = write_jsonl(tmp_path / "dev.jsonl", [row])
-    out = tmp_path / "wice.jsonl"
-    done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--sentences", "1")
-    assert done.status == 0
-    assert ": 1 yes, 1 no, 0 undecided" in done.out
-
-
-def test_import_labels_leaves_the_download(tmp_path: Path, capsys: Capsys) -> None:
-    raw = write_jsonl(tmp_path / "dev.jsonl", [{"label": "not_supported"}])
-    link = tmp_path / "link.jsonl"
-    link.hardlink_to(raw)
-    for out in (raw, link):
-        done = run_here(capsys, "trust", "import-labels", "wice", raw, out, "--force")
-        assert_error(done, [f"out: expected another file than the one that is read, got {out}"])

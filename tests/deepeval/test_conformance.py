@@ -1,4 +1,4 @@
-"""Our metric in DeepEval's ``evaluate()``, by the conformance kit."""
+"""Our metric in DeepEval's ``evaluate()``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from noisesense import DefinitionName, Judge, Sample, Usage
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
+from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
 from support.deepeval_run import case_of, run
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from deepeval.optimizer.configs import AsyncConfig, DisplayConfig
 from deepeval.prompt import Prompt
 from deepeval.test_case import LLMTestCase, SingleTurnParams
 
-from noisesense import Judge, Sample, Verdicts
+from noisesense import Sample, Verdicts
 from noisesense_adapters.deepeval import NoiseRobustnessMetric
 from support.deepeval_run import case_of, run_one
 
@@ -113,54 +112,68 @@ def case_with(answer: str) -> LLMTestCase:
     return LLMTestCase(input="question", actual_output=answer, **given)
 
 
+class IrrelevantRobustness(NoiseRobustnessMetric):
+    """The optimizer keeps one metric of each class name."""
+
+
 @both_ways
-def test_the_optimizer_looks_for_less_noise(
+def test_the_optimizer_looks_for_less_noise_by_both_modes(
     run_async: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    best, scores, _ = optimize(NoiseRobustnessMetric(judge=ByPrompt()), run_async=run_async)
+    alone = ByPrompt()
+    together = ByPrompt()
+    best, scores, _ = optimize(NoiseRobustnessMetric(judge=alone), run_async=run_async)
     assert best == "better"
     assert scores == {1.0}
-    # No prompt is better than the first one: its score is the report's.
+    modes = [
+        NoiseRobustnessMetric(mode="relevant", judge=together),
+        IrrelevantRobustness(mode="irrelevant", judge=together),
+    ]
+    optimize(*modes, run_async=run_async)
+    assert alone.asked == together.asked > 0  # two modes judge an answer once
+    # No prompt is better than the first one: its scores are the report's, (1/2 + 1) / 2.
     monkeypatch.setitem(CLAIMS, "better", CLAIMS["worse"])
-    best, scores, shown = optimize(NoiseRobustnessMetric(judge=ByPrompt()), run_async=run_async)
+    best, scores, shown = optimize(*modes, run_async=run_async)
     assert best == "first"
-    assert scores == {0.5}
+    assert scores == {0.75}
     assert "NoiseRobustnessMetric (Score: 0.5)" in shown
+    assert "IrrelevantRobustness (Score: 1.0)" in shown
 
 
 @both_ways
-def test_the_optimizer_has_a_number_for_every_answer(run_async: bool) -> None:
-    def run(judge: Judge, **options: Any) -> set[float]:
-        metric = NoiseRobustnessMetric(mode="irrelevant", judge=judge, **options)
-        return optimize(metric, run_async=run_async)[1]
-
-    assert run(ByPrompt(silent=True), undetermined="high") == {0.5}
-    assert run(ByPrompt(no_claims=True), empty="zero") == {1.0}
-
-
-def below_a_verdict(answer: str, run_async: bool) -> tuple[DAGMetric, LLMTestCase]:
+def below_a_verdict(
+    kind: Any, answer: str, run_async: bool, **judge: Any
+) -> tuple[DAGMetric, LLMTestCase]:
     """A graph that asks the metric if its first question is answered with yes."""
-    options: Any = {"judge": ByPrompt(), "async_mode": run_async}
-    metric = NoiseRobustnessMetric(mode="irrelevant", **options)
+    metric = kind(mode="irrelevant", judge=ByPrompt(**judge), async_mode=run_async)
     root = BinaryJudgementNode(
         criteria="Is it an answer?", evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT]
     )
     root.children += [VerdictNode(False, score=0), VerdictNode(True, child=metric)]
     graph = DeepAcyclicGraph([root])
-    options = {"model": Author(), "include_reason": False, "async_mode": run_async}
+    options: Any = {"model": Author(), "include_reason": False, "async_mode": run_async}
     return DAGMetric(name="graph", dag=graph, threshold=0.8, **options), case_with(answer)
 
 
 @both_ways
-def test_noise_fails_below_a_verdict_of_a_dag(run_async: bool) -> None:
-    dag, case = below_a_verdict("worse answer", run_async)
-    with pytest.raises(AssertionError, match=r"score: 0\.5"):
+@pytest.mark.parametrize(
+    ("kind", "answer", "silent", "error", "says"),
+    [
+        (NoiseRobustnessMetric, "worse", False, AssertionError, r"score: 0\.5"),
+        (NoiseRobustnessMetric, "better", True, AssertionError, "score: None"),
+    ],
+)
+def test_below_a_verdict_of_a_dag(
+    kind: Any, answer: str, silent: bool, error: Any, says: str, run_async: bool
+) -> None:
+    dag, case = below_a_verdict(kind, f"{answer} answer", run_async, silent=silent)
+    with pytest.raises(error, match=says):
         assert_test(case, [dag], run_async=run_async)
 
 
 @both_ways
 def test_less_noise_passes_below_a_verdict_of_a_dag(run_async: bool) -> None:
-    dag, case = below_a_verdict("better answer", run_async)
+    dag, case = below_a_verdict(NoiseRobustnessMetric, "better answer", run_async)
     assert_test(case, [dag], run_async=run_async)
 
 
@@ -205,11 +218,3 @@ def test_the_robustness_is_counted() -> None:
     case = case_of(sample, metadata={"verdicts": verdicts.model_dump()})
     assert metric.measure(case, _show_indicator=False) == 0.1
     assert metric.success is True
-
-
-def test_a_metric_of_robustness_can_be_pickled() -> None:
-    metric = NoiseRobustnessMetric(0.7, mode="irrelevant", definition="paper")
-    copied = pickle.loads(pickle.dumps(metric))
-    assert type(copied) is type(metric)
-    assert copied.threshold == 0.7
-    assert copied.__name__ == "Noise Robustness (irrelevant, paper)"

@@ -36,8 +36,7 @@ def test_a_key_that_is_not_set_is_told_without_the_name_of_its_variable() -> Non
     [
         ("opnai:gpt", "got 'opnai'. Hint: did you mean openai:MODEL?"),
         ("antropic:claude", "did you mean anthropic:MODEL?"),
-        ("loca:m", "did you mean local:MODEL?"),
-        ("zzz:m", "known are openai, local, anthropic, "),
+        ("zzz:m", "known are openai, anthropic, "),
     ],
 )
 def test_an_unknown_provider_is_told_with_the_one_that_was_meant(name: str, said: str) -> None:

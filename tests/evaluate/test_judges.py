@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from noisesense.testing.judges import AgreeingLLM
 from noisesense_adapters.evaluate.judges import judge_over
+from support.table_judge import AgreeingLLM
 
 
 def made(model: object, key: str = "host", **options: Any) -> object:

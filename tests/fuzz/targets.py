@@ -41,7 +41,6 @@ from noisesense_adapters.datasets.files import count_rows
 from noisesense_adapters.models.replies import read_reply
 from noisesense_adapters.promptfoo import get_assert
 from noisesense_adapters.promptfoo import llm as promptfoo_llm
-from noisesense_adapters.ragchecker import read_checking_outputs
 
 CORPUS = Path(__file__).parent / "corpus"
 Target = Callable[[bytes], None]
@@ -129,11 +128,6 @@ def promptfoo(data: bytes) -> None:
         json.dumps(get_assert(given.get("output"), given.get("context")))
 
 
-def ragchecker(data: bytes) -> None:
-    for each in read_checking_outputs(_file("checked.json", data)):
-        score(each.verdicts)
-
-
 def reply(data: bytes) -> None:
     """A model's text, as every form."""
     try:
@@ -219,7 +213,6 @@ TARGETS: dict[str, Target] = {
     "csv": _dataset(".csv"),
     "parquet": _dataset(".parquet"),
     "promptfoo": promptfoo,
-    "ragchecker": ragchecker,
     "reply": reply,
     "judged_reply": judged_reply,
     "store": store,

@@ -1,41 +1,22 @@
-"""Lists of claims are held against their text; short references are read with their question."""
+"""Lists of claims: what is asked about them once more, and that the answer decides."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from noisesense import LLMJudge, ReplyError, Sample, VerdictStore, score
-from noisesense.judging.claims import (
-    ClaimSource,
-    by_words,
-    claims_nothing,
-    content,
-    distinct,
-    is_terse,
-    repetitions,
-)
+from noisesense import Judgement, LLMJudge, ReplyError, Sample, score
+from noisesense.judging.claims import ClaimSource
 from noisesense.judging.llm import Check
 from noisesense.judging.plan import Plan
-from noisesense.judging.tables import rows_with_heads
+from noisesense.judging.protocol import ClaimChange
+from noisesense.judging.words import by_words, distinct, novelty, repetitions
 from support.mind import data_of
-from support.no_claims import (
-    LISTS,
-    REFUSALS,
-    RESPONSE,
-    TERSE,
-    TEXTS,
-    ListMind,
-    LiteralReader,
-    Terse,
-    sample_of,
-)
+from support.no_claims import TERSE, LiteralReader, Terse
 from support.scripted_llm import ScriptedLLM, is_decomposition
 
 
@@ -119,100 +100,282 @@ def test_chunks_are_judged_without_the_question() -> None:
     assert not any("Question" in prompt for prompt in about)
 
 
-@pytest.mark.parametrize("number", range(len(LISTS)), ids=lambda n: LISTS[n][0][:30])
-def test_what_is_no_claim_is_never_believed(number: int, tmp_path: Path) -> None:
-    """Asked again, then no usable list; and nothing of it is kept."""
-    llm = ScriptedLLM(ListMind().answer)
-    with VerdictStore(tmp_path / "store.db") as store:
-        judge = LLMJudge(llm, store=store)
-        with pytest.raises(ReplyError, match=r"asked 3 times for the claims of the response"):
-            asyncio.run(judge.judge(sample_of(number)))
-        kept = store.transact(lambda file: file.execute("SELECT reply FROM calls").fetchall())
-    # The reference's list is sound, and may be kept.
-    assert {row[0] for row in kept} <= {'{"claims": ["The Rosk ferry sails at nine."]}'}
+ASKED = "When does the ferry sail, and what does it carry?"
+NOON = "The ferry sails at noon."
+BIKES = "It carries bicycles."
 
 
-@pytest.mark.parametrize("response", REFUSALS)
-def test_an_answer_that_claims_nothing_is_undefined(response: str) -> None:
-    """Whether the judge lists it as a claim or not."""
-    for listed in ([], [response]):
-        llm = ScriptedLLM(ListMind((listed,)).answer)
-        found = score(asyncio.run(LLMJudge(llm).judge(sample_of(0, response))))
-        assert found.relevant is None
-        assert found.status("relevant") == "undefined"
-        assert found.gate("relevant", 0.3) == "undefined"
-        asked = [data for data in llm.data if data.get("text") == response]
-        assert len(asked) == 2  # two replies agree
+class Reader:
+    """Lists what it is told to, and knows what each text says; all else it denies.
+
+    Args:
+        listed: the lists, one after the other, that it makes of the response.
+        said: by premise, what it says: of a text, of the claims on their lines, or of a question.
+    """
+
+    def __init__(self, *listed: list[str], **said: Iterable[str]) -> None:
+        self._listed = iter(listed)
+        self._said = {name: set(texts) for name, texts in said.items()}
+
+    def answer(self, prompt: str) -> str:
+        data = data_of(prompt)
+        if data.get("text") == "reference":
+            return json.dumps({"claims": ["The reference says so."]})
+        if "text" in data:
+            return json.dumps({"claims": next(self._listed)})
+        kind = "listed" if "listed" in data else "informs" if "asked" in data else data["premise"]
+        said = self._said.get(kind, set())
+        return verdicts(data["claims"], lambda claim: claim in said)
+
+
+def judged(response: str, llm: ScriptedLLM) -> Judgement:
+    """One labeled chunk, "chunk"; so the reference is not split."""
+    sample = Sample(
+        user_input=ASKED,
+        response=response,
+        reference="reference",
+        retrieved_contexts=[{"text": "chunk", "relevant": True}],
+    )
+    return asyncio.run(LLMJudge(llm).judge_detailed(sample))
+
+
+def claims_of(judgement: Judgement) -> list[str | None]:
+    return [claim.text for claim in judgement.verdicts.response_claims]
+
+
+def test_nothing_more_is_asked_where_the_list_has_the_words_of_the_text() -> None:
+    """Split, reference, chunk: 3 calls with a label; the claim is the chunk's."""
+    llm = ScriptedLLM(Reader([NOON, BIKES], reference=[BIKES], chunk=[NOON]).answer)
+    found = judged(f"{NOON} {BIKES}", llm)
+    assert score(found.verdicts).relevant == 0.5
+    assert len(llm.prompts) == 3
+    assert found.changes == ()
+
+
+def test_a_sentence_left_out_is_a_claim_if_the_claims_do_not_say_it() -> None:
+    """One of two claims is the chunk's: 1/2; of the listed one alone it would be 0."""
+    llm = ScriptedLLM(Reader([BIKES], reference=[BIKES], chunk=[NOON]).answer)
+    found = judged(f"{NOON} {BIKES}", llm)
+    assert claims_of(found) == [BIKES, NOON]
+    assert score(found.verdicts).relevant == 0.5
+    assert found.changes == (ClaimChange(NOON, "response", "left out"),)
+    assert {"listed": [BIKES], "claims": {"1": NOON}} in llm.data
+
+
+def test_a_sentence_that_the_claims_say_in_other_words_adds_nothing() -> None:
+    other = "Twelve o'clock is when it departs."
+    reader = Reader([other, BIKES], listed=[NOON], response=[], reference=[BIKES, other])
+    found = judged(f"{NOON} {BIKES}", ScriptedLLM(Reader.answer.__get__(_agreeing(reader))))
+    assert claims_of(found) == [other, BIKES]
+    assert found.changes == ()
+
+
+def _agreeing(reader: Reader) -> Reader:
+    """The response says all that is listed of it."""
+    reader._said[f"{NOON} {BIKES}"] = {NOON, BIKES, "Twelve o'clock is when it departs."}
+    return reader
+
+
+def test_a_stray_is_dropped_if_the_text_does_not_say_it() -> None:
+    stray = "The moon orbits Earth."
+    llm = ScriptedLLM(Reader([NOON, stray], reference=[], chunk=[NOON, stray]).answer)
+    found = judged(NOON, llm)
+    assert claims_of(found) == [NOON]
+    assert score(found.verdicts).relevant == 1.0
+    assert found.changes == (ClaimChange(stray, "response", "stray"),)
+    assert {"premise": NOON, "claims": {"1": stray}} in llm.data
+
+
+def test_a_list_of_strays_is_asked_for_again() -> None:
+    llm = ScriptedLLM(Reader(["None"], [NOON], chunk=[NOON]).answer)
+    found = judged(NOON, llm)
+    assert claims_of(found) == [NOON]
+    never = ScriptedLLM(Reader(["None"], ["N/A"], ["I'm sorry, but I can't."]).answer)
+    with pytest.raises(ReplyError, match=r"asked 3 times .* \(none of its claims is the text's\)"):
+        judged(NOON, never)
+
+
+def test_what_nothing_supports_is_no_claim_if_it_is_beside_the_question() -> None:
+    """Of three, one is the chunk's, and one is a greeting: 1/2."""
+    greeting = "Hello!"
+    listed = [greeting, NOON, BIKES]
+    llm = ScriptedLLM(Reader(listed, reference=[BIKES], chunk=[NOON], informs=[NOON]).answer)
+    found = judged(f"{greeting} {NOON} {BIKES}", llm)
+    assert claims_of(found) == [NOON, BIKES]
+    assert score(found.verdicts).relevant == 0.5
+    assert found.changes == (ClaimChange(greeting, "response", "beside the question"),)
+    assert llm.data[-1] == {"asked": ASKED, "claims": {"1": greeting}}
+
+
+def test_a_response_with_nothing_on_the_question_claims_nothing() -> None:
+    refusal = "Dazu kann ich leider keine Angaben machen."
+    found = judged(refusal, ScriptedLLM(Reader([refusal]).answer))
+    assert score(found.verdicts).status("relevant") == "undefined"
+    assert score(found.verdicts).gate("relevant", 0.3) == "undefined"
+
+
+def test_a_hallucination_on_the_question_stays_and_counts() -> None:
+    llm = ScriptedLLM(Reader([NOON, BIKES], reference=[BIKES], informs=[NOON]).answer)
+    found = score(judged(f"{NOON} {BIKES}", llm).verdicts)
+    assert found.partition.hallucination == 1
+    assert found.relevant == 0.0
+
+
+def test_what_a_chunk_says_is_never_asked_about() -> None:
+    """However it begins: a model that calls it no information is not heard."""
+    denial = "I could not find an open office on Sunday."
+    llm = ScriptedLLM(Reader([denial], chunk=[denial]).answer)
+    found = judged(denial, llm)
+    assert score(found.verdicts).relevant == 1.0
+    assert not any("asked" in data for data in llm.data)
+
+
+def test_a_question_left_open_changes_nothing_and_is_counted() -> None:
+    reader = Reader([BIKES], reference=[BIKES], chunk=[NOON])
+
+    def answer(prompt: str) -> str:
+        return "{}" if "listed" in data_of(prompt) else reader.answer(prompt)
+
+    found = judged(f"{NOON} {BIKES}", ScriptedLLM(answer))
+    assert claims_of(found) == [BIKES]
+    assert found.unanswered == 1
+
+
+def test_thoughts_at_the_head_of_an_answer_are_not_part_of_it() -> None:
+    reader = Reader([NOON], chunk=[NOON])
+    llm = ScriptedLLM(reader.answer)
+    judged(f"<think>The moon orbits Earth.</think>\n\n{NOON}", llm)
+    assert llm.data[0] == {"text": f"\n\n{NOON}", "question": ASKED}
 
 
 def test_a_reference_that_knows_no_answer_makes_every_chunk_irrelevant() -> None:
+    """The judge lists no claim of it, and says that it gives no information on the question."""
+    reference = "Not stated in the documents."
+
     def answer(prompt: str) -> str:
         data = data_of(prompt)
         if "text" in data:
-            return json.dumps({"claims": ["The ferry sails at noon."]})
-        says = data["premise"] == "It sails at noon."
+            claims = [] if data["text"].startswith("Not stated") else [NOON]
+            return json.dumps({"claims": claims})
+        if "asked" in data:
+            return json.dumps({"1": "no" if data["claims"]["1"] == reference else "yes"})
+        says = data.get("premise") == "It sails at noon."
         return verdicts(data["claims"], lambda claim: says and "noon" in claim)
 
-    llm = ScriptedLLM(answer)
     sample = Sample(
         user_input="When does the ferry sail?",
-        response="The ferry sails at noon.",
-        reference="Not stated in the documents.",
+        response=NOON,
+        reference=reference,
         retrieved_contexts=["It sails at noon."],
     )
-    found = score(asyncio.run(LLMJudge(llm).judge(sample)))
+    found = score(asyncio.run(LLMJudge(ScriptedLLM(answer)).judge(sample)))
     assert found.relevant == 0.0
     assert found.irrelevant == 1.0
-    assert [data["text"] for data in llm.data if "text" in data] == [sample.response]
 
 
 def test_repeated_claims_are_one_whatever_their_case_and_punctuation() -> None:
     """One wrong claim three times and a right one: 1/2, not 3/4."""
-
-    def answer(prompt: str) -> str:
-        data = data_of(prompt)
-        if "text" in data:
-            claims = ["It sails at noon.", "it sails at noon", "It sails\tat noon!", "It is red."]
-            return json.dumps({"claims": claims})
-        if data["premise"] == "c":
-            return verdicts(data["claims"], lambda claim: "noon" in claim)
-        return verdicts(data["claims"], lambda claim: "red" in claim)
-
-    sample = Sample(
-        user_input="When?",
-        response="It sails at noon. It is red.",
-        reference="It is red, and sails.",
-        retrieved_contexts=[{"text": "c", "relevant": True}],
-    )
-    found = score(asyncio.run(LLMJudge(ScriptedLLM(answer)).judge(sample)))
-    assert found.relevant == 0.5
+    listed = [NOON, "the ferry sails at noon", "The ferry sails\tat noon!", BIKES]
+    llm = ScriptedLLM(Reader(listed, reference=[BIKES], chunk=[NOON]).answer)
+    assert score(judged(f"{NOON} {BIKES}", llm).verdicts).relevant == 0.5
 
 
-@pytest.mark.parametrize("row", TEXTS["left out"], ids=lambda row: row["text"][:40])
-def test_a_sentence_that_is_left_out_is_a_claim(row: dict[str, Any]) -> None:
-    source = ClaimSource(row["text"], "When does it sail?")
-    assert source.untouched(row["listed"]) == row["added"]
+def test_a_bit_of_another_claim_stays() -> None:
+    """The shorter one says the opposite of the longer."""
+    assert distinct(["可以退货", "不可以退货"]) == ["可以退货", "不可以退货"]
+    assert distinct(["Paris", "Paris is big", "?!", "paris."]) == ["Paris", "Paris is big"]
 
 
-def test_rows_of_tables_beside_their_heads() -> None:
-    text = "Hi | there\n\nTown | Size\n:-- | --:\nArlen | 12\nBex |\n\nA | B\n| C |\n|---|\n| d |"
-    said = {"Arlen | 12": "Town: Arlen, Size: 12", "Bex |": "Town: Bex", "| d |": "C: d"}
-    assert rows_with_heads(text) == said
+def test_sentences_that_were_copied_together_are_taken_apart() -> None:
+    assert ClaimSource(f"{NOON} {BIKES}").read([f"{NOON} {BIKES}"]).claims == [NOON, BIKES]
 
 
-def test_what_stands_together_or_twice_or_is_the_question_is_put_right() -> None:
-    text = "The museum is not open on Mondays. Entry costs four euros."
-    source = ClaimSource(text, "Is the museum open on Mondays?")
-    both = ["The museum is not open on Mondays.", "Entry costs four euros."]
-    assert source.claims([text]) == both
-    assert source.claims([*both, "The museum is open on Mondays.", "four euros"]) == both
-    assert source.claims(["Is the museum open on Mondays?", "# Answer", *both, "Hello!"]) == both
-    yes = ClaimSource("Yes, it is.", "Is the museum open on Mondays?")
-    assert yes.claims(["The museum is open on Mondays."]) == ["The museum is open on Mondays."]
-    no = ClaimSource("No, it is not.", "Is the museum open on Mondays?")
-    closed = "The museum is not open on Mondays."
-    for other in ("The museum is open on Mondays.", "Museum: not open on Mondays"):
-        assert no.claims([closed, other]) == no.claims([other, closed]) == [closed]
+@pytest.mark.parametrize(
+    "claim", ['["The ferry sails.", "It is red."]', '{"claims": ["The ferry sails."]}']
+)
+def test_json_in_place_of_a_claim_is_asked_again(claim: str) -> None:
+    assert "JSON" in ClaimSource("The ferry sails.").read([claim]).problem
+    assert "JSON" in ClaimSource(claim).read([claim]).problem
+
+
+def test_a_citation_beside_claims_spoils_no_list() -> None:
+    source = ClaimSource("The ferry sails at noon. [1, 2]")
+    assert source.read(["The ferry sails at noon.", "[1, 2]"]).claims[:1] == [NOON]
+
+
+def test_a_list_longer_than_its_text_can_hold_is_asked_again() -> None:
+    listed = [f"The ferry carries {n} bicycles." for n in range(60)]
+    assert "longer" in ClaimSource(NOON).read(listed).problem
+
+
+def test_an_exact_copy_of_the_example_is_no_claim() -> None:
+    source = ClaimSource(NOON, "", "Example: The clock has no hands. Now:")
+    assert source.read(["The clock has no hands.", NOON]).claims == [NOON]
+    assert source.read(["The clock has no hands."]).problem == "its list holds no claim"
+    copied = ClaimSource("The clock has no hands.", "", source.instruction)
+    assert copied.read(["The clock has no hands."]).claims == ["The clock has no hands."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Yes", "1902", "24.5 %", "3 May 1902", "May 3, 1902", "Schisandra.", "五味子", "1902年"],
+)
+def test_a_word_a_number_or_a_date_stands_behind_its_question(text: str) -> None:
+    source = ClaimSource(text, "When or what?")
+    assert source.read([text]).claims == [f"When or what? {text}"]
+    assert source.untouched(["It was so."]) == []
+
+
+@pytest.mark.parametrize("text", ["Ida Holm", "It is red.", "It costs 5.", "我们不开放。"])
+def test_a_sentence_is_never_changed(text: str) -> None:
+    assert ClaimSource(text, "When or what?").read([text]).claims == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("The mill was built in 1742.", "The mill was built in 1724."),
+        ("The mill was built in 1742.", "Arle built the mill."),
+        ("الطاحونة بنيت سنة ١٧٤٢", "الطاحونة بنيت سنة ١٧٢٤"),
+        ("张三建了这座塔。", "李四建了这座塔。"),
+        ("राम ने यह मीनार बनाई।", "मोहन ने यह मीनार बनाई।"),
+        ("Мельницу построил Иван.", "Мельницу построил Пётр."),
+        ("Jon built the mill in 1742.", "Bob built the mill in 1742."),
+        ("Li won the race.", "Wu won the race."),
+        ("The mill is in Ayr.", "The mill is in Ely."),
+        ("Anna painted the mural.", "Hanna painted the mural."),
+        ("She speaks Danish.", "She speaks Spanish."),
+        ("Das Buch schrieb Ute.", "Das Buch schrieb Eva."),
+        ("Мельницу построил Лев.", "Мельницу построил Ян."),
+        ("李明赢了比赛。", "王明赢了比赛。"),
+        ("김철수가 만들었다.", "박철수가 만들었다."),
+    ],
+)
+def test_another_number_or_name_is_asked_about(text: str, claim: str) -> None:
+    assert ClaimSource(text).strays([claim]) == [claim]
+    assert ClaimSource(text).strays([text]) == []
+
+
+def test_a_foreign_name_hides_no_words_beside_it() -> None:
+    """Neither claim has a word of its own; a name in Latin letters stands before one of them."""
+    source = ClaimSource("公司（LIC）很大，以投资组合闻名。", "LIC以什么闻名？")
+    claims = ["公司LIC很大。", "LIC以投资组合闻名。"]
+    assert source.strays(claims) == []
+    assert source.untouched(claims) == []
+    assert source.strays(["LIC以保险业务闻名。"]) == ["LIC以保险业务闻名。"]
+
+
+def test_numbers_are_the_same_in_all_digits() -> None:
+    assert not novelty("It was built in 1742.", "It was built in ١٧٤٢.", "１７４２").number
+    assert novelty("It was built in 1742.", "It was built in 1724.").number
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1. The ferry sails at noon.", "The ferry sails at noon [3].", "The ferry sails【4†a】"],
+)
+def test_the_number_of_an_item_or_a_mark_is_nothing_left_out(text: str) -> None:
+    assert ClaimSource(text).untouched([NOON]) == []
 
 
 def test_signs_and_numbers_tell_claims_apart() -> None:
@@ -221,94 +384,16 @@ def test_signs_and_numbers_tell_claims_apart() -> None:
     assert distinct(["It is 5.", "it is ５", "It is “5”"]) == ["It is 5."]
     assert by_words("Yes.") == by_words(" yes ") == "yes"
     assert by_words("10%") != by_words("10")
-    assert content("The mill of 1902") == {"mill", "1902"}
-    assert content("五味子温肺。") == {"五味", "味子", "子温", "温肺"}
-    assert [is_terse(text) for text in ("24.5", "3 May 1902", RESPONSE)] == [True, True, False]
-
-
-@pytest.mark.parametrize("text", [*REFUSALS, *TEXTS["claims nothing"]])
-def test_not_known_or_not_found_claims_nothing(text: str) -> None:
-    assert claims_nothing(text)
-
-
-@pytest.mark.parametrize("text", TEXTS["claims something"])
-def test_a_negation_claims_something(text: str) -> None:
-    assert not claims_nothing(text)
-
-
-def test_words_of_the_text_are_claims_whatever_they_look_like() -> None:
-    """A text may say "None", a list, a refusal or the instruction."""
-    for text in ("None", '["a", "b"]', "Error: context too long", "<claim>"):
-        assert ClaimSource(text, "What does it print?").read([text]).problem == ""
-    said = "The guide said: I'm sorry, but I can't help you. Then she left."
-    assert ClaimSource(said).read(["I'm sorry, but I can't help you."]).problem == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "answer", "other"),
-    [
-        ("Yes. One can.", "Yes.", "One can."),
-        ("No. The bill is due.", "No.", "The bill is due."),
-        ("You can. Until May.", "You can.", "Until May."),
-        ("None. All are due.", "None.", "All are due."),
-        ("可以。五月之前。", "可以。", "五月之前。"),
-    ],
-)
-def test_a_yes_or_no_of_the_text_stands_behind_the_question(
-    text: str, answer: str, other: str
-) -> None:
-    """It shares no word with the question, which it answers; alone no chunk could say it."""
-    source = ClaimSource(text, "May one pay later?")
-    claims = [f"May one pay later? {answer}", other]
-    assert source.read([answer, other]) == (claims, "")
-
-
-def test_a_yes_or_no_that_the_text_does_not_say_is_no_claim_of_it() -> None:
-    source = ClaimSource("Nobody pays later: none may.", "May one pay later?")
-    assert "shares no word" in source.read(["No.", "Nobody pays later."]).problem
-    assert "placeholder" in source.read(["None."]).problem
 
 
 def test_claims_repeat_each_other_whatever_stands_between_their_words() -> None:
     assert repetitions(["The bell\x0brings.", "the bell, rings", "The bell rings twice."]) == 1
 
 
-def test_bits_of_another_claim_are_no_claims_and_long_lists_take_no_time() -> None:
-    assert distinct(["Paris", "Paris is big", "is", "big Paris", "par"]) == [
-        "Paris is big",
-        "big Paris",
-        "par",
-    ]
-    assert distinct(["東京", "東京は大きい", "大阪"]) == ["東京は大きい", "大阪"]
-    assert distinct(["?!", "…"]) == ["?!"]
-    words = [f"w{i}" for i in range(8_000)]
-    started = time.process_time()
-    assert distinct(words) == words
-    # 30 seconds when each was searched for in each other.
-    assert time.process_time() - started < 5
-
-
-@pytest.mark.parametrize(
-    ("line", "is_source"),
-    [
-        ("Sources: a.pdf, docs/b.md", True),
-        ("**Source:** Employee Handbook.pdf, page 3", True),
-        ("Quelle: Handbuch.pdf (S. 3)", True),
-        ("来源：手册.pdf", True),
-        ("Sources: https://a.b/c; https://d.e/f", True),
-        ("Sources: ads, subscriptions.", False),
-        ("Source: the river rises in the Alps.", False),
-        ("Reference: node.js is written in C.", False),
-    ],
-)
-def test_a_line_of_sources_is_no_claim(line: str, is_source: bool) -> None:
-    source = ClaimSource(f"It costs 3 euros.\n\n{line}", "What does it cost?")
-    assert source.untouched(["It costs 3 euros."]) == ([] if is_source else [line])
-    assert (
-        source.claims(["It costs 3 euros.", line]) == ["It costs 3 euros.", line][: 2 - is_source]
-    )
-
-
-def test_an_answer_that_is_a_document_is_a_claim() -> None:
-    source = ClaimSource("Source: a.pdf", "Where does it stand?")
-    assert source.claims(["Source: a.pdf"]) != []
+def test_a_long_list_of_other_words_is_held_against_its_text_in_little_time() -> None:
+    """Line by line against claim by claim it took 25 seconds."""
+    lines = [f"w{number}xa" for number in range(1_000)]
+    claims = [f"w{number}xb" for number in range(1_000)]
+    begun = time.process_time()
+    assert ClaimSource("\n".join(lines)).untouched(claims) == lines
+    assert time.process_time() - begun < 5

@@ -15,7 +15,7 @@ from noisesense.judging.prompts import Budget
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.scripted_llm import scripted
 from support.sizes import few_or_many
-from support.tables import Shape, matrices, random_pairs
+from support.tables import Shape, matrices, random_pairs, sample_of
 
 SMALL = Budget(text_chars=60, overlap_chars=10, claims=3)
 
@@ -31,9 +31,11 @@ def with_texts(table: Matrices) -> tuple[Sample, Verdicts]:
         ],
         chunks=[f"Text of chunk number {j}." for j in range(len(table["relevant"] or []))],
     )
-    chunks = verdicts.chunks or ()
-    return Sample(
-        response="It responds.", reference="It refers.", retrieved_contexts=chunks
+    return sample_of(
+        verdicts,
+        "",
+        **({} if verdicts.response_claims else {"response": "It responds."}),
+        **({} if verdicts.reference_claims else {"reference": "It refers."}),
     ), verdicts
 
 
@@ -66,7 +68,8 @@ def test_lazy_and_full_score_as_the_truth_does(
     # What the judge leaves open although it asked, the mind does not know.
     labels = sum(chunk.relevant is None for chunk in verdicts.chunks or ())
     unknown = str(verdicts.to_matrices()).count("None")
-    assert full.unanswered == unknown - labels
+    is_unlisted = not verdicts.reference_claims  # and the mind does not say that it says nothing
+    assert full.unanswered == unknown - labels + is_unlisted
     assert lazy.unanswered <= full.unanswered
 
 

@@ -28,11 +28,11 @@ SHAPE = Shape(response_claims=(5, 5), reference_claims=(2, 2), chunks=(3, 3))
 
 
 def truth() -> tuple[Sample, Verdicts]:
-    """Five response claims, some of them incorrect."""
-    for seed in range(100):
+    """Five response claims, some of them incorrect, all of which a chunk entails."""
+    for seed in range(1000):
         pair = random_pair(seed, SHAPE)
-        claims = pair[1].response_claims
-        if sum(claim.correct is False for claim in claims) in (2, 3):
+        incorrect = [claim for claim in pair[1].response_claims if claim.correct is False]
+        if len(incorrect) in (2, 3) and all(claim.entailed_by for claim in incorrect):
             return pair
     raise AssertionError("no such table")
 
@@ -51,7 +51,7 @@ def judged(spoil: Spoil, **options: int) -> tuple[ScriptedLLM, Judgement]:
 
     def answer(prompt: str) -> str | Exception:
         data = data_of(prompt)
-        about = f"claims of {data['text']}" if "text" in data else data["premise"]
+        about = f"claims of {data['text']}" if "text" in data else data.get("premise", "")
         seen[about] = seen.get(about, -1) + 1
         return spoil(MIND.answer(prompt), seen[about])
 

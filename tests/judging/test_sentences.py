@@ -12,12 +12,17 @@ from noisesense.judging.sentences import sentences
 @pytest.mark.parametrize(
     "expected",
     [
-        ["One is 3.5 m.", "Dr. who?", "Next line (yes).", "Is it e.g. red? end"],
-        ["J. K. Rowling met Dr. Smith in the U.S. Army.", '"Really?"', "Yes!"],
+        ["One is 3.5 m.", "Next line (yes).", "Is it red? and blue"],
+        ["J. K. Rowling met Ann in the U.S. Army.", '"Really?"', "Yes!"],
         ["Élan vital.", "Élan.", "Она ушла.", "Он тут.", "Это я.", "Wait...", "What?!", "No."],
-        ["see vol. 3 of it, etc. Then go"],
+        ["see it in vol. three. then go"],
         ["It is on p. 12, and of c. 1850.", "We take plan b.", "It works."],
-        ["Sie öffnet am 10. Mai im 3. Jahrhundert.", "Es ist warm.", "Juni ist warm."],
+        [
+            "Das Fest war am 3. Mai 1902.",
+            "Dr. Roth zahlte 1,2 Mio. Euro.",
+            "Es war in den USA.",
+            "So ist es.",
+        ],
         [],
     ],
 )

@@ -284,7 +284,7 @@ def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) 
     sql(
         path,
         f"UPDATE calls SET {column} = CASE WHEN {column} LIKE '%yes%' THEN"
-        f" replace(replace({column}, '\"no\"', '\"yes \"'), '\"yes\"', '\"no\"') ELSE 7 END",
+        f" replace(replace({column}, '\"no\"', '\"yes \"'), '\"yes\"', '\"no\"') ELSE 8 END",
     )
     with VerdictStore(path) as store:
         llm = scripted(*TRUTHS)
@@ -331,17 +331,13 @@ def test_flipped_bytes(path: Path, count: int) -> None:
 # Upkeep
 
 
-def test_merge_keeps_what_is_useful(store: VerdictStore, tmp_path: Path) -> None:
-    put(store, "a", "ours")
-    with VerdictStore(tmp_path / "other.db") as other:
-        for key in "abc":
-            put(other, key, "theirs")
-        sql(tmp_path / "other.db", "UPDATE calls SET reply = '{}  ' WHERE key = 'c'")
-        assert claim(other, "d")
-        assert claim(store, "b")
-        assert store.merge(other) == 1  # "c" is damaged, and "d" is nobody's yet
-        assert store.merge(other) == 0
-    assert {each.model: each.calls for each in store.stats()} == {"ours": 1, "theirs": 1}
+def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    with VerdictStore(path) as store:
+        put(store, "a", "m")
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+    assert modes.keys() >= {"s.db", "s.db-wal"}
+    assert set(modes.values()) == {0o600}
 
 
 class RepliesWhileAnotherFails:

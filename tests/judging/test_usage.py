@@ -50,7 +50,7 @@ def test_the_decimals_of_a_price_list_are_kept_and_add_up(tmp_path: Any) -> None
         name = "priced"
 
         async def generate(self, prompt: str, schema: Any) -> Any:
-            cost: Any = Decimal("0.25") if data_of(prompt).get("premise") else 0.5
+            cost: Any = 0.5 if "text" in data_of(prompt) else Decimal("0.25")
             return schema.model_validate_json(mind.answer(prompt)), Usage(cost=cost)
 
     sample = TRUTHS[0][0]
@@ -74,7 +74,7 @@ def test_a_cost_that_is_no_number_and_a_count_of_no_calls_are_unknown(
         name = "priced"
 
         async def generate(self, prompt: str, schema: Any) -> Any:
-            cost = price if data_of(prompt).get("premise") else 0.5
+            cost = 0.5 if "text" in data_of(prompt) else price
             return schema.model_validate_json(mind.answer(prompt)), Usage(cost=cost)
 
     with VerdictStore(tmp_path / "store.db") as store:

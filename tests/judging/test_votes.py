@@ -13,7 +13,6 @@ import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts
 from noisesense.judging.llm import majority
-from noisesense.judging.plan import Finding
 from support.mind import Mind, data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
@@ -31,7 +30,7 @@ N = None
     ],
 )  # fmt: skip
 def test_majority(votes: Sequence[bool | None], expected: bool | None) -> None:
-    assert majority([Finding(vote) for vote in votes]).cell is expected
+    assert majority(votes) is expected
 
 
 def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]:
@@ -41,14 +40,18 @@ def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]
     def answer(prompt: str) -> str:
         data = data_of(prompt)
         if "text" in data:
-            return json.dumps({"claims": ["one", "two", "three"] if "two" in data["text"] else []})
+            return json.dumps(
+                {"claims": ["one", "two", "three"] if "two" in data["text"] else ["one"]}
+            )
+        if "premise" not in data:
+            return reply_of([{"id": int(i), "entailed": True} for i in data["claims"]])
         vote = count[data["premise"]] = count.get(data["premise"], -1) + 1
         cells = dict(enumerate(by_vote[vote], start=1))
         said = [{"id": i, "entailed": cells[i]} for i in map(int, data["claims"])]
         return reply_of([item for item in said if item["entailed"] is not None])
 
     llm = ScriptedLLM(answer)
-    sample = Sample(response="One, two, three.", reference="g", retrieved_contexts=["c"])
+    sample = Sample(response="One, two, three.", reference="one", retrieved_contexts=["c"])
     judge = LLMJudge(llm, plan="full", votes=len(by_vote), max_reasks=0)
     found = asyncio.run(judge.judge_detailed(sample))
     return llm, found.verdicts, found.unanswered
@@ -61,7 +64,9 @@ def test_each_cell_has_its_own_majority() -> None:
     assert [claim.entailed_by for claim in claims] == [(0,), (), ()]
     assert [claim.undetermined for claim in claims] == [(), (), (0,)]
     assert unanswered == 2
-    assert len(llm.prompts) == 3 + 3 + 3  # claims are not voted on
+    # Lists are not voted on; the reference, the chunk, and whether the second claim, which
+    # neither supports, is on the question are.
+    assert len(llm.prompts) == 2 + 3 + 3 + 3
 
 
 def test_a_tie_is_undetermined() -> None:

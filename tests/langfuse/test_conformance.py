@@ -1,4 +1,4 @@
-"""The evaluator in Langfuse's own ``run_experiment``, by the conformance kit."""
+"""The evaluator in Langfuse's own ``run_experiment``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample, Verdicts
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import HostRun, Shown, ShownRow
 from noisesense_adapters.langfuse import noise_sensitivity, noise_sensitivity_run
+from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, outputs, score_name, usage_in
 
 

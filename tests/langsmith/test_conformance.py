@@ -1,4 +1,4 @@
-"""The evaluator in LangSmith's own ``aevaluate`` and ``evaluate``, by the conformance kit."""
+"""The evaluator in LangSmith's own ``aevaluate`` and ``evaluate``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import HostRun, Shown, ShownRow
 from noisesense_adapters.langsmith import noise_sensitivity
+from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, outputs, score_name, usage_in
 
 

@@ -1,4 +1,4 @@
-"""The scorer in MLflow's own ``mlflow.genai.evaluate``, by the conformance kit."""
+"""The scorer in MLflow's own ``mlflow.genai.evaluate``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
 from support.experiments import GivenRow, contexts, given_rows, usage_in
 
 pytestmark = pytest.mark.filterwarnings("default")  # MLflow warns of its own type hints

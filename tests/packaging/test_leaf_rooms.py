@@ -10,14 +10,11 @@ from support.datasets import write_jsonl
 from support.tables import random_pair
 
 LEAVES = [
-    "noisesense_adapters.batch",
     "noisesense_adapters.demo",
     "noisesense_adapters.report",
     "noisesense_adapters.table",
     "noisesense_adapters.datasets.answering",
     "noisesense.ablation",
-    "noisesense.stats.sensitivity",
-    "noisesense.stats.stability",
 ]
 
 # They are not there, as if their folders had been deleted.

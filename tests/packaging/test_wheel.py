@@ -110,7 +110,7 @@ INSTALLED = """
 import sys
 from importlib.util import find_spec
 sys.path[:0] = sys.argv[1:]
-import noisesense, noisesense_adapters.ragchecker
+import noisesense, noisesense_adapters.promptfoo
 from noisesense.fixtures import fixture_folder, reference_examples
 assert noisesense.__file__.startswith(sys.argv[1]), noisesense.__file__
 for name in ("core", "adapters", "compat_fixtures", "tests", "support"):

@@ -5,8 +5,7 @@
 An environment is made for each different install line (by uv where it is there); a scripted model
 stands in OpenAI's place. Prints a line a page, and ends with 1 if one does not run or print what
 it says. Left out are pages that install what no other does at 1 GB or more (ValidMind's, which has
-an environment of its own in the matrix, and the local judge's), and the one on batch files, whose
-answers come from a provider between its blocks.
+an environment of its own in the matrix).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ sys.path[:0] = [str(HERE.parents[1] / name) for name in ("core", "adapters", "te
 from support.local_index import environment_with, local_index  # noqa: E402
 from support.pages import PAGES, ROOT, check_page, has_snippets, model_environment  # noqa: E402
 
-LEFT_OUT = ("validmind", "local", "batch")
+LEFT_OUT = ("validmind",)
 
 
 def installed_by(page: Path) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -171,11 +170,8 @@ def test_what_the_page_says_of_few_samples(
     assert run_here(capsys, *command).status == 0
     assert run_here(capsys, *command, "--fail-if-undecided").status == 4
     assert run_here(capsys, *command[:-2]).status == 1
-    asked = ["power", "baseline.jsonl", "results.jsonl", "--change", "0.13", "--json"]
-    figures = json.loads(run_here(capsys, *asked).out)["figures"]
-    needed = {figure["figure"]: figure["pairs"] for figure in figures}["any"]
     page = " ".join(PAGE.read_text("utf-8").split())
-    assert f"14 pairs whose mean goes from 0.32 to 0.50 pass it; {needed} would fail" in page
+    assert "14 pairs whose mean goes from 0.32 to 0.50 pass it" in page
 
 
 def compare_command() -> list[str]:

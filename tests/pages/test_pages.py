@@ -11,8 +11,8 @@ import pytest
 
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.rows import SCHEMAS, Row
-from support.command import run
+from noisesense_adapters.datasets.rows import Row
+from noisesense_adapters.reading.places import FILES
 from support.npm import npm_cache
 from support.pages import (
     PAGES,
@@ -26,11 +26,7 @@ from support.pages import (
 from support.promptfoo_cli import LATEST, evaluate, install
 
 OWN_ENVIRONMENT = ("validmind",)  # its page's snippets run there, see tests/validmind
-
-
-# The batch page's answers come from a provider, between its blocks: see tests/batch.
-ELSEWHERE = (*OWN_ENVIRONMENT, "batch")
-RUN = [page for page in PAGES if page.parent.name not in ELSEWHERE and has_snippets(page)]
+RUN = [page for page in PAGES if page.parent.name not in OWN_ENVIRONMENT and has_snippets(page)]
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +53,8 @@ def test_the_csv_of_the_command_lines_page_is_read(tmp_path: Path) -> None:
 
 def test_the_table_of_columns_is_the_one_that_is_read() -> None:
     page = page_named("cli").read_text("utf-8")
-    for each in SCHEMAS:
-        names = (each.response, each.reference, each.retrieved_contexts, each.user_input)
-        row = f"| {each.framework} | {' | '.join(f'`{name}`' for name in names)} |"
+    for tool, names in FILES.items():
+        row = f"| {tool} | {' | '.join(f'`{name}`' for name in names.split())} |"
         assert row in page, f"the command line's page lacks the row {row}"
 
 
@@ -85,13 +80,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_fits_a_reading() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) < 200
-
-
-@pytest.mark.broad
-def test_the_demo_prints_the_table_on_its_page() -> None:
-    table, _ = run("demo").stdout.split("\n\n")
-    *_, shown = (b.text for b in blocks_of(page_named("demo")) if b.language == "text")
-    assert shown.startswith(f"{table}\n")
 
 
 def test_the_table_of_definitions_is_what_the_examples_give() -> None:

@@ -1,4 +1,4 @@
-"""The evaluator in Phoenix's own ``async_evaluate_dataframe``, by the conformance kit."""
+"""The evaluator in Phoenix's own ``async_evaluate_dataframe``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import HostRun, Shown, ShownRow
+from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, score_name, usage_in
 from support.row_hosts import by_phoenix, rows_of_samples
 
@@ -64,8 +64,8 @@ class TestPhoenix(ExperimentTests):
 def test_the_column_reference_is_what_phoenix_retrieved() -> None:
     """Taken for the reference, the retrieved text would support every noisy claim."""
     from noisesense.errors import InputError
-    from noisesense.testing import TableJudge
     from noisesense_adapters.phoenix import NoiseSensitivity
+    from support.table_judge import TableJudge
 
     row = {"input": "q", "output": "It is red.", "reference": "It is red.", "context": ["It is."]}
     evaluator = NoiseSensitivity(judge=TableJudge([]))

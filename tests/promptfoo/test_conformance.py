@@ -1,4 +1,4 @@
-"""Our assertion, called as Promptfoo calls it, by the conformance kit."""
+"""Our assertion, called as Promptfoo calls it, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample, Usage
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.promptfoo import get_assert, llm
+from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
 from support.experiments import contexts, given_rows
 
 

@@ -1,7 +1,7 @@
 """What the judge did not say, where Promptfoo turns a result around or averages it: never a pass.
 
 In the real ``promptfoo eval``, with open cells among the verdicts. `tests/unknown` has models that
-withhold them, and the conformance kit looks at the plain ``python`` assertion.
+withhold them, and `AdapterTests` looks at the plain ``python`` assertion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The evaluator in a `pydantic_evals.Dataset`, by the conformance kit."""
+"""The evaluator in a `pydantic_evals.Dataset`, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.testing import HostRun, Shown, ShownRow
+from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, contexts, score_name, usage_in
 
 

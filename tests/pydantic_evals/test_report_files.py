@@ -11,6 +11,7 @@ from pydantic_evals.reporting import EvaluationReportAdapter
 
 from noisesense import Sample, write_recording
 from noisesense.fixtures import reference_examples
+from noisesense_adapters.datasets import score_dataset
 from noisesense_adapters.pydantic_evals import NoiseSensitivity, NoiseSensitivitySummary
 from support.command_here import run_here
 
@@ -44,8 +45,8 @@ def test_from_a_report_to_the_documents(
     saved = tmp_path / "report.json"
     saved.write_bytes(EvaluationReportAdapter.dump_json(report))
     results = tmp_path / "results.jsonl"
-    done = run_here(capsys, "score", saved, "--verdicts", recording, "--out", results)
-    assert done.out.startswith("report.json: 2 samples, 3 chunks;"), done.err
+    summary = score_dataset(saved, verdicts=recording, out=results)
+    assert summary.measured == 2
     # Of the first example chunk 0 misled, of the second chunk 1.
     ranked = run_here(capsys, "offenders", results, "--examples", "0").out
     assert [name for name in ("0.md", "1.md") if name in ranked] == ["0.md", "1.md"]

@@ -1,4 +1,4 @@
-"""Our metric in ragas' ``evaluate()`` and collections API, by the conformance kit."""
+"""Our metric in ragas' ``evaluate()`` and collections API, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 
 from noisesense import DefinitionName, Judge, NoiseSenseError, Sample, Usage
 from noisesense.scoring.definitions import MODES
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
 from noisesense_adapters.ragas import NoiseSensitivity, rubrics
+from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
 from support.ragas_peer import ragas_row
 from support.ragas_runs import columns_of, evaluated
 

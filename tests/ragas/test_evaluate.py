@@ -111,11 +111,14 @@ BAD_RUBRICS: list[tuple[dict[str, str], tuple[str, ...]]] = [
     ({"noisesense_labels": "[true]"}, ("chunk_labels", "each of 2 chunks", "[true]")),
     ({"noisesense_labels": "[tru"}, ("JSON",)),
     ({"noisesense_labels": '[true, "maybe"]'}, ("chunk 1", "'maybe'")),
-    ({"noisesense_verdicts": "{"}, ("valid JSON",)),
+    ({"noisesense_verdicts": "{"}, ("JSON",)),
+    # A null is a field that is not there, as in a table that holds other rows as well.
+    ({"noisesense_verdicts": "null"}, ("rubrics(verdicts=",)),
+    ({"noisesense_verdicts": '{"response_claims": null}'}, ("the field 'response_claims'",)),
     *(
         ({"noisesense_verdicts": json.dumps(bad.data)}, bad.names)
         for bad in BAD_INPUTS
-        if bad.kind == "verdicts"
+        if bad.kind == "verdicts" and "null" not in bad.name
     ),
 ]
 

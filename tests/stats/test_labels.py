@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 from msgspec import structs
-from sklearn.metrics import cohen_kappa_score
 
 from noisesense import (
     InputError,
@@ -24,7 +22,8 @@ from noisesense import (
 )
 from noisesense.scoring.definitions import DefinitionName
 from noisesense.stats.labels import is_lazy
-from noisesense.stats.labels_cells import Confusion, kappa
+from noisesense.stats.labels_cells import Confusion
+from noisesense_adapters.evaluate.tables import trust_tables
 from noisesense_adapters.evaluate.wording import trust_sentences
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
@@ -70,19 +69,14 @@ def test_rates_by_hand() -> None:
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
-def test_kappa_by_hand() -> None:
-    """Agreement 8 of 10; by chance (3·3 + 7·7) / 100. And 0.7, by chance 0.5 · 0.6 + 0.5 · 0.4."""
-    found = trust("m", SAMPLES).cells["response"].kappa.value
-    assert found == pytest.approx((0.8 - 0.58) / 0.42)
-    assert kappa((45, 5, 25, 25)) == pytest.approx(0.4)
-
-
-def test_rates_in_words() -> None:
-    compared, said = trust_sentences(trust("m", SAMPLES))
-    assert compared == "10 verdicts of m were compared with people's labels."
-    asked = "Is a response claim in a chunk? Where people say no, the judge says yes in 1 of 7 ("
-    assert said.startswith(f"{asked}14.3%, interval ")
-    assert "; where people say yes, the judge says no in 1 of 3 (33.3%, interval " in said
+def test_rates_in_a_table() -> None:
+    found = trust("m", SAMPLES)
+    assert list(trust_sentences(found)) == ["10 verdicts of m were compared with the labels."]
+    (table,) = trust_tables(found)
+    (row,) = table.rows
+    assert row[:2] == ("response claim in chunk", "10")
+    assert row[2].startswith("14.3% (")
+    assert row[3].startswith("33.3% (")
 
 
 def test_each_kind_of_cell_has_its_own_rates() -> None:
@@ -107,21 +101,6 @@ def test_clusters_are_the_units() -> None:
     interval = mixed.cells["response"].false_yes.interval
     # A sample without a cluster is none of the cluster that has its name.
     assert interval.units == 2
-
-
-def test_random_tables_against_scikit_learn() -> None:
-    rng = random.Random(4)
-    rows: list[LabeledVerdicts] = []
-    people: list[bool | None] = []
-    judge: list[bool | None] = []
-    for name in range(40):
-        labels: list[bool | None] = [rng.random() < 0.4 for _ in range(6)]
-        said: list[bool | None] = [cell != (rng.random() < 0.2) for cell in labels]
-        rows.append(labeled(str(name), labels, said))
-        people += labels
-        judge += said
-    found = trust("m", rows).cells["response"].kappa.value
-    assert found == pytest.approx(cohen_kappa_score(people, judge))
 
 
 def test_every_pair_of_verdicts_has_its_count() -> None:
@@ -192,14 +171,14 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
         assert mean == prediction_powered(judged, labels, mode=mode)
         assert {f"{mode}: {each}" for each in mean.warnings} <= {*found.warnings}
     assert found.samples == 30
-    assert found.cells["response"].kappa.value == 1.0
+    assert found.cells["response"].false_yes.value == 0.0
+    assert found.cells["response"].false_no.value == 0.0
     correct = found.cells["correct"].counts
     assert correct.missed + correct.false_yes == 30
-    _, relevant, *_ = trust_sentences(found)
-    assert relevant.startswith("In the relevant mode people would find a mean of ")
+    means, _ = trust_tables(found)
     low = found.means["relevant"].judge_mean.low
-    assert f", where the judge finds {low:.4f}, at most " in relevant
-    assert list(found.to_dict())[1] == "means"
+    assert means.rows[0][:2] == ("relevant", f"{low:.4f}")
+    assert list(found.to_dict())[2] == "means"
 
 
 def test_means_are_of_the_definition_of_the_results() -> None:
@@ -235,12 +214,6 @@ def test_what_cannot_be_measured() -> None:
     few = trust_results(judged, labels[:1])
     assert not few.means
     assert few.warnings[0].startswith("relevant: no mean corrected by the labels: human_labeled:")
-
-
-def test_thresholds_of_a_judge_with_probabilities() -> None:
-    found = trust("m", SAMPLES, probabilities=[(True, 0.9), (False, 0.2)]).calibration
-    assert found.false_yes == found.false_no == 0.0
-    assert trust("m", SAMPLES, probabilities=[(True, 0.9)]).calibration is None
 
 
 def test_claims_of_one_side_are_counted_over_all_samples() -> None:
@@ -279,21 +252,30 @@ def test_clusters_of_results_are_the_units_of_rates() -> None:
     assert theirs.cells["correct"].false_yes.interval.units == 3
 
 
-def test_means_warn_of_clusters_once() -> None:
+def test_clusters_of_results_are_the_units_of_the_corrected_mean() -> None:
+    """Three clusters of ten labeled samples each, instead of 30 samples."""
     judged, labels = _own()
-    grouped = in_clusters(judged)
-    assert warned_of_clusters(grouped, labels) == 1
-    assert warned_of_clusters([grouped[0], *judged[1:]], labels) == 1
-    assert warned_of_clusters(judged, in_clusters(labels)) == 1
-    assert warned_of_clusters(judged, labels) == 0
-    assert warned_of_clusters(grouped, labels[:1]) == 0  # there are no means
+    alone = trust_results(judged, labels).means["relevant"]
+    grouped = trust_results(judged, in_clusters(labels)).means["relevant"]
+    assert grouped.mean == alone.mean
+    assert alone.interval.units == 30
+    assert grouped.interval.units == 3
+    assert grouped.interval.high > alone.interval.high
+
+
+def test_verdicts_of_a_judge_are_no_labels_until_a_person_has_checked_them() -> None:
+    judged, labels = _own()
+    other = [structs.replace(each, judge="other:model") for each in labels]
+    with pytest.raises(InputError, match="that a person gave, got verdicts of other:model"):
+        trust_results(judged, other)
+    found = trust_results(judged, other, judge="m", checked_by="Ann")
+    assert found.labels_by == "Ann"
+    assert next(trust_sentences(found)).endswith("of m were compared with the labels of Ann.")
+    for given in ("none", "given verdicts"):
+        rows = [structs.replace(each, judge=given) for each in labels]
+        assert trust_results(judged, rows).labels_by is None
 
 
 def in_clusters(results: list[Result]) -> list[Result]:
     """Ten in each."""
     return [structs.replace(each, cluster=str(i // 10)) for i, each in enumerate(results)]
-
-
-def warned_of_clusters(judged: list[Result], labels: list[Result]) -> int:
-    found = trust_results(judged, labels)
-    return sum("share a cluster" in warning for warning in found.warnings)

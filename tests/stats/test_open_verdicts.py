@@ -27,10 +27,9 @@ from noisesense import (
 )
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import Range
-from noisesense.stats.interval import Interval, Resampling, effective_units
-from noisesense.stats.paired import decides_nothing, difference_interval
-from noisesense_adapters.ragchecker import ragchecker_aggregates
-from support.plain_definitions import by_words, category_by_words, completions
+from noisesense.stats.interval import Interval, Resampling, Unit, effective_units
+from noisesense.stats.paired import MIN_PAIRS, difference_interval
+from support.plain_definitions import by_words, completions
 from support.tables import Shape, matrices, random_matrices
 
 MOST = 5
@@ -204,9 +203,12 @@ def is_worse(
     for i in range(half):
         unit = i if clusters[i] is None else f"cluster {clusters[i]}"
         sums.setdefault(unit, []).append(values[half + i] - values[i])
-    units = Counter((round(sum(each), 12), float(len(each))) for each in sums.values())
+    units = Counter[Unit]()
+    for each in sums.values():
+        whole = round(sum(each), 12)
+        units[Unit(whole, whole, len(each))] += 1
     found = difference_interval(units, Resampling(resamples=20))
-    return not decides_nothing(effective_units(units), 0.025) and found.low > margin
+    return effective_units(units) >= MIN_PAIRS and found.low > margin
 
 
 @pytest.mark.parametrize(
@@ -219,16 +221,19 @@ def is_worse(
 def test_a_check_says_what_every_completion_says(tables: range) -> None:
     """Of 6 to 10 pairs, alone or in clusters, up to 5 claims are open, in A, in B or in both.
 
-    Worse for certain, not worse for certain, or open: each where all completions, or some of them
-    and not others, are worse.
+    Worse for certain, not worse for certain, or open: the first two only where all completions are
+    so. Open also where a value between two that a sample can have would decide: that is rare.
     """
     told = {True: 0, False: 0, None: 0}
+    agreeing = 0
     for seed in tables:
         run = OpenRun(random.Random(f"open {seed}"))
         ours = run.compared()
         every = {is_worse(answers, run.clusters, run.margin) for answers in run.completions()}
-        assert ours == (every.pop() if len(every) == 1 else None), seed
+        assert ours is None or every == {ours}, seed
+        agreeing += ours is None and len(every) == 1
         told[ours] += 1
+    assert agreeing <= len(tables) / 200
     assert min(told.values()) > len(tables) / 20
 
 
@@ -299,30 +304,3 @@ def with_gaps(table: Any, rate: float, rng: random.Random) -> Any:
         else:
             gaps[name][row][column] = None
     return gaps
-
-
-@given(Tables)
-def test_ragcheckers_aggregates_are_open_where_a_completion_could_change_them(
-    tables: list[Matrices],
-) -> None:
-    found = ragchecker_aggregates(map(scored, tables))
-    kinds = {"precision": "correct", "hallucination": "hallucination"}
-    for name, kind in kinds.items():
-        shares = [{_share(each, kind) for each in completions(table)} for table in tables]
-        _same(found[name], shares)
-    for mode in MODES:
-        values = [every_value(table, mode) for table in tables]
-        _same(found[f"noise_sensitivity_in_{mode}"], values)
-
-
-def _share(table: Matrices, kind: str) -> Fraction:
-    count = len(table["reference_to_response"])
-    return Fraction(sum(category_by_words(table, i) == kind for i in range(count)), count)
-
-
-def _same(aggregate: float | None, values: list[set[Fraction]]) -> None:
-    if any(len(each) > 1 for each in values):
-        assert aggregate is None
-        return
-    mean = sum(value for each in values for value in each) / len(values)
-    assert aggregate == pytest.approx(float(mean * 100), abs=0.051)

@@ -196,7 +196,7 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     # Where one side has no texts, the id says that it is the same sample.
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
     label = Result("2", score(WRONG))
-    assert labeled_pairs(judge, [label], None)[1:] == ([(judge[1], label)], [1], [1.0], [])
+    assert labeled_pairs(judge, [label], None)[1:] == ([(judge[1], label)], [1], [])
 
 
 @pytest.mark.parametrize("labeled", ["01", "001"])

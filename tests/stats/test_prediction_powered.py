@@ -123,18 +123,6 @@ def test_with_labels_on_all_samples_it_is_their_mean() -> None:
     assert 1.75 / 6 <= nearly.interval.low < nearly.interval.high <= 2.75 / 6
 
 
-def test_a_label_counts_as_many_samples_as_it_stands_for() -> None:
-    """One label stands for itself, the other for itself and the eight without one."""
-    found = prediction_powered_mean([0.5] * 8, [0.5, 0.5], [1.0, 0.0], weights=[1, 9])
-    assert found.mean.value == 0.1
-    assert found.human_mean.value == 0.1
-    # Only proportions count.
-    scaled = prediction_powered_mean([0.5] * 8, [0.5, 0.5], [1.0, 0.0], weights=[10, 90])
-    assert scaled.mean.value == pytest.approx(0.1)
-    alike = prediction_powered_mean([0.1, 0.7], JUDGED, PEOPLE, weights=[4.0] * 6)
-    assert alike == prediction_powered_mean([0.1, 0.7], JUDGED, PEOPLE)
-
-
 def mid(figure: Range) -> float:
     return (figure.low + figure.high) / 2
 
@@ -249,14 +237,6 @@ def test_results_that_do_not_fit() -> None:
         prediction_powered(judge, [judge[0]] * 2, mode="relevant")
     with pytest.raises(InputError, match="human_labeled: expected at least two scores, got 1"):
         prediction_powered(judge, judge[:1], mode="relevant")
-    for weights, wrong in (
-        ({"0": 2.0}, "label '1': expected a weight for each label, got none"),
-        ({}, "label '0': expected a weight for each label, got none"),
-        ({"0": 2.0, "1": 0.0}, r"label '1': expected a number above 0, got 0\.0"),
-        ({"0": "2", "1": 2.0}, "label '0': expected a number above 0, got '2'"),
-    ):
-        with pytest.raises(InputError, match=f"weights, {wrong}"):
-            prediction_powered(judge, judge[:2], mode="relevant", weights=weights)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="mode: expected 'relevant' or 'irrelevant'"):
         prediction_powered(judge, judge[:2], mode="both")  # type: ignore[arg-type]
 
@@ -271,8 +251,6 @@ def test_results_that_do_not_fit() -> None:
         (([None, 0.2], [0.1, 0.1], [0.1, 0.1]), {}, "judge_unlabeled, score 0"),
         (([0.1, 0.2], [0.1, 5], [0.1, 0.1]), {}, "judge_labeled, score 1"),
         (([0.1, 0.2], [0.1, 0.1], [0.1, 0.1]), {"confidence": 1}, "confidence"),
-        (([0.1], [0.1, 0.1], [0.1, 0.1]), {"weights": [1]}, "weights: expected 2 numbers, got 1"),
-        (([0.1], [0.1, 0.1], [0.1, 0.1]), {"weights": [1, -1]}, "weights, number 1"),
     ],
 )
 def test_numbers_out_of_range(
@@ -318,25 +296,10 @@ def test_labels_in_the_order_of_the_results_are_no_random_choice(chosen: range) 
     assert any(TOGETHER in warning for warning in found.warnings) == (chosen[0] != 15)
 
 
-def test_what_the_weights_explain_is_no_warning() -> None:
-    """Half of the labels are on the ten noisy samples, which stand first."""
-    judge = [result_of(i, (i < 10, 1)) for i in range(200)]
-    human = [*judge[:10], *judge[19::19]]
-    assert len(human) == 20
-    weights = {each.id: 1.0 if i < 10 else 19.0 for i, each in enumerate(human)}
-    plain = prediction_powered(judge, human, mode="relevant")
-    assert [APART in each for each in plain.warnings[-1:]] == [True]
-    weighed = prediction_powered(judge, human, mode="relevant", weights=weights)
-    assert not any(APART in each or TOGETHER in each for each in weighed.warnings)
-
-
-def test_a_warning_names_the_weighed_mean() -> None:
-    """Unweighed it is 0.5, as that of the others. Of 220 samples those of weight 10 stand for 20
-    each, 19 beside themselves, and those of weight 1 for 2: (19 · 0.9 + 1 · 0.1) / 20 = 0.86."""
-    scores = [0.9] * 10 + [0.1] * 10
-    weights = [10.0] * 10 + [1.0] * 10
-    found = prediction_powered_mean([0.5] * 200, scores, scores, weights=weights)
+def test_a_warning_names_both_means() -> None:
+    scores = [0.9] * 20
+    found = prediction_powered_mean([0.5] * 200, scores, scores)
     (apart,) = [each for each in found.warnings if APART in each]
     assert apart.startswith(
-        "The judge's mean is 0.86 on the labeled samples and 0.50 on the others"
+        "The judge's mean is 0.90 on the labeled samples and 0.50 on the others"
     )

@@ -1,86 +1,51 @@
-"""Rates drawn towards one another, by SciPy's distributions and in simulation."""
+"""Rates drawn towards one another, by hand and by SciPy's distributions."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from scipy import stats
 
-from noisesense.stats.shrinkage import Hits, shrunken
-
-BORDERS = np.linspace(0, 1, 2001)
-MEANS = 1 / (1 + np.exp(-(-4.5 + 0.75 * np.arange(9))))
-
-
-def by_scipy(counts: Counter[Hits]) -> dict[Hits, tuple[float, float, float, float]]:
-    """The same model on another grid, with SciPy's distribution function and beta-binomial."""
-    priors: list[tuple[float, float, float]] = [
-        (mean * cases, (1 - mean) * cases, other)
-        for mean in MEANS
-        for cases in (1, 4, 16, 64)
-        for other in (0, 0.1)
-    ]
-    fits = []
-    cells = {case: np.zeros(2000) for case in counts}
-    evidence: dict[tuple[int, Hits], float] = {}
-    for i, (a, b, other) in enumerate(priors):
-        for case in counts:
-            hits, tried = case
-            own = stats.betabinom.pmf(hits, tried, a, b)
-            evidence[i, case] = (1 - other) * own + other / (tried + 1)
-        fits.append(sum(times * np.log(evidence[i, case]) for case, times in counts.items()))
-    weights = np.exp(np.array(fits) - max(fits))
-    weights /= weights.sum()
-    for i, (a, b, other) in enumerate(priors):
-        for case in counts:
-            hits, tried = case
-            chance = (1 - other) * stats.betabinom.pmf(hits, tried, a, b) / evidence[i, case]
-            own = np.diff(stats.beta.cdf(BORDERS, a + hits, b + tried - hits))
-            any_rate = np.diff(stats.beta.cdf(BORDERS, 1 + hits, 1 + tried - hits))
-            cells[case] += weights[i] * (chance * own + (1 - chance) * any_rate)
-    middles = (BORDERS[:-1] + BORDERS[1:]) / 2
-    pooled = sum(times * cells[case] for case, times in counts.items()) / counts.total()
-    border = np.searchsorted(np.cumsum(pooled), 0.9)
-    return {
-        case: (
-            float(each @ middles),
-            float(BORDERS[np.searchsorted(np.cumsum(each), 0.025)]),
-            float(BORDERS[np.searchsorted(np.cumsum(each), 0.975) + 1]),
-            float(each[border + 1 :].sum()),
-        )
-        for case, each in cells.items()
-    }
+from noisesense.stats.shrinkage import Hits, Prior, prior_of, shrunken
 
 
 @pytest.mark.parametrize(
-    "counts",
+    ("counts", "prior"),
     [
-        Counter({Hits(0, 3): 2, Hits(1, 1): 3, Hits(7, 20): 1, Hits(0, 60): 1, Hits(3, 40): 4}),
-        Counter({Hits(4, 4): 1, Hits(0, 9): 20, Hits(1, 9): 5}),
-        Counter({Hits(2, 5): 1}),
+        # (0.2 + 2·(1/4 + 3/4)) / (2 + 4) = 1.1/3; of pairs (0 + 1/2) / 2 = 1/4, which is above
+        # the square of that by 0.1156; 0.2322 / 0.1156 − 1 = 1.010.
+        (Counter({Hits(1, 4): 1, Hits(3, 4): 1}), Prior(1.1 / 3, 1.0096)),
+        # (0.2 + 4·2·(1/2)) / (2 + 8) = 0.42; of pairs 1/6, below 0.42²: four rates, no variance.
+        (Counter({Hits(2, 4): 4}), Prior(0.42, 4.0)),
+        (Counter({Hits(2, 4): 49}), Prior(49.2 / 100, 16.0)),
+        # (0.2 + 2·(0 + 1)) / (2 + 4); of pairs 1/2: more than can be.
+        (Counter({Hits(0, 4): 1, Hits(4, 4): 1}), Prior(1.1 / 3, 1.0)),
+        # Single cases say nothing of a variance: (0.2 + 3) / (2 + 4).
+        (Counter({Hits(0, 1): 1, Hits(1, 1): 3}), Prior(3.2 / 6, 1.0)),
+        # √9 = 3 beside 1: (0.2 + 3·(1/3) + 1) / (2 + 4); of pairs 1/3 · 2/8 = 1/12, below its
+        # square.
+        (Counter({Hits(3, 9): 1, Hits(1, 1): 1}), Prior(2.2 / 6, 2.0)),
     ],
 )
-def test_the_same_by_scipy(counts: Counter[Hits]) -> None:
-    found = shrunken(counts)
-    for case, (mean, low, high, tenth) in by_scipy(counts).items():
-        ours = found[case]
-        assert ours.mean == pytest.approx(mean, abs=0.003)
-        assert (ours.low, ours.high) == pytest.approx((low, high), abs=0.006)
-        assert ours.top_tenth == pytest.approx(tenth, abs=0.03)
+def test_what_is_likely_for_any_rate(counts: Counter[Hits], prior: Prior) -> None:
+    assert prior_of(counts) == pytest.approx(prior, rel=1e-4)
 
 
-def test_many_cases_speak_for_themselves() -> None:
-    found = shrunken(Counter({Hits(300_000, 1_000_000): 1, Hits(0, 5): 10}))
-    many = found[Hits(300_000, 1_000_000)]
-    assert many.mean == pytest.approx(0.3, abs=0.011)  # as fine as the cells are
-    assert 0.29 < many.low < many.high < 0.33
-    assert found[Hits(0, 5)].low >= 0
+def test_the_same_by_scipy() -> None:
+    """After a prior of 4 cases, 1.68 hits in them; for the high end of 2 cases and 0.84 hits: it
+    leaves room for a culprit among rates that are alike, as far as can be seen."""
+    seen = Hits(2, 4)
+    found = shrunken(Counter({seen: 4}), 0.9)[seen]
+    after = stats.beta(1.68 + 2, 2.32 + 2)
+    assert found.mean == pytest.approx(after.mean())
+    assert found.low == pytest.approx(after.ppf(0.05))
+    assert found.high == pytest.approx(stats.beta.ppf(0.95, 0.84 + 2, 1.16 + 2))
+    assert found.top_tenth == pytest.approx(after.sf(stats.beta.ppf(0.9, 1.68, 2.32)))
 
 
 @pytest.mark.parametrize(("hits", "cases"), [(0, 5_000_000), (500_000, 500_000)])
 def test_millions_of_cases_that_are_all_alike(hits: int, cases: int) -> None:
     found = shrunken(Counter({Hits(hits, cases): 1, Hits(1, 5): 10}))
     assert found[Hits(hits, cases)].mean == pytest.approx(hits / cases, abs=1e-3)
-    assert 0 < found[Hits(1, 5)].mean < 1
+    assert 0 < found[Hits(1, 5)].low < found[Hits(1, 5)].high < 1

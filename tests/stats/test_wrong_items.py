@@ -14,11 +14,9 @@ from noisesense import (
     compare,
     offenders,
     prediction_powered,
-    sensitivity_band,
     summarize,
     trust_results,
 )
-from noisesense_adapters.ragchecker import ragchecker_aggregates
 from support.simulated import result_of
 
 GOOD = [result_of(0, (1, 2))]
@@ -30,8 +28,6 @@ GOOD = [result_of(0, (1, 2))]
         summarize,
         Tally().add,
         offenders,
-        ragchecker_aggregates,
-        sensitivity_band,
         partial(compare, GOOD),
         lambda items: compare(items, GOOD),
         partial(prediction_powered, GOOD, mode="relevant"),

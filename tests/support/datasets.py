@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from noisesense import Result, Sample, Verdicts, score, write_recording, write_results
-from support.ragchecker_formula import as_labels
 
 Pairs = Iterable[tuple[Sample, Verdicts]]
 _NAMES = ("user_input", "response", "reference", "retrieved_contexts")
@@ -33,31 +32,6 @@ def rows(pairs: Pairs, names: Iterable[str] = _NAMES) -> list[dict[str, Any]]:
 def write_jsonl(path: Path, lines: Iterable[Any]) -> Path:
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     return path
-
-
-def checked(pairs: Pairs) -> dict[str, Any]:
-    """RAGChecker's checking outputs. A label becomes a claim of the answer that says the same."""
-    results: list[dict[str, Any]] = []
-    for number, (sample, verdicts) in enumerate(pairs):
-        table = verdicts.with_sample(sample).to_matrices()
-        answer_claims = [claim.text for claim in verdicts.reference_claims]
-        if not answer_claims:
-            answer_claims = ["what the relevant chunks say"]
-            table["chunks_to_reference"] = [list(table["relevant"] or [])]
-        result = {
-            "query_id": str(number),
-            "query": sample.user_input,
-            "gt_answer": sample.reference,
-            "response": sample.response,
-            "retrieved_context": [
-                {"doc_id": None, "text": chunk.text} for chunk in sample.retrieved_contexts
-            ],
-            "response_claims": [claim.text for claim in verdicts.response_claims],
-            "gt_answer_claims": answer_claims,
-            **as_labels(table)._asdict(),
-        }
-        results.append(result)
-    return {"results": results}
 
 
 def _results(path: Path, pairs: Pairs) -> None:
@@ -112,6 +86,5 @@ WRITERS: dict[str, tuple[str, Callable[[Path, Pairs], object]]] = {
     "CSV, as pandas writes lists": ("p.csv", lambda path, pairs: _csv(path, rows(pairs), repr)),
     "TSV": ("rows.tsv", lambda path, pairs: _csv(path, rows(pairs), json.dumps)),
     "Parquet": ("rows.parquet", _parquet),
-    "RAGChecker": ("checked.json", lambda path, pairs: _document(path, checked(pairs))),
 }
 """By kind: the name of the file or folder, and what writes it."""

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from noisesense import Judge, Sample, Usage
-from noisesense.testing import TEXTS, AdapterTests, HostRun
+from support.adapter_tests import AdapterTests, HostRun
+from support.table_judge import TEXTS
 
 COSTS = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
 
@@ -21,7 +22,7 @@ class GivenRow(NamedTuple):
 
 
 def given_rows(things: Iterable[object]) -> list[Any]:
-    """A row for each of the things, with the kit's texts."""
+    """A row for each of the things, with the texts of `AdapterTests`."""
     return [
         GivenRow(*(TEXTS[name].format(number) for name in GivenRow._fields[:3]), thing)
         for number, thing in enumerate(things)
@@ -54,7 +55,7 @@ def score_name(mode: str, definition: str) -> str:
 
 
 class ExperimentTests(AdapterTests):
-    """The kit for a host whose rows are whatever an application returns."""
+    """The tests for a host whose rows are whatever an application returns."""
 
     tables = 50
 

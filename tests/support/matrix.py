@@ -38,8 +38,6 @@ class Planned:
         only: pytest's ``-k``, where one folder holds several versions' tests.
         wheel: is the built wheel tested, from elsewhere?
         npm: is npm needed?
-        pip: are packages installed by pip, and not by uv? Its settings may name an index with
-            PyTorch's builds without CUDA.
         lowest: is the lowest version of everything that we name installed?
     """
 
@@ -53,7 +51,6 @@ class Planned:
     only: str = ""
     wheel: bool = False
     npm: bool = False
-    pip: bool = False
     lowest: bool = False
 
     @property

@@ -47,12 +47,25 @@ class Mind:
         return reply_of(reply["verdicts"])
 
     def reply(self, data: dict[str, Any]) -> dict[str, Any]:
-        """The claims or, with their numbers, the verdicts, on the prompt's data."""
+        """The claims or, with their numbers, the verdicts, on the prompt's data.
+
+        What a table lists as a claim is one of its text, and gives information on the question.
+        Its lists are whole: they say whatever is none of its claims.
+        """
         if "text" in data:
             return {"claims": self.claims(data["text"], data.get("question", ""))}
         claims = {int(number): text for number, text in data["claims"].items()}
-        cells = self.verdicts(data["premise"], claims)
+        if "premise" in data:
+            cells = self.verdicts(data["premise"], claims)
+        elif "listed" in data:
+            cells = {i: self._is_said(data["listed"], claim) for i, claim in claims.items()}
+        else:
+            cells = dict.fromkeys(claims, True)
         return {"verdicts": [{"id": i, "entailed": cell} for i, cell in cells.items()]}
+
+    def _is_said(self, listed: list[str], claim: str) -> bool:
+        known = {each for lists in self._claims.values() for _, claims in lists for each in claims}
+        return claim in listed or claim not in known
 
     def claims(self, text: str, question: str = "") -> list[str]:
         """The claims of a response or a reference. All of a split text's are in its first part."""
@@ -86,23 +99,35 @@ def data_of(prompt: str) -> dict[str, Any]:
     """The data of one of the judge's prompts; a host may have put text around the prompt.
 
     ``{"text", "question"}`` where claims are asked for, ``{"premise", "claims"}`` where verdicts
-    are, and ``one`` beside it where a single word is, or a form with it.
+    are, and ``one`` beside it where a single word is, or a form with it. In place of the premise
+    ``listed``, the claims that may say a statement already, or ``asked``, the question that a
+    statement may give information on.
     """
     said: dict[str, str] = {}
+    listed: list[str] = []
     for line in prompt.split("\n"):  # an example's lines come first
+        if line.strip() == "Statements:" and "Text" not in said:
+            listed = [said.pop(name) for name in [*said] if name.isdecimal()]
         match = _LINE.fullmatch(line.strip())
         if match:
             said[match[1]] = json.loads(match[2])
-    if "Text" not in said:
-        raise AssertionError(f"not one of the judge's prompts: {prompt[:200]!r}")
+            if match[1] == "Statement" and "Text" not in said:
+                listed = [said.pop(name) for name in [*said] if name.isdecimal()]
     claims = {name: text for name, text in said.items() if name.isdecimal()}
+    checked: dict[str, Any] = {"claims": claims}
     if "Statement" in said:
         one = "form" if '"answer"' in prompt else "word"
-        return {"premise": said["Text"], "claims": {"1": said["Statement"]}, "one": one}
-    if claims:
-        return {"premise": said["Text"], "claims": claims}
-    question = {"question": said["Question"]} if "Question" in said else {}
-    return {"text": said["Text"], **question}
+        checked = {"claims": {"1": said["Statement"]}, "one": one}
+    if "Text" in said and checked["claims"]:
+        return {"premise": said["Text"], **checked}
+    if "Text" in said:
+        question = {"question": said["Question"]} if "Question" in said else {}
+        return {"text": said["Text"], **question}
+    if listed:
+        return {"listed": listed, **checked}
+    if "Question" in said and checked["claims"]:
+        return {"asked": said["Question"], **checked}
+    raise AssertionError(f"not one of the judge's prompts: {prompt[:200]!r}")
 
 
 def reply_of(items: Items) -> str:
@@ -129,6 +154,11 @@ def _holding(text: str, index: dict[str, Any]) -> list[str]:
 def _premises(sample: Sample, verdicts: Verdicts) -> Iterator[tuple[str, _Table]]:
     """Every premise of a sample, with what it says of each claim."""
     yield sample.reference, {claim.text: claim.correct for claim in verdicts.response_claims}
+    for text, own in (
+        (sample.response, verdicts.response_claims),
+        (sample.reference, verdicts.reference_claims),
+    ):
+        yield text, {claim.text: True for claim in own}
     for j, chunk in enumerate(sample.retrieved_contexts):
         table: _Table = {}
         for claim in (*verdicts.response_claims, *verdicts.reference_claims):

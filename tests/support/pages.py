@@ -138,4 +138,4 @@ def _written_by(commands: str) -> list[str]:
     """The files that commands say they write; a dry run writes none."""
     if "--dry-run" in commands:
         return []
-    return re.findall(r"--(?:out|report|png|save) (\S+)", commands)
+    return re.findall(r"--(?:out|report) (\S+)", commands)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from noisesense.errors import NoiseSenseError, PairingError
+import noisesense
+from noisesense.errors import MissingExtraError, NoiseSenseError, PairingError
 from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, show
 from noisesense_adapters.extras import needs_extra
 
@@ -36,13 +37,22 @@ def main() -> NoReturn:
 def _run() -> int:
     try:
         with needs_extra("cli", "click"):
-            from noisesense_adapters.cli.app import app
-            from noisesense_adapters.cli.commands import run
-        return run(app, sys.argv[1:])
+            from noisesense_adapters.cli.app import run
+        return run(sys.argv[1:])
     except BrokenPipeError:
         raise
+    except MissingExtraError as error:
+        if sys.argv[1:] == ["--version"]:
+            print(f"noisesense {noisesense.__version__}")
+            return 0
+        show(f"error: {error}", sys.stderr)
+        return _ERROR
     except (NoiseSenseError, OSError) as error:
         show(f"error: {error}", sys.stderr)
+        proposal: Any = getattr(error, "proposal", None)  # of columns that are asked for
+        if proposal is not None:
+            for line in proposal.lines(sys.argv[1:]):
+                show(line, sys.stderr)
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
         return 130

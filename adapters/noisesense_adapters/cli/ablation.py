@@ -5,57 +5,68 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
 from shlex import quote
 from typing import TYPE_CHECKING, cast
 
+import click
+
 from noisesense.ablation import VARIANTS, Ablation, ablation, plan
 from noisesense.errors import InputError
 from noisesense.jsonl import parse_line, read_lines, to_json, write_whole
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.commands import Command, Options, argument, option
+from noisesense_adapters.cli.options import Asking
 from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import LINE_EVERY, spent
 from noisesense_adapters.datasets.answering import Answer, ablate
 from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import check_not_dataset
-from noisesense_adapters.evaluate.ablation_wording import ablation_sentences, ablation_tables
+from noisesense_adapters.evaluate.tables import ablation_tables
+from noisesense_adapters.evaluate.wording import ablation_sentences
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge
 
 
-class Variants(Options):
-    """The variants to ask."""
-
-    variants: str = option(
-        "Of again, without, without-other, relevant-only and plus-K.",
-        "NAMES",
-        default=",".join(VARIANTS),
-    )
-    seed: int = option("Of the chunks that come or go by chance.", default=0)
-
-    @property
-    def names(self) -> list[str]:
-        return self.variants.split(",")
+@click.group("ablation", no_args_is_help=False)
+def command() -> None:
+    """Did the document do it? Ask your own system again."""
 
 
-class Judging(Options):
-    """The judge of the answers, and how the outcome is shown."""
+variants = click.option(
+    "--variants",
+    metavar="NAMES",
+    default=",".join(VARIANTS),
+    help="Of again, without, without-other, relevant-only and plus-K.",
+)
+seed = click.option(
+    "--seed", type=int, default=0, help="Of the documents that come or go by chance."
+)
+leave_out = click.option(
+    "--leave-out",
+    type=options.COUNT,
+    default=0,
+    metavar="N",
+    help="Ask for at most so many more answers, to leave out one document at a time: those that "
+    "say no wrong claim, and were retrieved most often where an answer has one of its own.",
+)
+judge = click.option(
+    "--judge", metavar="PROVIDER:MODEL", required=True, help="Judges the answers."
+)
 
-    judge: str = option("Judges the answers.", "PROVIDER:MODEL", required=True)
-    asking: options.Asking
-    report: Path | None = options.REPORT
-    png: Path | None = options.PNG
-    as_json: bool = options.JSON
 
-    def make_judge(self) -> PlannedJudge:
-        return self.asking.make_judge(self.judge)
+@dataclass(frozen=True)
+class Output:
+    """How the outcome is shown."""
+
+    report: Path | None
+    as_json: bool
 
     def show(self, effect: Ablation, results: Path, judge: PlannedJudge) -> None:
-        options.write_plots(self.png, effect, results.name)
+        """Print what the ablation found, and write the report."""
         options.write_report(self.report, results_of(results), results.name, ablation=effect)
         sentences = list(ablation_sentences(effect))
         if self.as_json:
@@ -63,107 +74,130 @@ class Judging(Options):
             return
         say(*sentences)
         for table in ablation_tables(effect):
-            say("", f"{table.caption}:")
-            name, *figures = table.titles
-            titles = [f">{title}" for title in figures]
-            show_table([f"…{name}", *titles], table.rows)
+            say("")
+            show_table(table)
         cost = spent(judge.usage)
         if cost:
             say("", f"judged with {cost}")
 
 
-class Plan(Command):
+output = options.taken_as("output", Output, options.report, options.as_json)
+
+
+@command.command("plan")
+@options.results
+@click.option("--out", type=options.FILE, required=True, help="The rows: .jsonl.")
+@variants
+@seed
+@leave_out
+@click.option(
+    "--judge",
+    metavar="PROVIDER:MODEL",
+    help="For relevant-only: says which documents are relevant, where nobody did.",
+)
+@options.asking
+@options.force
+def write_plan(
+    results: Path,
+    out: Path,
+    variants: str,
+    seed: int,
+    leave_out: int,
+    judge: str | None,
+    asking: Asking,
+    force: bool,
+) -> int:
     """Write what to ask your system: JSON lines with an empty `response` to fill in."""
-
-    results: Path = options.RESULTS
-    out: Path = option("The rows: .jsonl.", "FILE", required=True)
-    variants: Variants
-    judge: str | None = option(
-        "For relevant-only: says which chunks are relevant, where nobody did.", "PROVIDER:MODEL"
+    check_new(out, force=force)
+    check_not_dataset(out, results)
+    reading = options.Reading()
+    judging = None if judge is None else asking.make_judge(judge)
+    rows = plan(reading.results(results), variants.split(","), seed, judging, leave_out)
+    write_whole(out, map(to_json, rows))
+    files = f"{quote(str(results))} {quote(str(out))}"
+    say(
+        f"wrote {len(rows):,} rows to {out}. Fill in `response`, then:",
+        f"  noisesense ablation report {files} --judge PROVIDER:MODEL",
     )
-    asking: options.Asking
-    force: bool = options.FORCE
-
-    def run(self) -> int:
-        check_new(self.out, force=self.force)
-        check_not_dataset(self.out, self.results)
-        reading = options.Reading()
-        judge = None if self.judge is None else self.asking.make_judge(self.judge)
-        results = reading.results(self.results)
-        rows = plan(results, self.variants.names, self.variants.seed, judge)
-        write_whole(self.out, map(to_json, rows))
-        files = f"{quote(str(self.results))} {quote(str(self.out))}"
-        say(
-            f"wrote {len(rows):,} rows to {self.out}. Fill in `response`, then:",
-            f"  noisesense ablation report {files} --judge PROVIDER:MODEL",
-        )
-        return reading.status
+    return reading.status
 
 
-class Report(Command):
-    """Judge the answers and say what the chunks did."""
+@command.command("report")
+@options.results
+@click.argument("answered", type=options.FILE)
+@judge
+@options.asking
+@output
+def report(results: Path, answered: Path, judge: str, asking: Asking, output: Output) -> int:
+    """Judge the answers and say what the documents did."""
+    reading = options.Reading()
+    options.check_report(output.report)
+    rows = [row for _, row in read_lines(answered, parse_line)]
+    judging = asking.make_judge(judge)
+    effect = ablation(reading.results(results), rows, judging)
+    output.show(effect, results, judging)
+    return reading.status
 
-    results: Path = options.RESULTS
-    answered: Path = argument("The rows, answered.")
-    judging: Judging
 
-    def run(self) -> int:
-        judging = self.judging
-        reading = options.Reading()
-        options.check_pictures(judging.report, judging.png)
-        rows = [row for _, row in read_lines(self.answered, parse_line)]
-        judge = judging.make_judge()
-        effect = ablation(reading.results(self.results), rows, judge)
-        judging.show(effect, self.results, judge)
-        return reading.status
-
-
-class Run(Command):
+@command.command("run")
+@options.results
+@click.option("--answer", metavar="MODULE:FUNCTION", required=True, help="Your system.")
+@click.option("--answers", type=options.FILE, help="Keep answers, and go on from them.")
+@click.option(
+    "--deterministic",
+    is_flag=True,
+    help="`again` is not asked: the same documents always give the same response.",
+)
+@variants
+@seed
+@leave_out
+@judge
+@options.asking
+@output
+def run(
+    results: Path,
+    answer: str,
+    answers: Path | None,
+    deterministic: bool,
+    variants: str,
+    seed: int,
+    leave_out: int,
+    judge: str,
+    asking: Asking,
+    output: Output,
+) -> int:
     """Ask your system and judge its answers, in one process.
 
     Your system is a function of the question and a list of texts, or an async one, that returns
     the response. It is looked for from the working directory.
     """
-
-    results: Path = options.RESULTS
-    answer: str = option("Your system.", "MODULE:FUNCTION", required=True)
-    answers: Path | None = option("Keep answers, and go on from them.", "FILE")
-    deterministic: bool = option(
-        "`again` is not asked: the same chunks always give the same response."
+    reading = options.Reading()
+    system = _imported_system(answer)
+    options.check_report(output.report)
+    judging = asking.make_judge(judge)
+    task = ablate(
+        reading.results(results),
+        system,
+        judging,
+        variants=variants.split(","),
+        seed=seed,
+        leave_out=leave_out,
+        answers=answers,
+        deterministic=deterministic,
+        on_answer=_AnswerProgress(),
     )
-    variants: Variants
-    judging: Judging
-
-    def run(self) -> int:
-        judging = self.judging
-        reading = options.Reading()
-        system = _imported_system(self.answer)
-        options.check_pictures(judging.report, judging.png)
-        judge = judging.make_judge()
-        run = ablate(
-            reading.results(self.results),
-            system,
-            judge,
-            variants=self.variants.names,
-            seed=self.variants.seed,
-            answers=self.answers,
-            deterministic=self.deterministic,
-            on_answer=_AnswerProgress(),
-        )
-        try:
-            effect = asyncio.run(run)
-        except KeyboardInterrupt:
-            consequence = "nothing is kept without --answers"
-            if self.answers is not None:
-                consequence = f"the same command goes on from {self.answers}"
-            tell(f"interrupted: {consequence}")
-            raise
-        judging.show(effect, self.results, judge)
-        if self.deterministic:
-            tell(
-                "note: `again` is the responses of the results (--deterministic); it was not asked"
-            )
-        return reading.status
+    try:
+        effect = asyncio.run(task)
+    except KeyboardInterrupt:
+        if answers is None:
+            tell("interrupted: nothing is kept without --answers")
+        else:
+            tell(f"interrupted: answers are kept in {answers}. Rerun the command to resume.")
+        raise
+    output.show(effect, results, judging)
+    if deterministic:
+        tell("note: `again` is the responses of the results (--deterministic); it was not asked")
+    return reading.status
 
 
 class _AnswerProgress:
@@ -180,7 +214,7 @@ class _AnswerProgress:
 
 
 def _imported_system(name: str) -> Answer:
-    """The user's system, by its MODULE:FUNCTION. Raises `InputError`."""
+    """Import the user's system, by its MODULE:FUNCTION. Raise `InputError`."""
     sys.path.insert(0, str(Path.cwd()))
     try:
         system = resolve_name(name)

@@ -1,55 +1,101 @@
-"""The commands of ``noisesense``. Each is loaded, with what it imports, only when it is used."""
+"""The command ``noisesense``, whose commands are loaded, with what they import, when used."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from importlib import import_module
+
 import click
+from click.shell_completion import shell_complete
 
 import noisesense
-from noisesense_adapters.cli.commands import group
+from noisesense.errors import NoiseSenseError
+from noisesense_adapters.extras import needs_extra
 
-app = group(
-    "noisesense",
-    "Noise sensitivity of RAG answers, the same number in ragas, DeepEval and Promptfoo.\n\n"
-    "\b\n"
-    "Exit status:\n"
-    "  0    passed: done, and every check passed\n"
-    "  1    failed: a check failed\n"
-    "  2    error: named on stderr\n"
-    "  3    incomplete: done, but some samples failed or lines could not be read\n"
-    "  4    undecided: verdicts are missing, no mean, or too few pairs to tell\n"
-    "  5    unmeasured: too many verdicts without answer, or too little to measure\n"
-    "  6    unpaired: too few samples are in both runs\n"
-    "  130  interrupted\n\n"
-    "\b\n"
-    "Completion of commands and options, in ~/.bashrc (likewise zsh, fish):\n"
-    '  eval "$(_NOISESENSE_COMPLETE=bash_source noisesense)"',
-    {
-        "demo": "demo:Demo",
-        "score": "score:Score",
-        "compare": "compare:Compare",
-        "power": "power:Power",
-        "offenders": "questions:Offenders",
-        "sensitivity": "questions:Sensitivity",
-        "stability": "questions:Stability",
-        "schema": "examples:Schema",
-        "promptfoo-init": "examples:PromptfooInit",
-        "trust": "trust:Trust",
-    },
-    group(
-        "ablation",
-        "Did the chunk do it? Ask your own system again.",
-        {"plan": "ablation:Plan", "report": "ablation:Report", "run": "ablation:Run"},
-    ),
-    group(
-        "batch",
-        "Judge through batch files, for half the price.\n\n"
-        "Export, let the provider answer, import; until nothing is left to ask.",
-        {"export": "batch:Export", "import": "batch:Import"},
-    ),
-    group(
-        "store",
-        "Show, merge or prune a store of judged calls.",
-        {"show": "store:Show", "merge": "store:Merge", "prune": "store:Prune"},
-    ),
+COMMANDS = (
+    "ablation",
+    "compare",
+    "demo",
+    "gate",
+    "offenders",
+    "promptfoo-init",
+    "report",
+    "score",
+    "store",
+    "trust",
 )
-click.version_option(noisesense.__version__, message="%(prog)s %(version)s")(app)
+"""Each is the function ``command`` of the module with its name."""
+
+
+class LazyGroup(click.Group):
+    """Load a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command; None if there is no such one."""
+        if cmd_name not in COMMANDS:
+            return None
+        with needs_extra("cli", "rich"):
+            module = import_module(f"noisesense_adapters.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+
+@click.group(
+    cls=LazyGroup,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
+@click.version_option(noisesense.__version__, message="%(prog)s %(version)s")
+def app() -> None:
+    """Count what retrieved documents mislead RAG answers into.
+
+    \b
+    Exit status:
+      0    passed: done, and every check passed
+      1    failed: a check failed
+      2    error: named on stderr
+      3    incomplete: done, but some samples failed or lines could not be read
+      4    undecided: verdicts are missing, no mean, or too few pairs to tell
+      5    unmeasured: too many verdicts without answer, or too little to measure
+      6    unpaired: too few samples are in both runs
+      130  interrupted
+
+    \b
+    Completion of commands and options, in ~/.bashrc (likewise zsh, fish):
+      eval "$(_NOISESENSE_COMPLETE=bash_source noisesense)"
+    """
+
+
+_COMPLETE = "_NOISESENSE_COMPLETE"
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command that the arguments name, and return its exit status.
+
+    Not by click's own ``main``, which ends an interrupt and a closed pipe with 1.
+
+    Raises:
+        NoiseSenseError: what a command raises, or arguments that it does not take.
+    """
+    completion = os.environ.get(_COMPLETE)
+    if completion:
+        return shell_complete(app, {}, "noisesense", _COMPLETE, completion)
+    try:
+        with app.make_context("noisesense", [*arguments] or ["--help"]) as context:
+            status: int = app.invoke(context)
+            return status
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.Abort:
+        return 1
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "noisesense"
+        message = error.format_message()
+        if not message.endswith((".", "?")):
+            message += "."
+        raise NoiseSenseError(f"{message} Hint: {path} --help") from None

@@ -1,102 +1,73 @@
-"""``noisesense demo``: the reference examples in every framework, or written as a recording."""
+"""``noisesense demo``: a stale document, from the first number to the mended gate."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from itertools import groupby
+from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar
 
-from rich.console import Console
+import click
 
-from noisesense import InputError, Sample, Verdicts, read_recording, write_recording
-from noisesense.fixtures import reference_examples
+from noisesense import Summary, write_results
+from noisesense.stats.gate import gate_run
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.commands import Command, option
-from noisesense_adapters.cli.output import say, show_json, show_table
-from noisesense_adapters.datasets.files import check_new
-from noisesense_adapters.demo import run_demo
-from noisesense_adapters.demo.compare import DOCUMENTED, Report, Row, shown
+from noisesense_adapters.cli.output import say, show_table
+from noisesense_adapters.datasets.score import check_output
+from noisesense_adapters.demo.catch import run_catch
+from noisesense_adapters.evaluate.tables import mean_table
+from noisesense_adapters.evaluate.wording import cause_sentence, headline
+
+_LIMIT = 0.1
+"""The limit of the gate for each mean."""
 
 
-class Demo(Command):
-    """Compare documented examples in all frameworks.
+@click.command("demo")
+@click.argument("folder", type=options.FILE, default="demo")
+@options.force
+def command(folder: Path, force: bool) -> int:
+    """Catch a stale document in a small RAG system.
 
-    Computes six examples with published figures in every framework that is installed, and
-    compares the figures. Needs no key and no network. With --save, writes the examples as a
-    recording instead.
+    A library's assistant also has a handbook of 2019, which nobody removed. Its noise is counted,
+    the document is named, the assistant answers again without it, and the mended one passes the
+    gate. Writes the results, and a report where the extra `report` is installed, to FOLDER, over
+    those of an earlier run. Needs no key and no network.
 
-    Exit status: 0 all agree; 1 some differ; 2 an error.
+    Exit status: 0 done; 2 an error.
     """
-
-    parts: ClassVar[Mapping[str, str]] = {"catch": "catch:Catch"}
-
-    require: str = option(
-        "Frameworks that must be installed, e.g. ragas,deepeval,promptfoo.", "NAMES", default=""
-    )
-    save: Path | None = option(
-        "Only write the examples with their verdicts as a recording: a .jsonl file.", "FILE"
-    )
-    force: bool = options.FORCE
-    as_json: bool = options.JSON
-
-    def run(self) -> int:
-        if self.save is not None:
-            _save(self.save, force=self.force)
-            return 0
-        required = [name for name in self.require.split(",") if name]
-        with Console(stderr=True).status("computing in every framework that is installed"):
-            report = run_demo(require=required)
-        if self.as_json:
-            show_json(report.to_dict())
-        else:
-            _show(report)
-        return 0 if report.agrees else 1
-
-
-def _save(path: Path, *, force: bool) -> None:
-    """Write the examples as a recording. The same recording may be there already."""
-    pairs = [(example.sample, example.verdicts) for example in reference_examples()]
-    saved: list[tuple[Sample, Verdicts]] = []
-    with suppress(InputError):  # no file, or another one
-        saved = [(line.sample, line.verdicts) for line in read_recording(path)]
-    if saved != pairs:
-        check_new(path, force=force)
-        write_recording(path, pairs)
-    say(f"wrote {counted(len(pairs), 'sample')} with verdicts to {path}")
+    stale = folder / "stale.jsonl"
+    mended = folder / "mended.jsonl"
+    report = folder / "report.html"
+    is_drawn = find_spec("jinja2") is not None
+    folder.mkdir(parents=True, exist_ok=True)
+    if not force:
+        check_output(stale, mended)
+        check_output(mended, stale)
+        if is_drawn:
+            options.check_report(report)
+    catch = run_catch()
+    write_results(stale, catch.stale)
+    write_results(mended, catch.mended)
+    worst = catch.offenders.documents[0]
+    say("1. Count")
+    _show_run(catch.summary)
+    say("", f"2. Name: {counted(worst.claims, 'claim')} from {worst.document}, such as")
+    say(f'"{worst.offences[0].claim}"')
+    say("", "3. Cause: the assistant answers again without that document")
+    say(str(cause_sentence(catch.ablation)))
+    say("", "4. Mend: that document is gone, and all questions are answered anew")
+    _show_run(catch.mended_summary)
+    say("", f"wrote {stale} and {mended}; a gate before and after, with status 1 and 0:")
+    for path in (stale, mended):
+        say(f"   noisesense score {path} --fail-above {_LIMIT}")
+    if is_drawn:
+        title = "a library's assistant"
+        options.write_report(report, catch.stale, title, ablation=catch.ablation)
+    return 0
 
 
-def _show(report: Report) -> None:
-    rows: list[list[str]] = []
-    for definition, group in groupby(report.rows, lambda row: row.definition):
-        rows.append([f"definition {definition}"])
-        for row in group:
-            figures = [_documented(row), shown(row.expected), _computed(row)]
-            rows.append([row.example, row.mode, *figures])
-    show_table(["example", "mode", ">documented", ">by hand", "computed"], rows)
-    versions: list[str] = []
-    for place in report.places:
-        if place.state == "compared":
-            versions.append(f"{place.name} {place.detail}")
-    computed = f"Computed by {', '.join(versions)}. Lower is better."
-    say("", computed, *report.notes, report.verdict)
-
-
-def _documented(row: Row) -> str:
-    """The published figure, marked with ``!`` where it differs from the one by hand."""
-    figure = row.figures.get(DOCUMENTED)
-    if figure is None:
-        return "-"
-    mark = "" if row.agrees(DOCUMENTED) else "!"
-    return f"{mark}{figure:.4g}"
-
-
-def _computed(row: Row) -> str:
-    """The frameworks whose figure differs from the one by hand, with that figure."""
-    differing: list[str] = []
-    for name, figure in row.figures.items():
-        if name != DOCUMENTED and not row.agrees(name):
-            differing.append(f"!{name} {shown(figure)}")
-    return ", ".join(differing) or "the same"
+def _show_run(summary: Summary) -> None:
+    say(f"{headline(summary).message}.")
+    outcomes = [gate_run(summary, _LIMIT, mode=figures.mode).outcome for figures in summary.modes]
+    table = mean_table(summary)
+    table.rows.append((f"at most {_LIMIT}", *outcomes))
+    show_table(table)

@@ -1,14 +1,19 @@
-"""The checks of a run, and the exit statuses that tell their outcome."""
+"""``noisesense gate``: the checks of a run, and the exit statuses that tell their outcome."""
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
 
 from noisesense import InputError, Summary, gate_run
-from noisesense.scoring.definitions import MODES, Mode, check_mode
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import check_between, check_limit
 from noisesense.stats.gate import MAX_UNANSWERED, MAX_UNDEFINED, RunOutcome
-from noisesense_adapters.cli.commands import COUNT, Options, option
+from noisesense.stats.signs import SIGNS
+from noisesense_adapters.cli import options
 from noisesense_adapters.cli.options import SOME_FAILED
 from noisesense_adapters.cli.output import tell
 
@@ -24,7 +29,7 @@ _GRAVEST_FIRST = (ABOVE, UNDECIDED, UNMEASURED, SOME_FAILED)
 
 
 def worst(*statuses: int) -> int:
-    """The gravest of the statuses; 0 if all are 0."""
+    """Return the gravest of the statuses; 0 if all are 0."""
     for status in _GRAVEST_FIRST:
         if status in statuses:
             return status
@@ -45,55 +50,44 @@ def explain(status: int, reason: str) -> int:
     return status
 
 
-class Gate(Options):
+@dataclass(frozen=True)
+class Gate:
     """The checks of a run."""
 
-    heading = "Checks"
+    fail_above: float | None
+    confidence: float | None
+    fail_if_undecided: bool
+    mode: Mode | None
+    expect: int
+    max_undefined: float
+    min_correct: float | None = None
+    max_hallucinated: float | None = None
+    max_unanswered: float = MAX_UNANSWERED
+    waive: tuple[str, ...] = ()
 
-    fail_above: float | None = option(
-        "Exit with 1 if a mean is above X, with 4 if it may be.", "X"
-    )
-    confidence: float | None = option(
-        "Of intervals. Fail only what is above X for certain; warn where an interval holds X.", "C"
-    )
-    fail_if_undecided: bool = option(
-        "With --confidence, exit with 4 where there are too few samples to tell; else they pass "
-        "with a warning."
-    )
-    mode: str | None = option("Check only this mode; by default both.", "relevant|irrelevant")
-    max_unanswered: float = option(
-        "Exit with 5 if more of the needed verdicts have no answer.",
-        "SHARE",
-        default=MAX_UNANSWERED,
-    )
-    max_undefined: float = option(
-        "With --fail-above, exit with 5 if more of the samples have nothing to measure or failed.",
-        "SHARE",
-        default=MAX_UNDEFINED,
-    )
-    min_samples: int = option(
-        "With --fail-above, exit with 5 if there are fewer samples.", "N", type=COUNT, default=0
-    )
-
-    def check(self) -> None:
-        """Raise `InputError` for a value out of range."""
+    def __post_init__(self) -> None:
         check_limit(self.max_unanswered, "--max-unanswered")
         check_limit(self.max_undefined, "--max-undefined")
         if self.fail_above is not None:
             check_limit(self.fail_above, "--fail-above")
+        for share, name in (
+            (self.min_correct, "--min-correct"),
+            (self.max_hallucinated, "--max-hallucinated"),
+        ):
+            if share is not None:
+                check_limit(share, name)
         check_between(self.level, "--confidence")
-        if self.mode is not None:
-            check_mode(self.mode)
-        if self.fail_if_undecided and not self.may_be_undecided:
-            got = "only --fail-if-undecided"
-            raise InputError(self.needed_to_be_undecided, got, where="checks")
 
-    needed_to_be_undecided: ClassVar[str] = "--fail-above and --confidence as well"
+    def check_undecided(self, needed: str, *, is_asked: bool = False) -> None:
+        """Raise `InputError` if no check can be undecided for want of samples.
 
-    @property
-    def may_be_undecided(self) -> bool:
-        """Does the user ask for a check that too few samples leave undecided?"""
-        return self.fail_above is not None and self.confidence is not None
+        Args:
+            needed: the options that such a check takes.
+            is_asked: does the user ask for another check that can?
+        """
+        by_interval = self.fail_above is not None and self.confidence is not None
+        if self.fail_if_undecided and not (by_interval or is_asked):
+            raise InputError(needed, "only --fail-if-undecided", where="checks")
 
     @property
     def level(self) -> float:
@@ -103,25 +97,33 @@ class Gate(Options):
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes to check."""
-        return MODES if self.mode is None else (check_mode(self.mode),)
+        return MODES if self.mode is None else (self.mode,)
 
     def status(self, summary: Summary, run: str = "") -> int:
-        """The exit status of all checks. On stderr: why it is not 0, and of which ``run``."""
-        is_gate = self.fail_above is not None
+        """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
+        limit = self.fail_above
+        is_check = (limit, self.min_correct, self.max_hallucinated) != (None, None, None)
+        by_interval = self.confidence is not None
         gate = gate_run(
             summary,
-            self.fail_above,
-            mode=cast("Mode | None", self.mode),
-            by_interval=self.confidence is not None,
+            limit,
+            mode=self.mode,
+            by_interval=by_interval,
             fail_undecided=self.fail_if_undecided,
-            max_undefined=self.max_undefined if is_gate else 1.0,
+            max_undefined=self.max_undefined if is_check else 1.0,
             max_unanswered=self.max_unanswered,
-            min_samples=self.min_samples if is_gate else 0,
+            min_samples=self.expect,
+            min_correct=self.min_correct,
+            max_hallucinated=self.max_hallucinated,
+            waive=self.waive,
         )
         prefix = f"{run}: " if run else ""
         suffix = "; this passes" if gate.passed else ""
         for finding in gate.findings:
             explain(_STATUSES[finding.outcome], f"{prefix}{finding.reason}{suffix}")
+        if limit is not None and gate.outcome == "pass":
+            read = "interval lies" if by_interval else "mean is"
+            tell(f"{prefix}check passed: no {read} above {limit:g}")
         return _STATUSES[gate.outcome]
 
 
@@ -132,3 +134,92 @@ _STATUSES: dict[RunOutcome, int] = {
     "warn": 0,
     "pass": 0,
 }
+
+_CHECKS = (
+    click.option(
+        "--fail-above",
+        type=float,
+        metavar="X",
+        help="Exit with 1 if a mean is above X, with 4 if it may be.",
+    ),
+    click.option(
+        "--confidence",
+        type=float,
+        metavar="C",
+        help="Of intervals. Fail only what is above X for certain; warn where an interval holds "
+        "X.",
+    ),
+    click.option(
+        "--fail-if-undecided",
+        is_flag=True,
+        help="Exit with 4 where there are too few samples to tell; else they pass with a warning.",
+    ),
+    click.option(
+        "--mode", type=click.Choice(MODES), help="Check only this mode; by default both."
+    ),
+    click.option(
+        "--expect",
+        type=options.COUNT,
+        metavar="N",
+        default=0,
+        help="Exit with 5 if there are fewer samples.",
+    ),
+    click.option(
+        "--max-undefined",
+        type=float,
+        metavar="SHARE",
+        default=MAX_UNDEFINED,
+        help="With a check, exit with 5 if more of the samples have nothing to measure or failed.",
+    ),
+)
+_MORE_CHECKS = (
+    click.option(
+        "--min-correct",
+        type=float,
+        metavar="SHARE",
+        help="Exit with 1 if fewer of the claims are correct.",
+    ),
+    click.option(
+        "--max-hallucinated",
+        type=float,
+        metavar="SHARE",
+        help="Exit with 1 if more of the claims are in neither the reference nor a chunk.",
+    ),
+    click.option(
+        "--max-unanswered",
+        type=float,
+        metavar="SHARE",
+        default=MAX_UNANSWERED,
+        help="Exit with 5 if more of the needed verdicts have no answer.",
+    ),
+    click.option(
+        "--waive",
+        multiple=True,
+        type=click.Choice(SIGNS),
+        metavar="SIGN",
+        help=f"Let a sign of a broken run pass: {', '.join(SIGNS)}. Repeatable.",
+    ),
+)
+checks = options.taken_as("gate", Gate, *_CHECKS)
+"""The options of the checks, as `Gate`."""
+gate = options.taken_as("gate", Gate, *_CHECKS, *_MORE_CHECKS)
+"""The same and more."""
+
+NEEDED = "--fail-above and --confidence as well"
+"""What ``--fail-if-undecided`` takes."""
+
+
+@click.command("gate")
+@options.results
+@options.definition
+@gate
+def command(results: Path, definition: str | None, gate: Gate) -> int:
+    """Check results, as with --fail-above 0.3.
+
+    Exit status: as of "noisesense score".
+    """
+    gate.check_undecided(NEEDED)
+    reading = options.Reading(definition=definition)
+    deque(reading.tallied(results), maxlen=0)
+    summary = reading.tally.summary(confidence=gate.level)
+    return worst(gate.status(summary), reading.status)

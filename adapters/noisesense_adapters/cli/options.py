@@ -1,66 +1,83 @@
-"""Groups of options, and reading results for commands."""
+"""Options and arguments that several commands share, and what they are made into."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from noisesense import InputError, Result, Tally
 from noisesense.errors import describe
-from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
-from noisesense.scoring.results import check_scored_alike
-from noisesense.scoring.scoring import Empty
-from noisesense_adapters.cli.commands import COUNT, Options, argument, option
+from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.rows import FIELDS
-from noisesense_adapters.evaluate.evaluator import choices
+from noisesense_adapters.datasets.tables import MAPPED as FIELDS
 
 if TYPE_CHECKING:
-    from noisesense import StructuredLLM
-    from noisesense.ablation import Ablation
     from noisesense.judging.plan import PlannedJudge
 
-BASE_URL = option("The endpoint, if not the provider's own.")
-FORCE = option("Overwrite existing files.")
-JSON = option("Print JSON.", None, "--json")
-PAIR_BY = option(
-    "What identifies a sample: its id, if it was given one, else the question and the reference.",
-    "id|question",
+Command = Callable[..., int]
+Decorator = Callable[[Command], Command]
+
+FILE = click.Path(path_type=Path)
+COUNT = click.IntRange(min=0)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+force = click.option("--force", is_flag=True, help="Overwrite existing files.")
+report = click.option("--report", type=FILE, help="Write a report: one .html file.")
+results = click.argument("results", type=FILE)
+definition = click.option(
+    "--definition",
+    type=click.Choice(list(DEFINITIONS)),
+    help="Which claims count as noise; by default as in the file, else ragas.",
 )
-PLAN = option("Ask for the verdicts that a score needs, or all.", "lazy|full", default="lazy")
-PNG = option("Write the plots: one .png file.", "FILE")
-REPORT = option("Write a report: one .html file.", "FILE")
-RESULTS = argument("Results, a recording, or any file with verdicts.")
-TEMPERATURE = option("The model's temperature; by default its own.")
-TEXT_CHARS = option("Characters of a text in one call, at most; by default 16000, or what fits.")
-VOTES = option("Ask for each verdict this many times; by default once.")
-TOP = option("How many changed samples to show.", type=COUNT, default=10)
 
 
-class Input(Options):
-    """The columns of the dataset."""
+def taken_as(name: str, kind: type[Any], *options: Callable[[Command], Command]) -> Decorator:
+    """Declare options whose values the command takes as one object.
 
-    heading = "Input"
+    Args:
+        name: of the command's argument.
+        kind: a dataclass with a field for each option.
+        options: click's decorators.
+    """
+    names = [field.name for field in fields(kind)]
 
-    map: tuple[str, ...] = option(
-        f"The column, or dotted path, of a field: {', '.join(FIELDS)}. Repeatable.", "FIELD=COLUMN"
-    )
-    split_contexts: str | None = option(
-        r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.", "SEP"
-    )
-    provider: str | None = option("Of Promptfoo's results: whose, if several answered.", "NAME")
-    id: str | None = option("The column with the samples' ids.", "COLUMN")
-    cluster: str | None = option("The column with what samples share, for intervals.", "COLUMN")
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**values: Any) -> int:
+            given = {each: values.pop(each) for each in names if each in values}
+            values[name] = kind(**given)
+            return command(**values)
+
+        declared: Command = run
+        for option in reversed(options):
+            declared = option(declared)
+        return declared
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the fields of a row stand."""
+
+    mapped: tuple[str, ...]
+    split_contexts: str | None
+    guess: bool
+    provider: str | None
 
     def reading(self) -> dict[str, Any]:
-        """The arguments of `noisesense_adapters.datasets.read_rows`. Raises `InputError`."""
-        columns = self.values("map", "split_contexts", "provider")
-        for pair in self.map:
+        """Return the arguments of `noisesense_adapters.datasets.read_rows`. Raise `InputError`."""
+        columns: dict[str, str] = {}
+        for pair in self.mapped:
             field, equals, column = pair.partition("=")
             if not (field and equals and column):
                 raise InputError("FIELD=COLUMN", describe(pair), where="--map")
@@ -69,133 +86,99 @@ class Input(Options):
             columns[field] = column
         separator = self.split_contexts
         if separator is not None:
-            separator = _unescaped(separator)
-        return {"columns": columns, "split_contexts": separator, "provider": self.provider}
+            separator = re.sub(r"\\[nrt\\]", lambda match: _ESCAPES[match[0]], separator)
+        return {
+            "columns": columns,
+            "split_contexts": separator,
+            "provider": self.provider,
+            "guess": self.guess,
+        }
 
 
 _ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\\": "\\"}
 
-
-def _unescaped(separator: str) -> str:
-    r"""The separator with ``\n``, ``\r``, ``\t`` and ``\\`` as the characters that they mean."""
-    return re.sub(r"\\[nrt\\]", lambda match: _ESCAPES[match[0]], separator)
-
-
-class ScoredAs(NamedTuple):
-    """How verdicts are scored; see `noisesense.score`."""
-
-    definition: DefinitionName
-    empty: Empty
-
-
-class Definition(Options):
-    """The definition of the score."""
-
-    heading = "Scoring"
-
-    definition: str | None = option(
-        "Which claims count as noise; by default as in the file, else ragas.",
-        "|".join(DEFINITIONS),
-    )
-
-    def of_file(self, path: Path | None) -> ScoredAs:
-        """How all results of the file are scored: by the option, else as its lines say.
-
-        Raises:
-            InputError: its lines differ.
-        """
-        chosen = choices(definition=self.definition)
-        first: Result | None = None
-        results = () if path is None else results_of(path, **chosen)
-        for result in results:
-            if result.score is None:
-                continue
-            if first is None:
-                first = result
-            check_scored_alike((first, result), str(path))
-        if first is None or first.score is None:
-            return ScoredAs(chosen.get("definition") or "ragas", "undefined")
-        return ScoredAs(first.score.definition, first.score.empty)
+source = taken_as(
+    "source",
+    Source,
+    click.option(
+        "--map",
+        "mapped",
+        metavar="FIELD=COLUMN",
+        multiple=True,
+        help=f"The column, or dotted path, of a field: {', '.join(FIELDS)}. Repeatable.",
+    ),
+    click.option(
+        "--split-contexts",
+        metavar="SEP",
+        help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
+    ),
+    click.option(
+        "--guess",
+        is_flag=True,
+        help="Take the columns that are proposed where names do not settle them.",
+    ),
+    click.option("--provider", help="Of Promptfoo's results: whose, if several answered."),
+)
 
 
-class Scoring(Definition):
-    """How verdicts are scored."""
-
-    empty: str | None = option(
-        "The score where there is nothing to measure; by default as in the file, else undefined.",
-        "undefined|zero|error",
-    )
-    undetermined: str | None = option(
-        "The score of a sample with open verdicts; by default as in the file, else none.",
-        "none|low|high",
-    )
-
-
-class Asking(Options):
+@dataclass(frozen=True)
+class Asking:
     """How a model is asked."""
 
-    heading = "Judge"
+    base_url: str | None
+    store: Path | None
+    concurrency: int
+    check: str | None
+    temperature: float | None
 
-    base_url: str | None = BASE_URL
-    api_key_env: str | None = option("The environment variable that holds the key.", "NAME")
-    store: Path | None = option("Keep every reply in this file, to pay for none twice.", "FILE")
-    concurrency: int = option("How many calls to make at once.", default=16)
-    check: str | None = option(
-        "All claims in one call, by default, or each in its own, for small models; auto: test it.",
-        "list|each|auto",
-    )
-    text_chars: int | None = TEXT_CHARS
-    votes: int | None = VOTES
-    temperature: float | None = TEMPERATURE
-    max_tokens: int | None = option("Of a reply, at most; by default what each call needs.")
-    timeout: float | None = option("A call may take; by default 600, silent 60.", "SECONDS")
-    max_wait: float | None = option("To wait for a busy provider; by default 600.", "SECONDS")
+    def keeping(self, out: Path | None) -> Asking:
+        """Return the same with a store beside the results, if it has none."""
+        if self.store is not None or out is None:
+            return self
+        return replace(self, store=Path(f"{out}.db"))
 
-    def make_judge(self, model: str, **settings: Any) -> PlannedJudge:
-        """The judge over the model ``provider:model``, with further settings."""
+    def given(self) -> list[str]:
+        """Return the options that make no sense without a judge."""
+        values = {**vars(self), "concurrency": None}
+        return [name for name, value in values.items() if value is not None]
+
+    def make_judge(self, model: str, plan: str = "lazy") -> PlannedJudge:
+        """Return the judge over the model ``provider:model``."""
         from noisesense_adapters.factory import model_judge  # it loads SQLite
 
-        return model_judge(model, **self.values(), **settings)
-
-    def model(self, name: str) -> StructuredLLM:
-        """The model ``provider:model``, as the judge would ask it."""
-        from noisesense_adapters.factory import api_key_in, structured_llm
-
-        return structured_llm(
-            name,
-            api_key=api_key_in(self.api_key_env),
-            base_url=self.base_url,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-        )
+        return model_judge(model, plan=plan, **vars(self))
 
 
-class Local(Options):
-    """The settings of a classifier on this machine."""
+asking = taken_as(
+    "asking",
+    Asking,
+    click.option("--base-url", help="The endpoint, if not the provider's own."),
+    click.option(
+        "--store", type=FILE, help="Keep every reply in this file, to pay for none twice."
+    ),
+    click.option("--concurrency", type=int, default=16, help="How many calls to make at once."),
+    click.option(
+        "--check",
+        type=click.Choice(["list", "each", "auto"]),
+        help="All claims in one call, by default, or each in its own, for small models; auto: "
+        "test it.",
+    ),
+    click.option("--temperature", type=float, help="The model's temperature; by default its own."),
+)
 
-    heading = "Local judge (--judge local:MODEL)"
 
-    threshold: float | None = option("A yes is as likely as this; of --check each, too.", "SHARE")
-    device: str | None = option("E.g. cpu or cuda:1; by default a GPU if there is one.")
-    batch_size: int | None = option("Inputs at once; by default 16.")
-
-
-def check_pictures(report: Path | None, png: Path | None = None) -> None:
-    """Raise before anything is judged if a report or a picture could not be written.
+def check_report(path: Path | None) -> None:
+    """Raise before anything is judged if the report could not be written.
 
     Raises:
         InputError: another ending, no folder, or a file that must not be overwritten.
         MissingExtraError: the packages that draw are not installed.
     """
-    if report is not None:
-        _check_picture(report, ".html", "--report")
-    if png is not None:
-        _check_picture(png, ".png", "--png")
-
-
-def _check_picture(path: Path, ending: str, where: str) -> None:
-    if path.suffix.lower() != ending:
-        raise InputError(f"a name ending in {ending}", repr(path.name), where=where)
+    if path is None:
+        return
+    where = "--report"
+    if path.suffix.lower() != ".html":
+        raise InputError("a name ending in .html", repr(path.name), where=where)
     check_folder(path.parent, where)
     if path.exists() and not (path.is_file() and _is_ours(path)):
         hint = "nothing was overwritten; choose another name"
@@ -205,10 +188,10 @@ def _check_picture(path: Path, ending: str, where: str) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Is the file empty, or does it begin as our reports and pictures do?"""
+    """Is the file empty, or does it begin as our reports do?"""
     with path.open("rb") as file:
         start = file.read(4096)
-    return not start or b'content="NoiseSense ' in start or b"Software\0NoiseSense" in start
+    return not start or b'content="NoiseSense ' in start
 
 
 def write_report(path: Path | None, results: Iterable[Result], name: str, **more: Any) -> None:
@@ -221,18 +204,9 @@ def write_report(path: Path | None, results: Iterable[Result], name: str, **more
         more: further arguments of `noisesense_adapters.report.write_report`.
     """
     if path is not None:
-        from noisesense_adapters.report import write_report  # it loads matplotlib
+        from noisesense_adapters.report import write_report  # it loads jinja2
 
         write_report(results, path, title=f"Noise sensitivity: {name}", **more)
-        tell(f"wrote {path}")
-
-
-def write_plots(path: Path | None, data: Iterable[Result] | Ablation, name: str) -> None:
-    """Write the plots of results or of an ablation if a path is given, and say so."""
-    if path is not None:
-        from noisesense_adapters.report import write_png  # it loads matplotlib
-
-        write_png(data, path, title=f"Noise sensitivity: {name}")
         tell(f"wrote {path}")
 
 
@@ -246,11 +220,11 @@ class Reading:
     """Reads results files, names on stderr what cannot be read, and keeps the exit status.
 
     Args:
-        chosen: the settings of the score, as `results_of` takes them.
+        chosen: the settings of the score, as `results_of` takes them; None is left to the file.
     """
 
     def __init__(self, **chosen: Any) -> None:
-        self._chosen = chosen
+        self.chosen = {name: value for name, value in chosen.items() if value is not None}
         self._errors = 0
         self.tally = Tally()
         self.heads = Heads()
@@ -262,11 +236,11 @@ class Reading:
         return SOME_FAILED if self._errors else 0
 
     def results(self, path: Path) -> Iterator[Result]:
-        """The results in a file. ``heads`` keeps their names."""
-        return map(self.heads.note, results_of(path, **self._chosen, on_error=self.tell))
+        """Return the results in a file. ``heads`` keeps their names."""
+        return map(self.heads.note, results_of(path, **self.chosen, on_error=self.tell))
 
     def tallied(self, path: Path) -> Iterator[Result]:
-        """The results in a file, counted in ``tally``. ``has_texts``: does one have its texts?"""
+        """Yield the results in a file, counted in ``tally``. ``has_texts``: has one its texts?"""
         for result in self.results(path):
             self.tally.add(result)
             if result.sample is not None:

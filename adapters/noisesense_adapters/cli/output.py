@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
-from rich.table import Table
+from rich.console import Console
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from noisesense import Interval, Result
+from noisesense import Result
 from noisesense.scoring.definitions import MODES, Category
-from noisesense.scoring.outcomes import extent, number_text
-from noisesense.stats.interval import interval_text
 from noisesense_adapters.cli.terminal import columns, show, visible
+from noisesense_adapters.evaluate.tables import Table
 
 _WIDE = 100_000  # so wide that nothing is cut or wrapped
 _HEAD = 60
@@ -47,118 +46,47 @@ def tell(*lines: str) -> None:
         show(line, sys.stderr)
 
 
-def show_table(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on stdout, without frames, at most as wide as the terminal.
+def show_table(table: Table) -> None:
+    """Print a table on stdout, without frames.
 
-    A column whose title begins with ``>`` is aligned to the right. Where the table is too wide,
-    a column whose title begins with ``…`` cuts its cells; the others wrap theirs between words.
+    Where it is wider than the terminal, its columns stand in several tables, each with the names
+    of the rows: no figure is broken.
     """
-    texts: list[list[str]] = []
-    for row in rows:
-        texts.append([visible(shown(cell)) for cell in row])
-    table_columns: list[_Column] = []
-    for i, title in enumerate(titles):
-        cells = [row[i] for row in texts if i < len(row)]  # a row may end early
-        table_columns.append(_Column(title, cells))
+    rows = [[visible(cell) for cell in row] for row in table.rows]
+    widths: list[int] = []
+    for i, title in enumerate(table.titles):
+        widths.append(max(cell_len(text) for text in (title, *(row[i] for row in rows))))
+    if table.caption:
+        say(f"{table.caption}:")
     room = columns(sys.stdout) or _WIDE
-    widths = _widths(table_columns, room - _GAP * (len(table_columns) - 1))
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
-    for column, width in zip(table_columns, widths, strict=True):
-        table.add_column(
-            Text(column.title.lstrip(">…")),
-            justify=column.side,
-            width=width,
-            overflow="ellipsis" if column.is_cut else "fold",
-            no_wrap=column.is_cut,
-        )
-    for row in texts:
-        table.add_row(*map(Text, row))
+    block = [0]
+    for i in range(1, len(widths)):
+        width = sum(widths[each] + _GAP for each in block) + widths[i]
+        if len(block) > 1 and width > room:
+            _show_columns(block, table.titles, rows, room)
+            block = [0]
+        block.append(i)
+    _show_columns(block, table.titles, rows, room)
+
+
+def _show_columns(
+    block: Sequence[int], titles: Sequence[str], rows: Sequence[Sequence[str]], room: int
+) -> None:
+    """Print these columns. All but the first are aligned to the right."""
+    grid = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+    for i in block:
+        grid.add_column(Text(titles[i]), justify="right" if i else "left", no_wrap=i > 0)
+    for row in rows:
+        grid.add_row(*(Text(row[i]) for i in block))
     console = Console(width=room, color_system=None)
     with console.capture() as captured:
-        console.print(table)
+        console.print(grid)
     for line in captured.get().splitlines():
         print(line.rstrip())
 
 
 _GAP = 2
 """The spaces between columns."""
-_NAME = 24
-"""The least width of a column that cuts its cells."""
-
-
-class _Column:
-    """The widths that a column of a table may have."""
-
-    def __init__(self, title: str, cells: Sequence[str]) -> None:
-        self.title = title
-        self.is_cut = title.startswith("…")
-        self.side: JustifyMethod = "right" if title.startswith(">") else "left"
-        texts = [title.lstrip(">…"), *cells]
-        self.width = max(map(cell_len, texts))
-        longest_word = max(map(cell_len, " ".join(texts).split()), default=0)
-        # Narrower, it would break a word, or show too little of a name.
-        self.narrowest = min(self.width, _NAME) if self.is_cut else longest_word
-
-
-def _widths(columns: Sequence[_Column], room: int) -> list[int]:
-    """How wide each column is. The widest columns give way first, and the first column last.
-
-    The words of the first column break only where nothing else helps.
-    """
-    widths = [column.width for column in columns]
-    narrowest = [column.narrowest for column in columns]
-    anything = [1] * len(columns)
-    first = narrowest[0] if columns[0].is_cut else widths[0]
-    _shrink(widths, [first, *narrowest[1:]], room)
-    _shrink(widths, narrowest, room)
-    _shrink(widths, [narrowest[0], *anything[1:]], room)
-    _shrink(widths, anything, room)
-    return widths
-
-
-def _shrink(widths: list[int], minima: Sequence[int], room: int) -> None:
-    """Take from the widest column that is above its minimum, until all columns fit."""
-    while sum(widths) > room:
-        shrinkable = [i for i, width in enumerate(widths) if width > minima[i]]
-        if not shrinkable:
-            return
-        widest = max(shrinkable, key=lambda i: widths[i])
-        widths[widest] -= 1
-
-
-def show_modes(modes: Mapping[str, Mapping[str, object]]) -> None:
-    """Print a column of figures for each mode, with a dash where a mode lacks one.
-
-    A row in which all counts are zero is left out.
-    """
-    labels: dict[str, None] = {}
-    for figures in modes.values():
-        labels |= dict.fromkeys(figures)
-    rows: list[list[str]] = []
-    for label in labels:
-        cells = [shown(figures.get(label)) for figures in modes.values()]
-        if any(cell != "0" for cell in cells):
-            rows.append([label, *cells])
-    titles = [f">{mode}" for mode in modes]
-    show_table(["", *titles], rows)
-
-
-def shown(value: Any, form: str = ".4f") -> str:
-    """A figure as text: ``-`` where there is none, one number where both ends of a range meet.
-
-    An interval has its own number of digits, see `interval_text`.
-    """
-    if value is None:
-        return "-"
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, Interval):
-        return interval_text(value, percent=form.endswith("%"))
-    if isinstance(value, float):
-        return number_text(value, form)
-    return extent((value[0], value[1]), form)
 
 
 def kind(category: Category | None) -> str:

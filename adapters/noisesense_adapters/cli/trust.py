@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
+
+import click
 
 import noisesense
-from noisesense import Calibration, Result, trust_results
+from noisesense import Result, trust_results
 from noisesense.errors import InputError
 from noisesense.scoring.outcomes import check_between
+from noisesense.scoring.results import check_scored_alike
 from noisesense.scoring.scoring import NO_JUDGE
-from noisesense.stats.labels_cells import CellAgreement, CellKind, Rate
-from noisesense.stats.powered_mean import PPIMean
+from noisesense.stats.labels import source_of_labels
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.commands import Command, argument, option
-from noisesense_adapters.cli.output import say, show_json, show_modes, shown, tell
+from noisesense_adapters.cli.options import Asking
+from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
-from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import (
     LABEL,
@@ -28,152 +30,195 @@ from noisesense_adapters.datasets.sheets import (
     read_labels,
     write_labels,
 )
-from noisesense_adapters.evaluate.wording import is_exact, trust_sentences
-
-_CELLS: dict[CellKind, str] = {
-    "correct": "claim in reference",
-    "response": "response claim in chunk",
-    "reference": "reference claim in chunk",
-}
+from noisesense_adapters.evaluate.tables import trust_tables
+from noisesense_adapters.evaluate.wording import trust_sentences
 
 
-class Trust(Command):
+@click.group("trust", invoke_without_command=True, no_args_is_help=False)
+@click.option(
+    "--on",
+    type=options.FILE,
+    metavar="LABELS",
+    help="What people say: a sheet, a recording, or results.",
+)
+@click.option(
+    "--for",
+    "results",
+    type=options.FILE,
+    metavar="RESULTS",
+    help="Results that LABELS are about.",
+)
+@click.option(
+    "--judge", "judges", metavar="PROVIDER:MODEL", multiple=True, help="To ask. Repeatable."
+)
+@click.option(
+    "--checked-by", metavar="NAME", help="Who gave LABELS, or checked those that a judge gave."
+)
+@options.asking
+@options.definition
+@click.option("--confidence", type=float, default=0.95, help="The confidence of each interval.")
+@options.report
+@options.as_json
+@click.pass_context
+def command(
+    context: click.Context,
+    on: Path | None,
+    results: Path | None,
+    judges: tuple[str, ...],
+    checked_by: str | None,
+    asking: Asking,
+    definition: str | None,
+    confidence: float,
+    report: Path | None,
+    as_json: bool,
+) -> int:
     """Measure a judge by claims that people labeled.
 
     With --for, first the mean that people would find in your results; then the judge's false
-    "yes", false "no" and kappa for each kind of verdict. With --judge, asks judges about the
-    labels and counts their errors, side by side; for a local judge (local:MODEL) and for a model
-    that tells probabilities (--check each) it also finds thresholds.
+    "yes" and false "no" for each kind of verdict. With --judge, asks judges about the labels and
+    counts their errors, side by side.
 
     Exit status: 0 done; 2 an error; 3 done, but some labels or results could not be judged or
-    read; 130 interrupted (with --store, the same command continues).
+    read; 130 interrupted (with --store, rerun the command to resume).
     """
-
-    parts: ClassVar[Mapping[str, str]] = {
-        "export-labels": "trust:ExportLabels",
-        "import-labels": "trust:ImportLabels",
-    }
-
-    on: Path | None = option("What people say: a sheet, a recording, or results.", "LABELS")
-    results: Path | None = option("Results that LABELS are about.", "RESULTS", "--for")
-    judges: tuple[str, ...] = option("To ask. Repeatable.", "PROVIDER:MODEL", "--judge")
-    asking: options.Asking
-    local: options.Local
-    scoring: options.Definition
-    confidence: float = option("The confidence of each interval.", default=0.95)
-    report: Path | None = options.REPORT
-    as_json: bool = options.JSON
-
-    def run(self) -> int:
-        labels_path = self._labels_path()
-        scored_as = self.scoring.of_file(self.results)
-        reading = options.Reading(**scored_as._asdict())
-        judged: list[Result] = []
-        if self.results is not None:
-            judged += reading.results(self.results)
-        weights: dict[str, float] | None = None
-        if is_label_sheet(labels_path):
-            sheet = read_labels(labels_path, judged, reading.tell)
-            people = sheet.results
-            weights = sheet.weights
-            if sheet.unlabeled:
-                tell(f"note: {_unlabeled(sheet)}")
-        else:
-            people = list(reading.results(labels_path))
-        trusts: list[noisesense.Trust] = []
-        if self.results is not None:
-            trust = trust_results(
+    if context.invoked_subcommand is not None:
+        return 0
+    labels_path = _labels_path(on, results, judges, report)
+    options.check_report(report)
+    check_between(confidence, "--confidence")  # before a judge is paid
+    chosen = _scored_as(results, definition)
+    reading = options.Reading(**chosen)
+    judged = [] if results is None else list(reading.results(results))
+    people = _people(labels_path, judged, reading)
+    if is_label_sheet(labels_path):
+        checked_by = checked_by or "people"
+    named = source_of_labels(people, checked_by)
+    trusts: list[noisesense.Trust] = []
+    if results is not None:
+        trusts.append(
+            trust_results(
                 judged,
                 people,
-                judge=_judge_names(judged),
-                definition=scored_as.definition,
-                weights=weights,
-                confidence=self.confidence,
+                checked_by=named,
+                confidence=confidence,
+                **_about(judged, chosen),
             )
-            trusts.append(trust)
-        trusts += self._ask_judges(people)
-        self._show(trusts)
-        if self.results is not None:
-            results = results_of(self.results, **scored_as._asdict())
-            name = self.results.name
-            options.write_report(self.report, results, name, saved_as=name, trust=trusts)
-        if any(trust.failed for trust in trusts):
-            return options.SOME_FAILED
-        return reading.status
-
-    def _labels_path(self) -> Path:
-        """The file of the labels. Raises `InputError` for options that do not fit."""
-        if self.on is None:
-            hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
-            raise InputError("--on LABELS", "none", where="trust", hint=hint)
-        if self.results is None:
-            if not self.judges:
-                expected = "--for RESULTS or --judge PROVIDER:MODEL"
-                raise InputError(expected, "neither", where="trust")
-            if self.report is not None:
-                raise InputError("--for as well", "only --report", where="trust")
-            if is_label_sheet(self.on):
-                hint = f"{_command(self.on, 'RESULTS')}, those that the sheet was written from"
-                raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
-        options.check_pictures(self.report)
-        check_between(self.confidence, "--confidence")  # before a judge is paid
-        return self.on
-
-    def _show(self, trusts: list[noisesense.Trust]) -> None:
-        if self.as_json:
-            judges: list[dict[str, Any]] = []
-            for trust in trusts:
-                sentences = list(trust_sentences(trust))
-                judges.append({**trust.to_dict(), "sentences": sentences})
-            results = None if self.results is None else str(self.results)
-            show_json({"labels": str(self.on), "results": results, "judges": judges})
-            return
+        )
+    trusts += _ask_judges(judges, people, asking, confidence, labels_path, named)
+    if as_json:
+        _show_json(on, results, trusts)
+    else:
         for trust in trusts:
             _show_judge(trust)
-        say(*trust_sentences(trusts[0]))
+    if results is not None:
+        name = results.name
+        shown = results_of(results, **chosen)
+        options.write_report(report, shown, name, saved_as=name, trust=trusts)
+    if any(trust.failed for trust in trusts):
+        return options.SOME_FAILED
+    return reading.status
 
-    def _ask_judges(self, people: list[Result]) -> list[noisesense.Trust]:
-        """Ask each judge about the labels, and compare its verdicts with them."""
-        labeled = [result for result in people if result.score is not None]
-        if self.judges and not labeled:
-            raise InputError("labeled claims", "none", where=str(self.on))
-        return [self._ask_judge(model, labeled) for model in self.judges]
 
-    def _ask_judge(self, model: str, labeled: list[Result]) -> noisesense.Trust:
-        from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
+def _about(judged: list[Result], chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return whose the verdicts are, and how they are scored, for `noisesense.trust_results`."""
+    return {"judge": _judge_names(judged), "definition": chosen.get("definition")}
 
-        judge: Any = self.asking.make_judge(model, **self.local.values())
+
+def _labels_path(
+    on: Path | None, results: Path | None, judges: tuple[str, ...], report: Path | None
+) -> Path:
+    """Return the file of the labels. Raise `InputError` for options that do not fit."""
+    if on is None:
+        hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
+        raise InputError("--on LABELS", "none", where="trust", hint=hint)
+    if results is None:
+        if not judges:
+            expected = "--for RESULTS or --judge PROVIDER:MODEL"
+            raise InputError(expected, "neither", where="trust")
+        if report is not None:
+            raise InputError("--for as well", "only --report", where="trust")
+        if is_label_sheet(on):
+            hint = f"{_command(on, 'RESULTS')}, those that the sheet was written from"
+            raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
+    return on
+
+
+def _scored_as(path: Path | None, definition: str | None) -> dict[str, Any]:
+    """Return how all results of the file are scored: by the option, else as its lines say.
+
+    Raises:
+        InputError: its lines differ.
+    """
+    chosen: dict[str, Any] = {} if definition is None else {"definition": definition}
+    first: Result | None = None
+    for result in () if path is None else results_of(path, **chosen):
+        if result.score is None:
+            continue
+        if first is None:
+            first = result
+            chosen = {"definition": result.score.definition, "empty": result.score.empty}
+        check_scored_alike((first, result), str(path))
+    return chosen
+
+
+def _people(path: Path, judged: list[Result], reading: options.Reading) -> list[Result]:
+    """Read what people say."""
+    if not is_label_sheet(path):
+        return list(reading.results(path))
+    sheet = read_labels(path, judged, reading.tell)
+    if sheet.unlabeled:
+        tell(f"note: {_unlabeled(sheet)}")
+    return sheet.results
+
+
+def _show_json(on: Path | None, results: Path | None, trusts: list[noisesense.Trust]) -> None:
+    judges: list[dict[str, Any]] = []
+    for trust in trusts:
+        judges.append({**trust.to_dict(), "sentences": list(trust_sentences(trust))})
+    file = None if results is None else str(results)
+    show_json({"labels": str(on), "results": file, "judges": judges})
+
+
+def _ask_judges(
+    models: tuple[str, ...],
+    people: list[Result],
+    asking: Asking,
+    confidence: float,
+    labels_path: Path,
+    named: str | None,
+) -> Iterator[noisesense.Trust]:
+    """Ask each judge about the labels, and compare its verdicts with them."""
+    from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
+
+    labeled = [result for result in people if result.score is not None]
+    if models and not labeled:
+        raise InputError("labeled claims", "none", where=str(labels_path))
+    for model in models:
+        judge: Any = asking.make_judge(model)
         with RunProgress(len(labeled), judge) as progress:
             judged = judge_labels(
                 labeled,
                 judge,
-                concurrency=self.asking.concurrency,
-                on_done=lambda failure: progress.add(None, failure),
+                concurrency=asking.concurrency,
+                on_done=partial(progress.add, None),
             )
-        return noisesense.trust(
+        yield noisesense.trust(
             model,
             judged.samples,
+            labels_by=named,
             usage=judged.usage,
-            probabilities=judged.probabilities,
-            confidence=self.confidence,
+            confidence=confidence,
         )
 
 
 def _unlabeled(sheet: SheetLabels) -> str:
-    """How many questions of a sheet have no label, and what that means for their samples."""
+    """Say how many questions of a sheet have no label, and what that means for their samples."""
     questions = counted(sheet.questions, "question")
-    clauses = [f"{sheet.unlabeled:,} of the sheet's {questions} have no label"]
-    if sheet.without == 1:
-        clauses.append("1 sample has none and counts as not labeled")
-    elif sheet.without:
-        clauses.append(f"{sheet.without:,} samples have none and count as not labeled")
-    if sheet.in_part == 1:
-        clauses.append("1 sample is labeled in part, and its other questions stay open")
-    elif sheet.in_part:
-        clauses.append(
-            f"{sheet.in_part:,} samples are labeled in part, and their other questions stay open"
-        )
-    return f"{'; '.join(clauses)}."
+    return (
+        f"{sheet.unlabeled:,} of the sheet's {questions} have no label and stay open. Without any "
+        f"label, and not counted: {counted(sheet.without, 'sample')}; labeled in part: "
+        f"{sheet.in_part:,}."
+    )
 
 
 def _judge_names(judged: list[Result]) -> str:
@@ -192,55 +237,11 @@ def _show_judge(trust: noisesense.Trust) -> None:
         parts.append(spent(trust.usage))
     if trust.unmatched_claims:
         parts.append(f"{counted(trust.unmatched_claims, 'claim')} on one side only")
-    say(f"{trust.judge}: {', '.join(parts)}", "")
-    if trust.means:
-        show_modes({mode: _mean_rows(mean) for mode, mean in trust.means.items()})
+    say(f"{trust.judge}: {', '.join(parts)}", *trust_sentences(trust), "")
+    for table in trust_tables(trust):
+        show_table(table)
         say("")
-    columns: dict[str, dict[str, object]] = {}
-    for kind, cells in trust.cells.items():
-        if cells.counts.compared or cells.counts.judge_open:
-            columns[_CELLS[kind]] = _agreement_rows(cells)
-    show_modes(columns)
-    say("")
-    if trust.calibration is not None:
-        say(_threshold(trust.judge, trust.calibration), "")
     tell(*(f"note: {warning}" for warning in trust.warnings))
-
-
-def _mean_rows(mean: PPIMean) -> dict[str, object]:
-    return {
-        "mean by the judge": mean.judge_mean,
-        "corrected by labels": mean.mean,
-        "  interval": "exact" if is_exact(mean) else mean.interval,
-        "labeled samples": mean.labeled,
-    }
-
-
-def _agreement_rows(cells: CellAgreement) -> dict[str, object]:
-    return {
-        "labeled verdicts": cells.counts.compared,
-        "no answer": cells.counts.judge_open - cells.counts.not_asked,
-        "not asked": cells.counts.not_asked,
-        "false yes": _rate(cells.false_yes, ".1%"),
-        "false no": _rate(cells.false_no, ".1%"),
-        "kappa": _rate(cells.kappa, ".3f"),
-    }
-
-
-def _rate(rate: Rate, form: str) -> str:
-    value = shown(rate.value, form)
-    if rate.interval is None:
-        return value
-    return f"{value} ({shown(rate.interval, form)})"
-
-
-def _threshold(judge: str, best: Calibration) -> str:
-    """The threshold with which the judge agrees best with the labels."""
-    return (
-        f"best threshold for {judge} by these labels (measure it on others): --threshold "
-        f"{best.threshold}, {best.false_yes:.1%} false yes, {best.false_no:.1%} false no, kappa "
-        f"{shown(best.kappa, '.3f')}"
-    )
 
 
 def _command(sheet: Path, results: Path | str) -> str:
@@ -248,78 +249,45 @@ def _command(sheet: Path, results: Path | str) -> str:
     return f"noisesense trust --on {shlex.quote(str(sheet))} --for {shlex.quote(str(results))}"
 
 
-class ExportLabels(Command):
-    """Write a sheet for people's labels of a judge's claims.
+@command.command("export-labels")
+@options.results
+@click.argument("sheet", type=options.FILE)
+@click.option("--samples", type=int, metavar="N", help="Draw so many at random; by default all.")
+@click.option("--seed", type=int, default=0, help="The seed of the draw and the order.")
+@options.force
+def export_labels(results: Path, sheet: Path, samples: int | None, seed: int, force: bool) -> int:
+    """Write a sheet for people's labels of a judge's claims: a new .csv or .tsv.
 
     Each row asks whether a source (the reference or a chunk) says what a statement (a claim)
-    says.
-    Write yes or no in the last column, from the top as far as you like, and give the sheet to
-    "noisesense trust --for RESULTS --on SHEET". The samples are in random order: the first ones
-    are a random choice. With --by-score few labels tell more where noise is rare; each row holds
-    the weight that makes up for it.
+    says. Write yes or no in the last column, from the top as far as you like, and give the sheet
+    to "noisesense trust --for RESULTS --on SHEET". The samples are in random order: the first ones
+    are a random choice.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
-
-    results: Path = options.RESULTS
-    sheet: Path = argument("A new file: .csv or .tsv.")
-    samples: int | None = option("Draw so many at random; by default all.", "N")
-    seed: int = option("The seed of the draw and the order.", default=0)
-    by_score: bool = option("Draw half from where the judge finds noise, half from the rest.")
-    force: bool = options.FORCE
-
-    def run(self) -> int:
-        reading = options.Reading()
-        sheet = write_labels(
-            reading.results(self.results),
-            self.sheet,
-            samples=self.samples,
-            seed=self.seed,
-            by_score=self.by_score,
-            force=self.force,
-        )
-        if sheet.left_out:
-            tell(f"note: {counted(sheet.left_out, 'sample')} left out: without texts or claims")
-        questions = counted(sheet.rows, "question")
-        samples = counted(sheet.samples, "sample")
-        say(f"wrote {questions} on {samples} to {self.sheet}")
-        if sheet.not_asked:
-            say(
-                f"{sheet.not_asked:,} of them the judge was not asked, as its scores do not need "
-                "them. People's scores may, so they are asked all the same; in the judge's errors "
-                "they count after score --plan full."
-            )
+    reading = options.Reading()
+    written = write_labels(
+        reading.results(results),
+        sheet,
+        samples=samples,
+        seed=seed,
+        force=force,
+    )
+    if written.left_out:
+        tell(f"note: {counted(written.left_out, 'sample')} left out: without texts or claims")
+    questions = counted(written.rows, "question")
+    drawn = counted(written.samples, "sample")
+    say(f"wrote {questions} on {drawn} to {sheet}")
+    if written.not_asked:
         say(
-            f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "
-            "order, so that the first ones are a random choice. What is left empty stays "
-            "undetermined. Then:",
-            f"   {_command(self.sheet, self.results)}",
+            f"{written.not_asked:,} of them the judge was not asked, as its scores do not need "
+            "them. People's scores may, so they are asked all the same; in the judge's errors "
+            "they count after score --plan full."
         )
-        return reading.status
-
-
-class ImportLabels(Command):
-    """Turn a download of labels into a file for trust.
-
-    WiCE is yours to download, under its license.
-    """
-
-    source: str = argument("Whose labels they are.", "wice")
-    download: Path = argument("A file such as claim/dev.jsonl.")
-    out: Path = argument("The file to write.")
-    sentences: int = option("Of the evidence, in a chunk.", default=8)
-    force: bool = options.FORCE
-
-    def run(self) -> int:
-        from noisesense_adapters.datasets.labels import import_labels  # it loads SQLite
-
-        if self.source != "wice":
-            hint = "turn other labels into results or a recording, or use export-labels"
-            raise InputError("wice", repr(self.source), where="import-labels", hint=hint)
-        check_new(self.out, force=self.force)
-        imported = import_labels(self.download, self.out, sentences=self.sentences)
-        say(
-            f"wrote {counted(imported.samples, 'sample')} to {self.out}: {imported.yes:,} yes, "
-            f"{imported.no:,} no, {imported.undecided:,} undecided"
-        )
-        return 0
+    say(
+        f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "
+        "order, so that the first ones are a random choice. What is left empty stays "
+        "undetermined. Then:",
+        f"   {_command(sheet, results)}",
+    )
+    return reading.status

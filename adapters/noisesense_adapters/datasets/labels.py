@@ -1,45 +1,28 @@
-"""Claims that people labeled: asking a judge about them, and importing those of WiCE."""
+"""Claims that people labeled, and a judge that is asked about them."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
-from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from pydantic import ConfigDict, model_validator
-
-from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdicts, errors, score
-from noisesense.errors import check_whole, describe, error_context
-from noisesense.jsonl import as_path
+from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdicts, errors
+from noisesense.errors import check_whole
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Entailment, EntailmentJudge
-from noisesense.scoring.results import write_results
-from noisesense.stats.labels_cells import cell_of
-from noisesense.verdicts.form import Cell, ClaimForm
-from noisesense.verdicts.sample import Model
+from noisesense.stats.clusters import cluster_of
 from noisesense.verdicts.verdicts import as_model
-from noisesense_adapters.datasets.files import jsonl_rows
-from noisesense_adapters.datasets.score import Failures, ask_all, check_not_dataset
+from noisesense_adapters.datasets.score import Failures, ask_all
 
 OnDone = Callable[[str | None], object]
 """Called for each labeled sample with why it failed, or None."""
 
 
 class JudgedLabels(NamedTuple):
-    """Labels beside a judge's verdicts, and the verdicts' cost.
-
-    Attributes:
-        probabilities: of a judge that gives them: a cell's label, and the probability that the
-            judge gives it.
-    """
+    """Labels beside a judge's verdicts, and the verdicts' cost."""
 
     samples: list[LabeledVerdicts]
     usage: Usage
-    probabilities: list[tuple[bool, float]]
 
 
 def judge_labels(
@@ -56,7 +39,7 @@ def judge_labels(
             which claims are correct and the sample is there, its reference is asked, too, as the
             answer to its question.
             Results without verdicts are left out.
-        judge: e.g. `LLMJudge`, or `noisesense_adapters.local.LocalJudge`.
+        judge: e.g. `LLMJudge`.
         concurrency: how many samples at once.
         on_done: see `OnDone`.
 
@@ -68,7 +51,6 @@ def judge_labels(
     check_whole(concurrency, 1, "concurrency")
     samples: list[LabeledVerdicts] = []
     usages: list[Usage] = []
-    probabilities: list[tuple[bool, float]] = []
     failures = Failures()
 
     async def ask(result: Result) -> LabeledVerdicts:
@@ -84,13 +66,12 @@ def judge_labels(
             on_done(None)
             judged = asked.verdicts
             usages.append(asked.usage)
-            probabilities.extend(asked.probabilities)
-        return LabeledVerdicts(labels, judged, result.id, result.cluster)
+        return LabeledVerdicts(labels, judged, result.id, cluster_of(result))
 
     with_labels = (result for result in labeled if result.score is not None)
     run_blocking(ask_all(with_labels, ask, concurrency, samples.append))
     failures.end()
-    return JudgedLabels(samples, sum(usages, Usage()), probabilities)
+    return JudgedLabels(samples, sum(usages, Usage()))
 
 
 class _Texts(NamedTuple):
@@ -116,17 +97,14 @@ class _Judged(NamedTuple):
 
     verdicts: Verdicts
     usage: Usage
-    probabilities: list[tuple[bool, float]]
 
 
 async def _judged(labels: Verdicts, result: Result, judge: EntailmentJudge) -> _Judged:
     texts = _texts(labels, result)
     of_reference = await _correctness(texts, judge)
     of_chunks = await _sources(texts, judge)
-    correct = [[claim.correct] for claim in labels.response_claims]
-    probabilities = _beside(correct, of_reference) + _beside(_chunk_cells(labels), of_chunks)
     usage = of_reference.usage + of_chunks.usage
-    return _Judged(_verdicts(texts, of_reference, of_chunks), usage, probabilities)
+    return _Judged(_verdicts(texts, of_reference, of_chunks), usage)
 
 
 def _texts(labels: Verdicts, result: Result) -> _Texts:
@@ -178,134 +156,3 @@ def _verdicts(texts: _Texts, of_reference: Entailment, of_chunks: Entailment) ->
         reference_claims=texts.reference,
         chunks=texts.chunks,
     )
-
-
-def _chunk_cells(labels: Verdicts) -> list[list[Cell]]:
-    """A row for each claim, the response's first: does each chunk entail it?"""
-    chunks = range(len(labels.chunks or ()))
-    claims: list[ClaimForm] = [*labels.response_claims, *labels.reference_claims]
-    rows: list[list[Cell]] = []
-    for claim in claims:
-        rows.append([cell_of(claim, chunk) for chunk in chunks])
-    return rows
-
-
-def _beside(labels: Sequence[Sequence[Cell]], judged: Entailment) -> list[tuple[bool, float]]:
-    """The labels and the judge's probabilities, of the cells that have both."""
-    pairs: list[tuple[bool, float]] = []
-    for cells, probabilities in zip(labels, judged.probabilities or (), strict=False):
-        for cell, probability in zip(cells, probabilities, strict=True):
-            if cell is not None and probability is not None:
-                pairs.append((cell, probability))
-    return pairs
-
-
-class Imported(NamedTuple):
-    """The numbers of labeled samples that were written, and of their cells."""
-
-    samples: int
-    yes: int
-    no: int
-    undecided: int
-
-
-def import_labels(
-    path: str | os.PathLike[str], out: str | os.PathLike[str], *, sentences: int = 8
-) -> Imported:
-    """Turn a download of WiCE into a file of labeled claims, for `judge_labels`.
-
-    A chunk entails a supported claim if it holds a whole set of supporting sentences; with some
-    of a set, or of one that supports the claim in part, it is left undecided.
-
-    Args:
-        path: a file of its ``entailment_retrieval/``, such as ``claim/dev.jsonl``.
-        out: the results file to write; it appears whole or not at all.
-        sentences: of the evidence, in a chunk.
-
-    Raises:
-        InputError: a file of another form, a supporting sentence that the evidence does not have,
-            or a (partially) supported claim without one; it names the line. Or ``out`` is the
-            download itself.
-
-    Source: the README of github.com/ryokamoi/wice. Nothing of it is in this package: users
-    download it under its own license.
-    """
-    check_whole(sentences, 1, "sentences")
-    check_not_dataset(as_path(out), as_path(path))
-    counts: Counter[Cell] = Counter()
-    samples = 0
-
-    def results() -> Iterator[Result]:
-        nonlocal samples
-        for row in _rows(as_path(path)):
-            chunks, cells = row.labeled(sentences)
-            counts.update(cells)
-            samples += 1
-            verdicts = Verdicts.from_matrices(
-                [None], [cells], response_claims=[row.claim], chunks=chunks
-            )
-            name = str(row.meta.id)
-            yield Result(name, score(verdicts), cluster=name)
-
-    write_results(out, results())
-    return Imported(samples, counts[True], counts[False], counts[None])
-
-
-class _Meta(Model):
-    model_config = ConfigDict(extra="ignore")
-
-    id: int | str
-
-
-class _Row(Model):
-    """What is read of a row of WiCE; it has more fields than these."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    label: Literal["supported", "partially_supported", "not_supported"]
-    claim: str
-    evidence: tuple[str, ...]
-    supporting_sentences: tuple[frozenset[int], ...]
-    meta: _Meta
-
-    @model_validator(mode="after")
-    def _sentences_fit(self) -> _Row:
-        # A claim that is not supported may have sentences or not: WiCE has both.
-        named = set(chain.from_iterable(self.supporting_sentences))
-        count = len(self.evidence)
-        where = "supporting_sentences"
-        for index in sorted(named):
-            if not 0 <= index < count:
-                expected = f"positions in the evidence, of {count} sentences counted from 0"
-                raise InputError(expected, describe(index), where=where)
-        if self.label != "not_supported" and not named:
-            raise InputError(f"a sentence, as the label is {self.label!r}", "none", where=where)
-        return self
-
-    def labeled(self, sentences: int) -> tuple[list[str], list[Cell]]:
-        """The texts of chunks of so many sentences, and whether each chunk entails the claim."""
-        texts: list[str] = []
-        cells: list[Cell] = []
-        for start in range(0, len(self.evidence), sentences):
-            end = min(start + sentences, len(self.evidence))
-            texts.append(" ".join(self.evidence[start:end]))
-            cells.append(self._entailed_by({*range(start, end)}))
-        return texts, cells
-
-    def _entailed_by(self, chunk: set[int]) -> Cell:
-        """Does a chunk of these sentences entail the claim?"""
-        sets = [sentences for sentences in self.supporting_sentences if sentences]
-        if self.label == "not_supported" or all(map(chunk.isdisjoint, sets)):
-            return False
-        if self.label == "supported" and any(map(chunk.issuperset, sets)):
-            return True
-        return None
-
-
-def _rows(path: Path) -> Iterator[_Row]:
-    """The rows of a file of WiCE. Raises `InputError`, which names the line."""
-    for place, data in jsonl_rows(path):
-        with error_context(place):
-            if isinstance(data, InputError):
-                raise data
-            yield _Row.model_validate(data)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -18,14 +19,12 @@ from noisesense.jsonl import write_whole
 from noisesense.stats.labels import is_lazy
 from noisesense.stats.needed import NeededCells
 from noisesense.verdicts.form import Cell, ClaimForm
-from noisesense_adapters.datasets.draw import draw, draw_by_score
 from noisesense_adapters.datasets.files import Raw, check_new, csv_rows
-from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.reading.values import as_object
 
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
 _TEXTS = ("question", "statement", "source")
 LABEL = "entailed"
-_WEIGHT = "weight"
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _WORDS: dict[str, Cell] = {
     **dict.fromkeys(("yes", "y", "true", "1"), True),
@@ -69,7 +68,6 @@ def write_labels(
     *,
     samples: int | None = None,
     seed: int = 0,
-    by_score: bool = False,
     force: bool = False,
 ) -> Sheet:
     """Write a CSV file in which people answer each question the judge could be asked.
@@ -78,22 +76,18 @@ def write_labels(
     says; people write ``yes`` or ``no`` into ``entailed``, or leave it empty. Claims and chunks
     are numbered from 0. What the judge said is not in it: people tend to agree with it. The
     samples stand in random order, so that the first ones, as far as people come, are a random
-    choice. Each row holds the ``seed``, and its sample's ``weight``: how many samples of the
-    results it stands for.
+    choice. Each row holds the ``seed``.
 
     Args:
         results: the judge's; those with an error are left out.
         path: a new file, ``.csv`` or ``.tsv``.
         samples: draw so many samples at random: rates among the labels are then the run's.
         seed: of the draw and the order.
-        by_score: draw half of the samples from those in which the judge finds noise, or may, and
-            half from the others, by turns: few labels then tell more where noise is rare. The
-            weights tell the two apart: hide that column from those who label.
         force: replace a file, with the labels in it.
 
     Raises:
-        InputError: a file that exists, an id twice, no sample with texts and claims, a file of
-            another kind, or ``by_score`` without ``samples``.
+        InputError: a file that exists, an id twice, no sample with texts and claims, or a file
+            of another kind.
     """
     path = Path(path)
     if path.suffix.lower() not in _DELIMITERS:
@@ -101,26 +95,20 @@ def write_labels(
     check_new(path, force=force)
     if samples is not None:
         check_whole(samples, 1, "samples")
-    elif by_score:
-        raise InputError("a number of samples as well", "only by_score", where="samples")
     by_id, left_out = _by_id(results)
-    count = len(by_id) if samples is None else min(samples, len(by_id))
-    if by_score:
-        noisy = {name for name, result in by_id.items() if _may_be_noisy(result)}
-        drawn = draw_by_score([*by_id], noisy, count, seed)
-    else:
-        drawn = draw([*by_id], count, seed)
+    shuffled = [*by_id]
+    random.Random(seed).shuffle(shuffled)
+    drawn = shuffled[:samples]
     rows: list[tuple[str, ...]] = []
     not_asked = 0
-    for name, weight in drawn:
+    for name in drawn:
         result = by_id[name]
         not_asked += _not_asked(result)
         sample, _ = _parts(result)
-        of_sample = f"{weight:.6g}", str(seed), sample.user_input
         for key, question in _questions(result).items():
-            rows.append((name, *key, *of_sample, *question, ""))
+            rows.append((name, *key, str(seed), sample.user_input, *question, ""))
     delimiter = _DELIMITERS[path.suffix.lower()]
-    header = (*_KEYS, _WEIGHT, "seed", *_TEXTS, LABEL)
+    header = (*_KEYS, "seed", *_TEXTS, LABEL)
     lines = [_line(row, delimiter) for row in (header, *rows)]
     lines[0] = f"\ufeff{lines[0]}"  # tells spreadsheets that it is UTF-8
     write_whole(path, lines)
@@ -133,11 +121,6 @@ def _line(row: Iterable[str], delimiter: str) -> str:
     # Python before 3.13 quotes a lone "\r" only where a line may end with one.
     csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(map(_as_text, row))
     return line.getvalue().removesuffix("\r\n")
-
-
-def _may_be_noisy(result: Result) -> bool:
-    _, scored = _parts(result)
-    return scored.from_chunks.bounds.high > 0
 
 
 def _as_text(text: str) -> str:
@@ -223,7 +206,6 @@ class SheetLabels(NamedTuple):
 
     Attributes:
         results: people's verdicts on each sample with a label. A cell without one is undetermined.
-        weights: by id, how many samples of the judge's results each of these stands for.
         questions: how many questions the sheet has.
         unlabeled: how many of them have no label.
         without: how many samples of the sheet have no label.
@@ -231,7 +213,6 @@ class SheetLabels(NamedTuple):
     """
 
     results: list[Result]
-    weights: dict[str, float]
     questions: int
     unlabeled: int
     without: int
@@ -242,9 +223,6 @@ def read_labels(
     path: str | Path, judged: Iterable[Result], on_error: Callable[[InputError], None]
 ) -> SheetLabels:
     """People's verdicts on the samples of a sheet.
-
-    Where only some of the samples are labeled, each of these stands for more: the labeled ones of
-    a weight share what all samples of that weight in the sheet stand for.
 
     Args:
         path: a sheet that `write_labels` wrote and people filled in from the top, as far as they
@@ -278,19 +256,15 @@ def read_labels(
     if not any(answers.has_label for answers in sheet.values()):
         hint = f"write yes or no into the column {LABEL!r}"
         raise InputError("at least one label", "none", where=str(path), hint=hint)
-    stands_for = _stands_for(sheet.values())
     results: list[Result] = []
-    weights: dict[str, float] = {}
     in_part = 0
     for name, answers in sheet.items():
         if answers.cells:
             result = by_name[name]
             results.append(_labeled(result, answers.cells))
-            weights[result.id] = stands_for[answers.weight]
             in_part += answers.unlabeled > 0
     return SheetLabels(
         results,
-        weights,
         questions=sum(len(answers.asked) for answers in sheet.values()),
         unlabeled=sum(answers.unlabeled for answers in sheet.values()),
         without=len(sheet) - len(results),
@@ -302,19 +276,16 @@ class _Answers:
     """People's answers to the questions on one sample.
 
     Attributes:
-        weight: how many samples of the judge's results it stands for.
         asked: the questions in the sheet.
         cells: their labels, without those that are empty; None where two contradict each other.
     """
 
     def __init__(self) -> None:
-        self.weight = 1.0
         self.asked: set[Key] = set()
         self.cells: dict[Key, Cell] = {}
 
     def add(self, row: _Row) -> None:
         """Add a row. Raises `InputError` at another label of its question."""
-        self.weight = row.weight
         self.asked.add(row.key)
         if row.label is None:
             return
@@ -332,27 +303,12 @@ class _Answers:
         return len(self.asked) - len(self.cells)
 
 
-def _stands_for(sheet: Iterable[_Answers]) -> dict[float, float]:
-    """By weight, how many samples a labeled one of that weight stands for."""
-    all_of_weight: Counter[float] = Counter()
-    labeled_of_weight: Counter[float] = Counter()
-    for answers in sheet:
-        all_of_weight[answers.weight] += 1
-        if answers.cells:
-            labeled_of_weight[answers.weight] += 1
-    stands_for: dict[float, float] = {}
-    for weight, labeled in labeled_of_weight.items():
-        stands_for[weight] = weight * all_of_weight[weight] / labeled
-    return stands_for
-
-
 class _Row(NamedTuple):
     """A row of a sheet, checked."""
 
     sample: str
     key: Key
     label: Cell
-    weight: float
 
 
 def _checked_row(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> _Row:
@@ -378,18 +334,7 @@ def _checked_row(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> _
         raise InputError("the judge's claim", "another", where="statement", hint=hint)
     if not source.startswith(_words(row.get("source", source))):  # spreadsheets cut long cells
         raise InputError("the text that was judged", "another", where="source", hint=hint)
-    return _Row(row["sample"], key, _WORDS[word], _weight(row.get(_WEIGHT, "1")))
-
-
-def _weight(text: str) -> float:
-    # Some spreadsheets write a comma.
-    try:
-        weight = float(text.replace(",", "."))
-    except ValueError:
-        weight = 0.0
-    if not 1 <= weight < float("inf"):
-        raise InputError("a number of 1 or more, as in the sheet", repr(text), where=_WEIGHT)
-    return weight
+    return _Row(row["sample"], key, _WORDS[word])
 
 
 def _words(text: str) -> str:

@@ -253,9 +253,10 @@ class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-
     `NoiseSensitivityMetric`, but it passes at ``score >= threshold`` whatever the open verdicts
     are, and ``strict_mode`` means a threshold of 1: the direction of DeepEval's own metrics.
 
-    This is the one for DeepEval's prompt optimizer and DAG, which take a higher score for better
-    and have no place for a test case without a number. The optimizer keeps one metric of each
-    class name: of both modes at once it would show the last alone.
+    This is the one for DeepEval's prompt optimizer and DAG, which take a higher score for better,
+    and have no place for a test case without a number: give ``undetermined="high"`` and
+    ``empty="zero"`` there. The optimizer keeps one metric of each class name: for both modes,
+    subclass this one.
 
     Args:
         threshold: the lowest score that passes.

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from noisesense import Judgement, Mode, Score, gate
 from noisesense.scoring.outcomes import GateOutcome
-from noisesense_adapters.evaluate.wording import reused
+from noisesense.stats.summarize import counted
 
 _SAYS: dict[GateOutcome, str] = {
     "pass": "The score is {}.",
@@ -67,10 +67,10 @@ def steps_of(score: Score, judgement: Judgement, value: float | str, reason: str
     sentences = prettify_list([claim.sentence for claim in score.claims])
     paid = judgement.usage + judgement.paid
     shared = " for all metrics of this test case" if judgement.shared else ""
-    again = reused(paid.cached_calls)
+    kept = counted(paid.cached_calls, "kept answer")
     return [
         f"Verdicts:\n{sentences}",
-        f"Judge: {paid.calls} calls{shared}, {again}, {judgement.unanswered} unanswered",
+        f"Judge: {paid.calls} calls{shared}, {kept}, {judgement.unanswered} unanswered",
         f"Score: {value}\nReason: {reason}",
     ]
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from noisesense.errors import ReplyError
 from noisesense.judging.prompts import consistent
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.inputs import as_list, as_object
+from noisesense_adapters.reading.values import as_list, as_object
 
 S = TypeVar("S", bound=BaseModel)
 

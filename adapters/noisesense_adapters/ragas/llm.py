@@ -11,10 +11,12 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
 
+from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseLanguageModel
 from langchain_core.outputs import LLMResult
 from langchain_core.prompt_values import StringPromptValue
 from pydantic import BaseModel
+from ragas.callbacks import RagasTracer
 from ragas.exceptions import LLMDidNotFinishException
 from ragas.llms.base import (
     BaseRagasLLM,
@@ -122,7 +124,7 @@ class RagasLLM(Bridge):
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         value = StringPromptValue(text=prompt)
-        call = partial(self._llm.generate, value, callbacks=row_group.get())
+        call = partial(self._llm.generate, value, callbacks=_listeners())
         if isinstance(self._llm, LangchainLLMWrapper):
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
@@ -178,9 +180,22 @@ class InstructorLLM(RagasLLM):
         return Reply(reply.model_dump_json(), usage_of(raw), *ending_of(raw))
 
 
+def _listeners() -> Any:
+    """The row's callbacks without ragas' tracer: it hears of chains alone, and LangChain would
+    tell it of each call's start and end in a thread."""
+    callbacks = row_group.get()
+    if not isinstance(callbacks, BaseCallbackManager):
+        return callbacks
+    heard = cast("Any", callbacks).copy()
+    for handler in callbacks.handlers:
+        if type(handler) is RagasTracer:
+            heard.remove_handler(handler)
+    return heard
+
+
 def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:
     """As ``llm.generate``, which is for event loops alone: with its retries and its check."""
-    callbacks = row_group.get()
+    callbacks = _listeners()
 
     def generate() -> Any:  # not generate_text, which sets a temperature of its own
         return llm.langchain_llm.generate_prompt([prompt], callbacks=callbacks)

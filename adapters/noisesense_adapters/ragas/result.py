@@ -13,12 +13,13 @@ from noisesense.scoring.definitions import Mode
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score, Status
 from noisesense.scoring.scoring import score as make_score
+from noisesense.stats.clusters import question_cluster
 from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.evaluator import Settings
-from noisesense_adapters.evaluate.names import IDS
 from noisesense_adapters.ragas.sample import read_row
+from noisesense_adapters.reading.chunks import IDS
 
 
 class ScoredFloat(float):
@@ -108,7 +109,14 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     scores = getattr(result, "scores", result)
     rows = cast("list[dict[str, Any]]", scores if isinstance(scores, list) else [])
     column = _our_column(rows, name)
-    return _summary([row[column] for row in rows], **options)
+    values = [row[column] for row in rows]
+    clusters: dict[int, str] = {}
+    for number, row in enumerate(getattr(result, "dataset", None) or ()):
+        if isinstance(values[number], ScoredFloat):
+            cluster = question_cluster(read_row(row.model_dump()).sample)
+            if cluster is not None:
+                clusters[number] = cluster
+    return _summary(values, clusters, **options)
 
 
 def results_of(result: Any, *, name: str = "") -> list[Result]:
@@ -173,8 +181,9 @@ def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     return columns[-1]
 
 
-def _summary(values: Sequence[Any], **options: Any) -> Summary:
-    results = (_result(row, value) for row, value in enumerate(values))
+def _summary(values: Sequence[Any], clusters: Mapping[int, str], **options: Any) -> Summary:
+    """The figures; of rows with texts, by the clusters that `noisesense.summarize` makes."""
+    results = (_result(row, value, clusters.get(row)) for row, value in enumerate(values))
     run = summarize_results(results, **options)
     # The response of a row that is undefined in ragas alone does make claims.
     bare = 0
@@ -183,10 +192,10 @@ def _summary(values: Sequence[Any], **options: Any) -> Summary:
     return replace(run, nothing_claimed=run.nothing_claimed - bare)
 
 
-def _result(row: int, value: Any) -> Result:
+def _result(row: int, value: Any, cluster: str | None = None) -> Result:
     if not isinstance(value, ScoredFloat):
         return Result(str(row), error="the row failed; ragas has logged why")
     score = _NOTHING if _is_bare(value) else value.score
     judgement = value.judgement
     usage = judgement.usage + judgement.paid
-    return Result(str(row), score, unanswered=judgement.unanswered, usage=usage)
+    return Result(str(row), score, cluster=cluster, unanswered=judgement.unanswered, usage=usage)

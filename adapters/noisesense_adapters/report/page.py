@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from noisesense import (
     Comparison,
+    ModeSummary,
     Offender,
     Offenders,
     Result,
@@ -25,28 +26,30 @@ from noisesense import (
     offenders,
     read_results,
 )
-from noisesense.ablation import Ablation
+from noisesense.ablation import Ablation, Cause
 from noisesense.errors import InputError, describe, encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS
 from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.interval import interval_text
-from noisesense_adapters.evaluate.ablation_wording import (
-    ablation_sentences,
-    ablation_tables,
-    cause_sentence,
-)
-from noisesense_adapters.evaluate.compare_wording import comparison_sentences, standing
 from noisesense_adapters.evaluate.judges import judge_warnings
+from noisesense_adapters.evaluate.tables import (
+    Table,
+    ablation_tables,
+    comparison_table,
+    sample_table,
+    trust_tables,
+)
 from noisesense_adapters.evaluate.wording import (
-    Caused,
+    ablation_sentences,
+    cause_sentence,
+    comparison_sentences,
     guiltiest,
     headline,
     offender_sentences,
     trust_sentences,
 )
-from noisesense_adapters.report import plots
 from noisesense_adapters.report.samples import COLUMNS, Samples
 
 _DOCUMENTS = 25
@@ -58,7 +61,19 @@ def _allowed(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
+def _histogram(figures: ModeSummary) -> dict[str, int]:
+    """Count the samples in each tenth of the scale, by its low end, and the undetermined ones."""
+    counts = {f"{tenth / 10:.1f}": 0 for tenth in range(10)}
+    for value, times in figures.distribution:
+        tenth = min(int(10 * value), 9)
+        counts[f"{tenth / 10:.1f}"] += times
+    if figures.undetermined:
+        counts["undetermined"] = figures.undetermined
+    return counts
+
+
 _PAGE = Path(__file__).parent / "page"
+_STYLE = (_PAGE / "report.css").read_text("utf-8")
 _SCRIPT = (_PAGE / "detail.js").read_text("utf-8") + (_PAGE / "table.js").read_text("utf-8")
 _ENVIRONMENT = Environment(
     loader=FileSystemLoader(_PAGE),
@@ -69,19 +84,18 @@ _ENVIRONMENT = Environment(
 )
 # The page may fetch nothing, and only its own style and script are allowed.
 _POLICY = (
-    f"default-src 'none'; style-src {_allowed(plots.STYLE)}; script-src {_allowed(_SCRIPT)}; "
+    f"default-src 'none'; style-src {_allowed(_STYLE)}; script-src {_allowed(_SCRIPT)}; "
     "img-src data:; base-uri 'none'; form-action 'none'"
 )
 _ALWAYS: dict[str, Any] = {
     "version": __version__,
-    "style": Markup(plots.STYLE),
+    "style": Markup(_STYLE),
     "script": Markup(_SCRIPT),
     "policy": _POLICY,
     "columns": COLUMNS,
     "extent": extent,
+    "histogram": _histogram,
     "interval_text": interval_text,
-    "kind_name": plots.kind_name,
-    "standing": standing,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
 _DATA = "<data-here>"
@@ -103,8 +117,8 @@ def write_report(
 
     Its first screen has both means with their intervals, the worst document with some of its
     claims, and what to do next. Below are warnings, the documents that mislead, the partition,
-    histograms, box plots, and a table of samples, each of which opens to its claims and chunks.
-    The same results give the same bytes (with the same matplotlib).
+    histograms, and a table of samples, each of which opens to its claims and chunks. The same
+    results give the same bytes.
 
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads. They are
@@ -144,18 +158,14 @@ def write_report(
     if baseline is not None:
         for warning in baseline.warnings:
             warnings.append(f"Of the comparison of A, the earlier run, and B, this one: {warning}")
-    trust_lines: list[str] = []
-    for judge_trust in trust:
-        trust_lines += trust_sentences(judge_trust)
-    causes = _causes(ablation)
+    causes = () if ablation is None else ablation.causes
     page = _TEMPLATE.render(
         **_of_summary(summary),
+        **_of_baseline(baseline),
+        **_of_trust(trust),
         **_of_ablation(ablation),
         title=title or "Noise sensitivity",
         saved_as=quote(saved_as),
-        baseline=baseline,
-        since=_since(baseline),
-        trust=trust_lines,
         offenders=ranking.documents[:_DOCUMENTS],
         first=ranking.first,
         worst=_worst(ranking, causes),
@@ -176,15 +186,28 @@ def _of_summary(summary: Summary) -> dict[str, Any]:
         "headline": headline(summary),
         "definition": summary.definition and DEFINITIONS[summary.definition],
         "modes": summary.modes,
-        "partition": map(plots.image, plots.partition_plots(summary.partition)),
-        "spread": list(map(plots.image, plots.spread_plots(summary))),
+        "samples": sample_table(summary),
     }
 
 
-def _since(baseline: Comparison | None) -> Iterator[str]:
-    """What differs from the earlier run."""
-    if baseline is not None:
-        yield from comparison_sentences(baseline, "the earlier run", "This run")
+def _of_baseline(baseline: Comparison | None) -> dict[str, Any]:
+    """What differs from the earlier run, for the template."""
+    if baseline is None:
+        return {"since": [], "since_table": None}
+    return {
+        "since": list(comparison_sentences(baseline, "This run")),
+        "since_table": comparison_table(baseline, "earlier", "this run"),
+    }
+
+
+def _of_trust(trust: Sequence[Trust]) -> dict[str, Any]:
+    """The judges beside people, for the template."""
+    sentences: list[str] = []
+    tables: list[Table] = []
+    for judge in trust:
+        sentences += trust_sentences(judge)
+        tables += trust_tables(judge)
+    return {"trust": sentences, "trust_tables": tables}
 
 
 def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
@@ -195,18 +218,8 @@ def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
         "ablation": ablation,
         "cause": cause_sentence(ablation),
         "caused": ablation_sentences(ablation),
-        "growth": map(plots.image, plots.growth_plots(ablation)),
         "ablation_tables": ablation_tables(ablation),
     }
-
-
-def _causes(ablation: Ablation | None) -> list[Caused]:
-    """What the ablation counted of each document."""
-    causes: list[Caused] = []
-    if ablation is not None:
-        for cause in ablation.causes:
-            causes.append(Caused(cause.document, cause.again, cause.gone, cause.shared))
-    return causes
 
 
 def _collect(
@@ -221,10 +234,10 @@ def _collect(
         yield result
 
 
-def _worst(ranking: Offenders, causes: Sequence[Caused]) -> Offender | None:
+def _worst(ranking: Offenders, causes: Sequence[Cause]) -> Offender | None:
     """The document that the first screen names, of those that mislead for certain.
 
-    The one with which most claims go by the ablation, else the first by rank.
+    The one without which most claims vanish by the ablation, else the first by rank.
     """
     certain = [document for document in ranking.documents if document.claims]
     guilty = guiltiest(causes)

@@ -24,8 +24,8 @@ from noisesense.errors import (
     ReplyError,
 )
 from noisesense.judging.pace import Pace
-from noisesense.judging.prompts import YES_NO, Answer, ChosenAnswer
-from noisesense.judging.protocol import StructuredLLM, Usage, WordLLM
+from noisesense.judging.prompts import YES_NO, Answer
+from noisesense.judging.protocol import ClaimChange, StructuredLLM, Usage, WordLLM
 from noisesense.judging.tokens import TokenCheck
 
 if TYPE_CHECKING:
@@ -43,16 +43,11 @@ _POLL = (0.02, 0.5)
 _GOING_SECONDS = 5.0
 
 
-class AwaitingAnswerError(NoiseSenseError):
-    """What was asked in a batch file has no answer yet: the sample goes on when it has."""
-
-
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run everything at once; the results in order.
 
     The first failure (of several at once, the first in order), or being cancelled, cancels the
-    rest and waits until it is gone. `asyncio.gather` would leave it running. A call that waits for
-    its answer is no failure: the others go on, and may have something to ask as well.
+    rest and waits until it is gone. `asyncio.gather` would leave it running.
     """
     coroutines = list(work)
     if len(coroutines) == 1:  # most are: a task more for each would cost as much as the rest of it
@@ -63,8 +58,7 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         while running:
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
             for task in sorted(done, key=tasks.__getitem__):
-                with suppress(AwaitingAnswerError):
-                    task.result()
+                task.result()
         return [task.result() for task in tasks]
     except BaseException:
         for task in tasks:
@@ -153,10 +147,19 @@ def run_blocking(work: Coroutine[Any, Any, T]) -> T:
 
 @dataclass
 class SampleRun:
-    """What judging one sample has cost so far, and what was wrong with its last bad reply."""
+    """What came of judging one sample so far.
+
+    Attributes:
+        usage: what it has cost.
+        problem: what was wrong with the last bad reply.
+        changes: claims added and dropped.
+        open_questions: how often the model was asked about such a claim and gave no answer.
+    """
 
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
+    changes: list[ClaimChange] = field(default_factory=list[ClaimChange])
+    open_questions: int = 0
 
 
 @dataclass(frozen=True)
@@ -261,13 +264,6 @@ class Calls:
                     return answer, attempt + later + 1
                 if later == 0:
                     unusable = stored
-            if (defer := getattr(self.llm, "defer", None)) is not None:
-                if unusable is None:
-                    defer(keys[0], call.prompt(attempt), call.schema)
-                    raise AwaitingAnswerError("a batch file has no answer to this yet")
-                # It has come, and is of no use.
-                self._count(run, Usage(cached_calls=1, reasks=int(attempt > 0)))
-                return None, attempt + 1
             # Whoever claims a call holds a slot already, so waiting for it cannot deadlock.
             async with self._slot():
                 if await store.claim(keys[0], over=unusable):
@@ -358,15 +354,11 @@ class Calls:
         exchange.came.append(await self._generate(exchange.prompt, schema))
 
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
-        if schema is not ChosenAnswer:
+        if schema is not Answer or not isinstance(self.llm, WordLLM):
             return await self.llm.generate(prompt, schema)
-        if not isinstance(self.llm, WordLLM):
-            reply, usage = await self.llm.generate(prompt, Answer)
-            return (ChosenAnswer(answer=reply.answer) if type(reply) is Answer else reply), usage
-        (word, probability), usage = await self.llm.choose(prompt, YES_NO)
+        (word, _), usage = await self.llm.choose(prompt, YES_NO)
         with suppress(ValidationError):
-            chosen = {"answer": word, "probability": probability}
-            return ChosenAnswer.model_validate(chosen), usage
+            return Answer.model_validate({"answer": word}), usage
         raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:

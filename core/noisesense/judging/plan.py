@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 from noisesense.errors import InputError, ReplyError, check_choice, describe
 from noisesense.judging.calls import Calls, SampleRun, digest, gather_all, identity_of
-from noisesense.judging.claims import by_words, claims_nothing
-from noisesense.judging.protocol import Entailment, Judgement, Usage
+from noisesense.judging.markers import without_thoughts
+from noisesense.judging.prompts import Premise
+from noisesense.judging.protocol import ClaimChange, Entailment, Judgement, TextKind, Usage
+from noisesense.judging.words import by_words
 from noisesense.verdicts.form import Cell
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
@@ -30,13 +32,6 @@ def check_number(value: object, least: float, most: float, where: str) -> None:
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
     if not least <= number <= most:
         raise InputError(f"a number from {least:g} to {most:g}", describe(value), where=where)
-
-
-class Finding(NamedTuple):
-    """Does a text entail a claim? With its probability, where the model told one."""
-
-    cell: Cell
-    probability: float | None = None
 
 
 class PlannedJudge:
@@ -60,12 +55,12 @@ class PlannedJudge:
         self._calls = calls
         self._settings = f"plan={plan} {settings}"
 
-    async def find(self, run: SampleRun, which: str, text: str, question: str) -> list[str]:
+    async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
         """The claims of a text, in its order, no two of the same words.
 
         Args:
             run: of the sample.
-            which: "response" or "reference".
+            which: which of its texts it is.
             text: whose claims are wanted.
             question: what the text answers.
 
@@ -75,9 +70,9 @@ class PlannedJudge:
         raise NotImplementedError
 
     async def check(
-        self, run: SampleRun, text: str, claims: Sequence[str], question: str = ""
-    ) -> Sequence[Finding]:
-        """Does the text entail them, read as the answer to the question if there is one?
+        self, run: SampleRun, premise: Premise, claims: Sequence[str]
+    ) -> Sequence[Cell]:
+        """Does the premise say them?
 
         Raises:
             JudgeError: the model cannot be asked.
@@ -132,7 +127,9 @@ class PlannedJudge:
         else:
             await gather_all([self._correctness(work), self._find_reference(work)])
             await self._check_chunks(work)
-        return Judgement(work.verdicts(), work.run.usage, work.unanswered)
+        await self._drop_asides(work)
+        run = work.run
+        return Judgement(work.verdicts(), run.usage, work.unanswered, changes=tuple(run.changes))
 
     async def entailment(
         self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
@@ -151,33 +148,22 @@ class PlannedJudge:
         run = SampleRun()
         different = list(dict.fromkeys(claims))
         table = await self._checked(run, dict.fromkeys(texts, different), question)
-        cells: list[list[Cell]] = []
-        probabilities: list[list[float | None]] = []
-        unanswered = 0
-        for claim in claims:
-            row = [_finding(table, text, claim) for text in texts]
-            row_cells = [finding.cell for finding in row]
-            cells.append(row_cells)
-            probabilities.append([finding.probability for finding in row])
-            unanswered += row_cells.count(None)
-        return Entailment(cells, run.usage, unanswered, probabilities)
+        cells = [[table.cell(text, claim) for text in texts] for claim in claims]
+        unanswered = sum(row.count(None) for row in cells)
+        return Entailment(cells, run.usage, unanswered)
 
     async def _correctness(self, work: _SampleWork) -> None:
         await self._find_response(work)
         await self._check_reference(work)
 
     async def _find_response(self, work: _SampleWork) -> None:
-        sample = work.sample
-        work.claims = await self.find(work.run, "response", sample.response, sample.user_input)
+        question = work.sample.user_input
+        work.claims = await self.find(work.run, "response", work.response, question)
 
     async def _find_reference(self, work: _SampleWork) -> None:
         """None if they cannot be had. Labels win: with all of them nobody asks for the claims."""
         sample = work.sample
         if not work.unlabeled and not work.full:
-            return
-        if claims_nothing(sample.reference):
-            # No chunk says so, which makes each irrelevant, as it is where there is no answer.
-            work.reference = [f"{sample.user_input} {sample.reference}".strip()]
             return
         try:
             work.reference = await self.find(
@@ -186,15 +172,26 @@ class PlannedJudge:
         except ReplyError:
             work.reference = None
 
+    async def _settle_reference(self, work: _SampleWork) -> None:
+        """Ask of a reference without claims whether it gives no information on the question.
+
+        Then that the answer is not known is its claim, which a chunk may say, too. If the judge
+        contradicts itself, the claims of the reference could not be had.
+        """
+        question = work.sample.user_input
+        text = work.sample.reference
+        (informs,) = await self.check(work.run, Premise(question=question), [text])
+        work.reference = [f"{question} {text}".strip()] if informs is False else None
+
     async def _check_reference(self, work: _SampleWork) -> None:
         """Which of the response's claims are correct. The same words as the reference's are."""
         sample = work.sample
-        if by_words(sample.response) == by_words(sample.reference):
+        if by_words(work.response) == by_words(sample.reference):
             work.correct = [True] * len(work.claims)
             return
         asked = {sample.reference: work.claims}
         table = await self._checked(work.run, asked, sample.user_input)
-        work.correct = [_finding(table, sample.reference, c).cell for c in work.claims]
+        work.correct = [table.cell(sample.reference, claim) for claim in work.claims]
 
     async def _check_chunks(self, work: _SampleWork) -> None:
         """Each chunk about the claims that are not correct and, unlabeled, the reference's.
@@ -207,21 +204,40 @@ class PlannedJudge:
             claims = [claim for claim, cell in correct if cell is not True]
             if not claims:
                 return
+        if work.reference == [] and work.unlabeled:
+            await self._settle_reference(work)
         asked: dict[str, list[str]] = {}
         for text in work.texts:
             wanted = [*claims, *(work.reference or ())] if text in work.unlabeled else claims
             asked[text] = list(dict.fromkeys(wanted))
         work.table = await self._checked(work.run, asked)
 
+    async def _drop_asides(self, work: _SampleWork) -> None:
+        """Ask which claims that nothing supports give information on the question.
+
+        The others are no claims: a greeting, a source, "not found". What a chunk supports is never
+        asked about, so that no answer to this can hide noise.
+        """
+        asked = work.unsupported
+        if not asked:
+            return
+        cells = await self.check(work.run, Premise(question=work.sample.user_input), asked)
+        work.run.open_questions += cells.count(None)
+        asides = [claim for claim, cell in zip(asked, cells, strict=True) if cell is False]
+        work.drop(asides)
+        work.run.changes += [
+            ClaimChange(claim, "response", "beside the question") for claim in asides
+        ]
+
     async def _checked(
         self, run: SampleRun, asked: Mapping[str, list[str]], question: str = ""
-    ) -> FindingTable:
+    ) -> CellTable:
         """By text and claim. A blank text is not asked about, nor an equal one twice."""
-        table: FindingTable = {}
+        table = CellTable()
 
         async def check(text: str, claims: Sequence[str]) -> None:
-            findings = await self.check(run, text, claims, question)
-            table[text] = dict(zip(claims, findings, strict=True))
+            cells = await self.check(run, Premise(text, question), claims)
+            table[text] = dict(zip(claims, cells, strict=True))
 
         checks: list[Coroutine[Any, Any, None]] = []
         for text, claims in asked.items():
@@ -231,8 +247,12 @@ class PlannedJudge:
         return table
 
 
-FindingTable = dict[str, dict[str, Finding]]
-"""What was found, by text and claim."""
+class CellTable(dict[str, dict[str, Cell]]):
+    """What texts entail, by text and claim."""
+
+    def cell(self, text: str, claim: str) -> Cell:
+        """A blank text entails nothing; what was not asked is undetermined."""
+        return self.get(text, {}).get(claim) if text.strip() else False
 
 
 class _SampleWork:
@@ -240,6 +260,7 @@ class _SampleWork:
 
     Attributes:
         sample: the sample.
+        response: its response, without thoughts at its head.
         full: is every cell wanted?
         run: what it has cost.
         texts: of its chunks.
@@ -253,6 +274,7 @@ class _SampleWork:
     def __init__(self, sample: Sample, *, full: bool) -> None:
         chunks = sample.retrieved_contexts
         self.sample = sample
+        self.response = without_thoughts(sample.response)
         self.full = full
         self.run = SampleRun()
         self.texts = [chunk.text for chunk in chunks]
@@ -260,15 +282,30 @@ class _SampleWork:
         self.claims: list[str] = []
         self.correct: list[Cell] = []
         self.reference: list[str] | None = []
-        self.table: FindingTable = {}
+        self.table = CellTable()
+
+    @property
+    def unsupported(self) -> list[str]:
+        """The response's claims that neither the reference nor any chunk supports."""
+        found: list[str] = []
+        for claim, correct in zip(self.claims, self.correct, strict=True):
+            if correct is False and not any(cell is not False for cell in self._cells(claim)):
+                found.append(claim)
+        return found
+
+    def drop(self, claims: Collection[str]) -> None:
+        """Take claims out of the response's."""
+        pairs = zip(self.claims, self.correct, strict=True)
+        kept = [(claim, cell) for claim, cell in pairs if claim not in claims]
+        self.claims = [claim for claim, _ in kept]
+        self.correct = [cell for _, cell in kept]
 
     @property
     def unanswered(self) -> int:
-        """Cells that were asked and stayed open; a reference without claims counts as one."""
-        open_cells = self.correct.count(None)
+        """What was asked and stayed open; a reference without claims counts as one."""
+        open_cells = self.correct.count(None) + self.run.open_questions
         for text in self.texts:
-            findings = self.table.get(text, {}).values()
-            open_cells += sum(finding.cell is None for finding in findings)
+            open_cells += list(self.table.get(text, {}).values()).count(None)
         return open_cells + (self.reference is None)
 
     def verdicts(self) -> Verdicts:
@@ -286,11 +323,4 @@ class _SampleWork:
         return verdicts.with_sample(self.sample)
 
     def _cells(self, claim: str) -> list[Cell]:
-        return [_finding(self.table, text, claim).cell for text in self.texts]
-
-
-def _finding(table: Mapping[str, Mapping[str, Finding]], text: str, claim: str) -> Finding:
-    """A blank text entails nothing; what was not asked is undetermined."""
-    if not text.strip():
-        return Finding(False)
-    return table.get(text, {}).get(claim, Finding(None))
+        return [self.table.cell(text, claim) for text in self.texts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel
 
 from noisesense.errors import ReplyError
-from noisesense.judging.claims import by_words
+from noisesense.judging.words import by_words
 from noisesense.verdicts.form import Cell
 
 Form = Literal["list", "each"]
@@ -55,9 +55,6 @@ class _Claims(BaseModel):
 class _KnownTexts(BaseModel):
     statements: list[_Statements]
     claims: list[_Claims]
-
-    def count(self, part: str) -> int:
-        return sum(len(known.truth) for known in self.statements if known.part == part)
 
 
 @lru_cache(maxsize=1)
@@ -113,39 +110,36 @@ async def _wrong_claims(find: Find) -> list[str]:
         except ReplyError:
             wrong += [f'"{known.text}"'] * len(known.claims)
             continue
-        missing = [words for words in known.claims if not _holding(found, words)]
-        wrong += [f'no claim with "{words}" of "{known.text}"' for words in missing]
+        for words in known.claims:
+            if not any(_has(claim, words) for claim in found):
+                wrong.append(f'no claim with "{words}" of "{known.text}"')
         for claim in found:
-            if not any(_holding([claim], words) for words in known.claims):
+            if not any(_has(claim, words) for words in known.claims):
                 wrong.append(f'"{claim}" of "{known.text}"')
     return wrong
 
 
-def _holding(claims: Sequence[str], words: str) -> bool:
-    """Does one of the claims have all of the words?"""
-    wanted = words.split()
-    for claim in claims:
-        said = by_words(claim)
-        if all(word in said for word in wanted):
-            return True
-    return False
+def _has(claim: str, words: str) -> bool:
+    """Has the claim all of the words?"""
+    said = by_words(claim)
+    return all(word in said for word in words.split())
 
 
 async def _failure(ask: Ask, form: Form) -> str:
     """What it gets wrong in this form, part by part; empty if it is good enough."""
-    wrong: Counter[str] = Counter()
-    example: dict[str, str] = {}
+    wrong: defaultdict[str, list[str]] = defaultdict(list)
+    asked: Counter[str] = Counter()
     for known in known_texts().statements:
         statements = list(known.truth)
+        asked[known.part] += len(statements)
         cells = await ask(form, known.text, known.question, statements)
         for statement, cell in zip(statements, cells, strict=True):
             if cell is not known.truth[statement]:
-                wrong[known.part] += 1
-                example.setdefault(known.part, statement)
+                wrong[known.part].append(statement)
     failed: list[str] = []
-    for part, number in wrong.items():
+    for part, statements in wrong.items():
         most = _MOST_WRONG[form] if part == _PLAIN else _MOST_WRONG_ELSEWHERE
-        if number > most:
-            count = f"{number} of {known_texts().count(part)}"
-            failed.append(f'{count} {part} wrongly or not at all (such as "{example[part]}")')
+        if len(statements) > most:
+            count = f"{len(statements)} of {asked[part]}"
+            failed.append(f'{count} {part} wrongly or not at all (such as "{statements[0]}")')
     return " and ".join(failed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -56,6 +56,26 @@ COUNTED = ("calls", "cached_calls", "reasks", "input_tokens", "output_tokens")
 NO_USAGE = Usage()
 
 
+TextKind = Literal["response", "reference"]
+
+
+@dataclass(frozen=True)
+class ClaimChange:
+    """A claim that the judge, asked once more, has added to its list or taken from it.
+
+    Attributes:
+        text: the claim's.
+        of: the text whose claim it is, or is not.
+        change: ``"left out"``: a sentence of the text that the list did not say; added.
+            ``"stray"``: not said by the text; dropped. ``"beside the question"``: it gives no
+            information on the question, and neither the reference nor a chunk says it; dropped.
+    """
+
+    text: str
+    of: TextKind
+    change: Literal["left out", "stray", "beside the question"]
+
+
 @dataclass(frozen=True)
 class Judgement:
     """Verdicts with what they cost.
@@ -63,8 +83,9 @@ class Judgement:
     Attributes:
         verdicts: with their chunks filled in from the sample.
         usage: what this judgement cost; all zero if it was shared with another metric.
-        unanswered: cells that were asked and stayed without an answer. Cells a plan never asks
-            are undetermined in the verdicts and not counted here.
+        unanswered: what was asked and stayed without an answer. Cells a plan never asks are
+            undetermined in the verdicts and not counted here.
+        changes: claims that were added or dropped after the judge had been asked once more.
         shared: another metric asked for the same sample and paid for it.
         paid: what that other metric paid; all zero unless ``shared``.
     """
@@ -74,6 +95,7 @@ class Judgement:
     unanswered: int = 0
     shared: bool = False
     paid: Usage = field(default_factory=Usage)
+    changes: tuple[ClaimChange, ...] = ()
 
 
 @runtime_checkable
@@ -101,13 +123,11 @@ class Entailment(NamedTuple):
         cells: a row for each claim, with a cell for each text; None where there is no answer.
         usage: what it cost.
         unanswered: how many cells have no answer.
-        probabilities: of each cell, if the judge has any; None where it has not.
     """
 
     cells: Sequence[Sequence[Cell]]
     usage: Usage
     unanswered: int
-    probabilities: Sequence[Sequence[float | None]] | None = None
 
 
 @runtime_checkable

@@ -8,41 +8,28 @@ from collections.abc import Iterator
 # After a Western mark there is a space; after an East Asian one there need not be. A row of marks
 # is tried from its first alone: from each of them a long row would take minutes.
 _END = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|[。！？｡]+[\"'”’」』）)]*|\n+")
-# After a number, where the full stop makes an ordinal of it: "am 10. Mai", "im 16. Jahrhundert".
-_ORDINAL = re.compile(
-    r"\s*(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-    r"|Jahrhundert)"
-)
-NUMBER = r"(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivxIVX]{1,4})"
-"""Of an item in a list: "1", "2.3", "a", "iv"."""
-_NUMBER_ALONE = re.compile(rf"[\W_]*{NUMBER}")
 _NEXT = re.compile(r"\s*(\S?)")
-# An abbreviation before a full stop, or an initial, which has to be a capital letter ("U.S").
-_SHORT = re.compile(
-    r"(?:^|[\s\"'“‘(\[])(?:(?:\w\.)*([^\W\d_])|(?i:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|al|e\.g|i\.e|cf"
-    r"|fig|no|vol|pp|inc|ltd|co|corp|approx))\Z"
-)
-
-
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each sentence, without the white space around it.
-
-    A sentence ends at a line's end, at an East Asian full stop, and at a Western one before white
-    space and anything but a small letter; not after initials ("J. K. Rowling"), a few
-    abbreviations ("Dr.", "e.g."), a letter before a number ("p. 5") and the number of a list's
-    item ("1.", "a."). What holds no letter and no digit is no sentence.
-    """
-    start = 0
-    for end in [*_ends(text), len(text)]:
-        part = text[start:end]
-        if any(map(str.isalnum, part)):
-            yield start + len(part) - len(part.lstrip()), start + len(part.rstrip())
-        start = end
+# The number of an item ("1.", "iv.") is all that stands before its stop.
+_ITEM = re.compile(r"[\W_]{0,8}(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivxIVX]{1,4})")
+_SHORT = re.compile(r"(?:\A|[\W_])([^\W_]{1,3})\Z")
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences themselves."""
-    return [text[start:end] for start, end in sentence_spans(text)]
+    """Split a text into sentences, without the white space around them.
+
+    A sentence ends at a line's end, at an East Asian full stop, and at a Western one before white
+    space and anything but a small letter; not after a single letter ("J. K. Rowling", "p. 5"),
+    a short word with a capital ("Dr. Roth"), a number of one or two digits ("am 3. Mai"), and the
+    number of a list's item ("1.", "a."). What holds no letter and no digit is no sentence.
+    """
+    found: list[str] = []
+    start = 0
+    for end in [*_ends(text), len(text)]:
+        part = text[start:end].strip()
+        if any(map(str.isalnum, part)):
+            found.append(part)
+        start = end
+    return found
 
 
 def _ends(text: str) -> Iterator[int]:
@@ -61,19 +48,16 @@ def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:
     following = found[1] if found else ""
     if following.islower():
         return True
-    if text[mark.start() - 1].isdecimal() and _ORDINAL.match(text, mark.end()):
-        return True
-    return mark[0][0] == "." and _is_part_of_word(text, start, mark, following)
-
-
-def _is_part_of_word(text: str, start: int, stop: re.Match[str], following: str) -> bool:
-    """Is the full stop that of an item's number, an initial or an abbreviation?"""
-    if _NUMBER_ALONE.fullmatch(text, start, stop.start()):
-        return True
-    if text[stop.end()] == "\n":
+    if mark[0][0] != ".":
         return False
-    short = _SHORT.search(text[max(stop.start() - 20, 0) : stop.start()])
-    if short is None:
+    if _ITEM.fullmatch(text, start, mark.start()):
+        return True
+    short = _SHORT.search(text, max(mark.start() - 4, 0), mark.start())
+    if short is None or text[mark.end()] == "\n":
         return False
-    is_before_number = following.isdecimal()  # "p. 12", "c. 1850"
-    return short[1] is None or short[1].isupper() or is_before_number
+    word = short[1]
+    if word.isdecimal():
+        return len(word) < 3
+    if len(word) == 1 and following.isdecimal():
+        return True
+    return word[0].isupper() and not word[1:].isupper()

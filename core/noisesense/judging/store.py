@@ -11,10 +11,11 @@ import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import StoreError, encodable
@@ -26,10 +27,6 @@ T = TypeVar("T")
 _BUSY_SECONDS = 30.0
 _LEASE_SECONDS = 20.0
 _RENEW_SECONDS = 5.0
-REQUEST = "request "
-"""A prefix of keys: the row is a request that is exported to a batch file."""
-UNUSABLE = "null"
-"""The reply of a batch request whose answer is unusable."""
 
 # Without a reply the call is in progress; ``beat`` increases while its owner lives. A file has the
 # right format if it has this very statement.
@@ -38,7 +35,7 @@ _TABLE = (
     " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
     " usage TEXT NOT NULL, checksum TEXT NOT NULL)"
 )
-KEPT = f"FROM calls WHERE reply IS NOT NULL AND key NOT LIKE '{REQUEST}%'"
+KEPT = "FROM calls WHERE reply IS NOT NULL"
 _PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RENEW = "UPDATE calls SET beat = beat + 1 WHERE key = ? AND owner = ? AND reply IS NULL"
 _RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
@@ -116,7 +113,7 @@ class VerdictStore:
 
     async def get(self, key: str) -> str | None:
         """The reply to that call, as JSON; None if there is none, or a damaged one."""
-        return await self._soon(partial(reply_of, key=key), write=False)
+        return await self._soon(partial(_reply_of, key=key), write=False)
 
     async def claim(self, key: str, *, over: str | None = None) -> bool:
         """May the caller make this call? If not, there is a reply, or another caller makes it.
@@ -127,7 +124,7 @@ class VerdictStore:
         """
 
         def claim(connection: sqlite3.Connection) -> bool:
-            if reply_of(connection, key) not in (None, over):
+            if _reply_of(connection, key) not in (None, over):
                 return False
             if self._is_in_progress(_row_of(connection, key)):
                 return False
@@ -189,7 +186,7 @@ class VerdictStore:
 
         def count(connection: sqlite3.Connection) -> dict[tuple[str, str], StoredCalls]:
             groups: dict[tuple[str, str], StoredCalls] = {}
-            for row in _usable(connection):
+            for row in filter(_is_sound, connection.execute(f"SELECT * {KEPT}")):
                 group = (row["model"], row["version"])
                 made = row["made"]
                 calls = groups.get(group) or StoredCalls(*group, 0, Usage(), made, made)
@@ -203,17 +200,6 @@ class VerdictStore:
 
         groups = self.transact(count, write=False)
         return [groups[group] for group in sorted(groups)]
-
-    def merge(self, other: VerdictStore) -> int:
-        """Copy the calls of another store that this one lacks; return how many."""
-        rows = other.transact(lambda connection: list(_usable(connection)), write=False)
-
-        def copy(connection: sqlite3.Connection) -> int:
-            new = [row for row in rows if reply_of(connection, row["key"]) in (None, UNUSABLE)]
-            connection.executemany(_PUT, new)
-            return len(new)
-
-        return self.transact(copy)
 
     def transact(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
         """Run the function in a transaction; wait while the file is locked."""
@@ -280,7 +266,9 @@ _HINTS = {
 }
 
 
-def _opened(path: os.PathLike[str]) -> sqlite3.Connection:
+def _opened(path: Path) -> sqlite3.Connection:
+    # For its owner alone; SQLite gives the files beside it the same mode.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         connection.row_factory = sqlite3.Row
@@ -325,19 +313,14 @@ def _row_of(connection: sqlite3.Connection, key: str) -> Any:
     return connection.execute("SELECT * FROM calls WHERE key = ?", (key,)).fetchone()
 
 
-def reply_of(connection: sqlite3.Connection, key: str) -> str | None:
+def _reply_of(connection: sqlite3.Connection, key: str) -> str | None:
     """The reply, if there is one and its row is undamaged."""
     row = _row_of(connection, key)
     # A damaged index may lead to another row, itself undamaged.
-    if row is None or row["key"] != key or not is_sound(row):
+    if row is None or row["key"] != key or not _is_sound(row):
         return None
     reply: str | None = row["reply"]
     return reply
-
-
-def _usable(connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
-    rows = filter(is_sound, connection.execute(f"SELECT * {KEPT}"))
-    return (row for row in rows if row["reply"] != UNUSABLE)
 
 
 def _put(
@@ -362,7 +345,7 @@ def _put(
     connection.execute(_PUT, (*row, _checksum(row)))
 
 
-def is_sound(row: sqlite3.Row) -> bool:
+def _is_sound(row: sqlite3.Row) -> bool:
     """Is the row undamaged?"""
     return bool(row["checksum"] == _checksum(row))
 

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, Unpack
 
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
-from noisesense.judging.protocol import NO_USAGE, Usage
+from noisesense.judging.protocol import NO_USAGE, ClaimChange, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, figures_of, score
@@ -63,6 +63,7 @@ class ResultLine(Line):
     partition: dict[str, StrictInt] | None = None
     unanswered: Annotated[int, Field(ge=0)] = 0  # pandas writes 2.0 where a row has none
     usage: Usage = NO_USAGE
+    changes: tuple[ClaimChange, ...] = ()
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
@@ -120,6 +121,7 @@ class ResultLine(Line):
             cluster=cluster,
             unanswered=self.unanswered,
             usage=self.usage,
+            changes=self.changes,
             judge=self.judge,
             judge_test=self.judge_test,
         )
@@ -171,6 +173,7 @@ class Result(Struct, frozen=True):
             of one cluster are not independent; intervals take it into account.
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
+        changes: claims that the judge, asked once more, has added to its lists or dropped.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
         judge_test: the judge's result on texts whose answers are known, if it was tested.
 
@@ -187,6 +190,7 @@ class Result(Struct, frozen=True):
     cluster: str | None = None
     unanswered: int = 0
     usage: Usage = NO_USAGE
+    changes: tuple[ClaimChange, ...] = ()
     judge: str | None = None
     judge_test: str | None = None
 
@@ -244,6 +248,8 @@ class Result(Struct, frozen=True):
                 line[name] = value
         if self.usage != NO_USAGE:
             line["usage"] = as_data(self.usage)
+        if self.changes:
+            line["changes"] = [as_data(change) for change in self.changes]
         score = self.score
         if score is None:
             return line | recording_fields(self.sample, None)
@@ -313,13 +319,10 @@ def score_in(item: object) -> Score | None:
 
 def check_scored_alike(results: Iterable[Result], where: str) -> None:
     """Raise `InputError` if the results are of several definitions, or of several ``empty``."""
-    scores = [result.score for result in results]
-    check_scores_alike([score for score in scores if score is not None], where)
-
-
-def check_scores_alike(scores: Iterable[Score], where: str) -> None:
-    """The same, of scores."""
-    ways = {(score.definition, score.empty) for score in scores}
+    ways: set[tuple[str, str]] = set()
+    for result in results:
+        if result.score is not None:
+            ways.add((result.score.definition, result.score.empty))
     if len(ways) > 1:
         got = " and ".join(str(way) for way in sorted(ways))
         hint = "read all of them with one definition=… and empty=…"

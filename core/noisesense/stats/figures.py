@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -11,20 +11,19 @@ from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import (
     Interval,
     Resampling,
-    covering,
+    Units,
+    dirichlet_interval,
     effective_units,
-    ends_of,
-    few_units_interval,
     mean_range,
+    units_of,
 )
 from noisesense.stats.paired import (
     MIN_PAIRS,
-    decides_nothing,
+    LowEnds,
+    critical_t,
     difference_interval,
     fewest_pairs,
-    least_seen,
 )
-from noisesense.stats.resampling import Units, total
 
 Decision = Literal["better", "worse", "same", "undecided"]
 
@@ -59,8 +58,6 @@ class FigureComparison(Record):
             may differ by 1; ``"undecided"``: the pairs do not say, as fewer than 6 never do (at
             99% confidence fewer than 8), or the open verdicts decide.
         left_open: whether B is worse depends on the open verdicts.
-        seen: if B were worse by this much, 80 of 100 such comparisons would say so; None where
-            the pairs decide nothing or do not scatter.
     """
 
     figure: Figure
@@ -76,7 +73,6 @@ class FigureComparison(Record):
     margin: float
     decision: Decision
     left_open: bool
-    seen: float | None
 
     @property
     def worsening(self) -> tuple[float, float] | None:
@@ -102,7 +98,7 @@ class FigureComparison(Record):
         """Are there too few pairs (or clusters of them) to decide anything?"""
         if self.interval is None:
             return True
-        return decides_nothing(self.effective, (1 - self.interval.confidence) / 2)
+        return self.effective < self.fewest
 
     @property
     def fewest(self) -> int:
@@ -162,7 +158,7 @@ class Values(NamedTuple):
             highest = [value.high for value in (*self.before, *self.after)]
             limit = max(1.0, *highest)
             margin *= mean_a.high
-        units = ends_of(list(zip(self.units, worsening, strict=True)))
+        units = units_of(zip(self.units, worsening, strict=True))
         test = _Test(units, resampling, margin, limit)
         interval = test.interval
         if figure == "correct" and interval is not None:
@@ -185,29 +181,20 @@ class Values(NamedTuple):
             margin=margin,
             decision=test.decision,
             left_open=test.left_open,
-            seen=test.seen,
         )
 
 
 class _Test:
-    """Is B worse, of the lowest and the highest differences that open verdicts allow?
+    """Is B worse, whichever way the open verdicts fall?"""
 
-    Each end of an interval grows with every difference. So what the lowest say of the low end and
-    the highest of the high end holds whichever way the verdicts fall.
-    """
-
-    def __init__(
-        self, ends: Sequence[Units], resampling: Resampling, margin: float, limit: float
-    ) -> None:
-        self._ends = ends
+    def __init__(self, units: Units, resampling: Resampling, margin: float, limit: float) -> None:
+        self._units = units
         self._resampling = resampling
         self._margin = margin
         self._limit = limit
-        self._lowest = difference_interval(ends[0], resampling, limit)
-        self._highest = difference_interval(ends[1], resampling, limit)
-        self.interval = covering(self._lowest, self._highest)
-        self.effective = effective_units(ends[0]) if ends[0] else 0.0
-        self._too_few = decides_nothing(self.effective, resampling.tail)
+        self.interval = difference_interval(units, resampling, limit)
+        self.effective = effective_units(units) if units else 0.0
+        self._too_few = self.interval is None or self.effective < fewest_pairs(resampling.tail)
 
     @property
     def decision(self) -> Decision:
@@ -219,28 +206,15 @@ class _Test:
             return "worse"
         if interval.high < -margin:
             return "better"
-        if interval.low < -margin or interval.high > margin:
-            return "undecided"
-        limits = (-self._limit, self._limit)
-        for end in self._ends:
-            wide = few_units_interval(end, self._resampling, limits)
-            if wide.low < -margin or wide.high > margin:
-                return "undecided"
-        return "same"
+        # A rare pair that nobody saw may differ by all that can be.
+        wide = dirichlet_interval(self._units, self._resampling, (-self._limit, self._limit))
+        lowest = min(interval.low, wide.low)
+        highest = max(interval.high, wide.high)
+        return "same" if -margin <= lowest and highest <= margin else "undecided"
 
     @property
     def left_open(self) -> bool:
-        if self._lowest is None or self._highest is None or self._too_few:
+        if self.interval is None or self._too_few or self.interval.low > self._margin:
             return False
-        return self._lowest.low <= self._margin < self._highest.low
-
-    @property
-    def seen(self) -> float | None:
-        if self._too_few:
-            return None
-        scatter = max(least_seen(end, self._resampling) for end in self._ends)
-        if not scatter:
-            return None
-        low, pairs = total(self._ends[0])
-        high, _ = total(self._ends[1])
-        return self._margin + scatter + (high - low) / pairs
+        t = critical_t(self.effective, 1 - self._resampling.tail)
+        return LowEnds(self._units, t).greatest > self._margin

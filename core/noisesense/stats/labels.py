@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -11,21 +11,20 @@ from noisesense.errors import InputError
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import Record
-from noisesense.scoring.results import Result
+from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.scoring import GIVEN_VERDICTS, NO_JUDGE
+from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_cells import (
-    Calibration,
     CellAgreement,
     CellKind,
     Confusion,
-    calibrate,
     cell_agreement,
     compare_cells,
 )
 from noisesense.stats.labels_mean import Labeled, corrected_mean, labeled_pairs
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.powered_mean import PPIMean
-from noisesense.stats.resampling import Unit
 from noisesense.verdicts.form import VerdictsForm
 
 
@@ -37,7 +36,7 @@ class LabeledVerdicts:
         labels: by people; what they left open is in no figure.
         judge: on the same claims and chunks; None if it failed.
         name: of the sample.
-        cluster: what the sample has in common with others; by default each is on its own.
+        cluster: what the sample has in common with others, see `cluster_of`; None: nothing.
         lazy: was the judge asked for nothing but what its score needs?
     """
 
@@ -59,6 +58,7 @@ class Trust(Record):
 
     Attributes:
         judge: its name.
+        labels_by: whose the labels are, if known.
         means: by mode, the mean that people would find in your results had they labeled them all,
             estimated from the judge's and the labels; empty where the labels are on other samples.
         samples: labeled samples that it judged.
@@ -68,19 +68,17 @@ class Trust(Record):
             ``"response"`` (does a chunk?), ``"reference"`` (does a chunk entail a reference
             claim?). A judge errs differently in each.
         usage: what judging the labels cost.
-        calibration: the best threshold, of a judge with probabilities; None without any, or where
-            people said "yes" to all of them, or "no".
         warnings: what a reader of the figures must know, in words.
     """
 
     judge: str
+    labels_by: str | None
     means: dict[Mode, PPIMean]
     samples: int
     failed: int
     unmatched_claims: int
     cells: dict[CellKind, CellAgreement]
     usage: Usage
-    calibration: Calibration | None
     warnings: tuple[str, ...]
 
     @property
@@ -98,23 +96,22 @@ def trust(
     judge: str,
     labeled: Iterable[LabeledVerdicts],
     *,
+    labels_by: str | None = None,
     usage: Usage = NO_USAGE,
-    probabilities: Iterable[tuple[bool, float]] = (),
     confidence: float = 0.95,
 ) -> Trust:
     """How often a judge is wrong on labeled claims, for each kind of question that it is asked.
 
     ``false_yes = false yes / labeled no`` and ``false_no = missed / labeled yes`` over the cells
-    that both sides decided, and Cohen's kappa. Intervals are over samples, or clusters of them,
-    whose cells are not independent. Claims are matched by their text; case and white space do not
+    that both sides decided. Intervals are over samples, or clusters of them, whose cells are not
+    independent. Claims are matched by their text; case and white space do not
     matter. There are no means and no warnings: those are of results, see `trust_results`.
 
     Args:
         judge: its name.
         labeled: labels and the judge's verdicts on the same claims. Read once.
+        labels_by: who gave the labels, or checked them.
         usage: what judging the labels cost.
-        probabilities: of a judge that gives some, for each labeled cell: did people say "yes", and
-            the judge's probability of that.
         confidence: of each interval.
 
     Raises:
@@ -140,25 +137,19 @@ def trust(
         units[unit_name] += cells
     agreements: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
-        # Units with the same figures are kept as one, with how many they are.
-        confusions = Counter[Unit]()
+        confusions: list[Confusion] = []
         for unit in units.values():
-            confusion = tuple(float(unit[kind, name]) for name in Confusion._fields)
-            confusions[confusion] += 1
+            confusions.append(Confusion(*(unit[kind, name] for name in Confusion._fields)))
         agreements[kind] = cell_agreement(confusions, resampling)
-    calibration = None
-    labeled_probabilities = list(probabilities)
-    if len({label for label, _ in labeled_probabilities}) == 2:
-        calibration = calibrate(labeled_probabilities)
     trusted = Trust(
         judge=judge,
+        labels_by=labels_by,
         means={},
         samples=samples,
         failed=failed,
         unmatched_claims=unmatched,
         cells=agreements,
         usage=usage,
-        calibration=calibration,
         warnings=(),
     )
     if not trusted.compared:
@@ -171,9 +162,9 @@ def trust_results(
     labels: Iterable[Result],
     *,
     judge: str = "the judge",
+    checked_by: str | None = None,
     definition: DefinitionName | None = None,
     pair_by: PairedBy | None = None,
-    weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
 ) -> Trust:
     """How far to trust your own results, by labels on some of their samples.
@@ -188,19 +179,23 @@ def trust_results(
         results: of the judge, over all samples.
         labels: people's, on some of them.
         judge: its name.
+        checked_by: who checked the labels, or gave them. Verdicts that a judge gave are no labels
+            until a person has.
         definition: under which both were scored, to be sure of it; by default whichever it is.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
-        weights: by the id of a label, how many samples it stands for; by default all the same.
         confidence: of each interval.
 
     Raises:
         PairingError: no sample on both sides.
-        InputError: as `trust`; also an id twice on one side, or another definition.
+        InputError: as `trust`; also labels that a judge gave, an id twice on one side, or another
+            definition.
     """
     if definition is not None:
         check_definition(definition)
-    labeled = labeled_pairs(results, labels, pair_by, weights)
+    labels = list(map(result_in, labels))
+    people = source_of_labels(labels, checked_by)
+    labeled = labeled_pairs(results, labels, pair_by)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
     for mode in _modes_of(labeled, definition):
@@ -211,13 +206,26 @@ def trust_results(
             continue
         means[mode] = mean
         warnings += [f"{mode}: {warning}" for warning in mean.warnings]
-    if means and any(result.cluster for result in _results(labeled)):
-        warnings.append(
-            "The corrected means have intervals over single samples: where samples share a "
-            "cluster, they are too narrow."
-        )
-    trusted = trust(judge, _labeled_verdicts(labeled), confidence=confidence)
+    trusted = trust(judge, _labeled_verdicts(labeled), labels_by=people, confidence=confidence)
     return replace(trusted, means=means, warnings=tuple(warnings))
+
+
+def source_of_labels(labels: Iterable[Result], checked_by: str | None) -> str | None:
+    """Name whose labels these are; None where that is not known.
+
+    Args:
+        labels: verdicts; who gave them, their ``judge`` says.
+        checked_by: the person who checked them.
+
+    Raises:
+        InputError: a judge gave them, and nobody checked them.
+    """
+    judges = {result.judge for result in labels} - {None, NO_JUDGE, GIVEN_VERDICTS}
+    if judges and checked_by is None:
+        got = f"verdicts of {' and '.join(sorted(map(str, judges)))}"
+        hint = "if a person has checked them, say who: --checked-by NAME, in Python checked_by="
+        raise InputError("labels that a person gave", got, where="labels", hint=hint)
+    return checked_by
 
 
 def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
@@ -227,7 +235,7 @@ def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
                 labels=people.score.verdicts,
                 judge=ours.score.verdicts if ours.score else None,
                 name=ours.id,
-                cluster=ours.cluster or people.cluster,
+                cluster=cluster_of(ours, people),
                 lazy=is_lazy(ours.judge),
             )
 

@@ -1,26 +1,18 @@
-"""Cell by cell: what a judge and people said, and where to cut a judge's probabilities."""
+"""Cell by cell: what a judge and people said."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Record
-from noisesense.stats.interval import (
-    Interval,
-    Resampling,
-    bootstrap_interval,
-    mean_interval,
-    ratio,
-)
+from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval
 from noisesense.stats.needed import NeededCells
 from noisesense.stats.pairing import same_claims
-from noisesense.stats.resampling import Unit, Units, total
 from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
 _Claim = TypeVar("_Claim", bound=ClaimForm)
@@ -53,7 +45,7 @@ class Confusion(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """A share or a kappa; None where there is nothing to measure it on.
+    """A share; None where there is nothing to measure it on.
 
     Attributes:
         value: the figure.
@@ -72,61 +64,39 @@ class CellAgreement(Record):
         counts: see `Confusion`; cells without two verdicts enter no figure.
         false_yes: ``false_yes / (false_yes + both_no)``.
         false_no: ``missed / (missed + both_yes)``.
-        kappa: Cohen's; see `kappa`.
     """
 
     counts: Confusion
     false_yes: Rate
     false_no: Rate
-    kappa: Rate
 
 
-def kappa(counts: Sequence[float]) -> float | None:
-    """Cohen's kappa of ``(both_yes, missed, false_yes, both_no)``: ``(p_o − p_e) / (1 − p_e)``.
-
-    With ``a, b, c, d`` for the four, ``p_o = (a + d) / n`` is the observed agreement and
-    ``p_e = ((a+b)(a+c) + (c+d)(b+d)) / n²`` the one expected of two who say yes as often as these,
-    independently. None without cells, and where both always say the same one thing (``p_e = 1``).
-
-    Source: Cohen (1960), A coefficient of agreement for nominal scales, EPM 20.
-    """
-    a, b, c, d = counts[:4]
-    n = a + b + c + d
-    chance = (a + b) * (a + c) + (c + d) * (b + d)
-    beyond_chance = n * n - chance
-    if beyond_chance <= 0:
-        return None
-    return ((a + d) * n - chance) / beyond_chance
-
-
-def cell_agreement(samples: Units, resampling: Resampling) -> CellAgreement:
-    """From the samples' confusions (and how often each occurs) to the figures."""
-    counts = Confusion(*map(round, total(samples))) if samples else Confusion()
-    value = kappa(counts)
-    interval = None
-    if value is not None:
-        interval = bootstrap_interval(samples, kappa, resampling)
+def cell_agreement(samples: Sequence[Confusion], resampling: Resampling) -> CellAgreement:
+    """From the samples' confusions to the figures."""
+    counts = Confusion()
+    if samples:
+        counts = Confusion(*map(sum, zip(*samples, strict=True)))
     return CellAgreement(
         counts=counts,
-        false_yes=_rate(samples, 2, 3, resampling),
-        false_no=_rate(samples, 1, 0, resampling),
-        kappa=Rate(value, interval),
+        false_yes=_rate([(each.false_yes, each.both_no) for each in samples], resampling),
+        false_no=_rate([(each.missed, each.both_yes) for each in samples], resampling),
     )
 
 
-def _rate(samples: Units, wrong: int, right: int, resampling: Resampling) -> Rate:
-    """The share of ``wrong`` in ``wrong`` and ``right``, two fields of the confusions by position.
-
-    Samples that have neither are in no unit.
-    """
+def _rate(samples: Sequence[tuple[int, int]], resampling: Resampling) -> Rate:
+    """The share of the wrong in the samples' wrong and right cells."""
     units = Counter[Unit]()
-    for sums, times in samples.items():
-        cells = sums[wrong] + sums[right]
-        if cells:
-            units[sums[wrong], cells] += times
-    if not units:
+    wrong = 0
+    cells = 0
+    for sample_wrong, sample_right in samples:
+        size = sample_wrong + sample_right
+        if size:  # samples that have neither are no unit
+            units[Unit(sample_wrong, sample_wrong, size)] += 1
+            wrong += sample_wrong
+            cells += size
+    if not cells:
         return Rate(None, None)
-    return Rate(ratio(total(units)), mean_interval([units], resampling))
+    return Rate(wrong / cells, mean_interval(units, resampling))
 
 
 def compare_cells(
@@ -200,88 +170,3 @@ def _field(judge: Truth, human: Truth) -> str:
     if human:
         return "both_yes" if judge else "missed"
     return "false_yes" if judge else "both_no"
-
-
-@dataclass(frozen=True)
-class Calibration(Record):
-    """A threshold, and what is wrong with the verdicts it gives on the labels it was chosen on.
-    There it flatters itself: its rates on other labels are what counts.
-
-    Attributes:
-        cells: labeled verdicts with a probability.
-        threshold: a probability of at least this is a "yes".
-        false_yes: of the "no" that people gave, the share it calls "yes".
-        false_no: of the "yes", the share it calls "no".
-        kappa: Cohen's.
-    """
-
-    cells: int
-    threshold: float
-    false_yes: float
-    false_no: float
-    kappa: float
-
-
-def calibrate(cells: Iterable[tuple[bool, float]]) -> Calibration:
-    """The threshold that agrees best with people: of highest kappa.
-
-    Every threshold between two neighboring probabilities is tried; of several that agree as well
-    it is the one that is wrong about as often either way. It is the middle of the two, rounded as
-    far as that tells them apart.
-
-    Args:
-        cells: what people said, and the probability.
-
-    Raises:
-        InputError: not both a "yes" and a "no"; a probability outside 0 to 1, or NaN.
-    """
-    yes: list[float] = []
-    no: list[float] = []
-    for number, (label, p) in enumerate(cells):
-        if not 0 <= p <= 1:
-            raise InputError("a probability from 0 to 1", describe(p), where=f"cell {number}")
-        if label:
-            yes.append(p)
-        else:
-            no.append(p)
-    if not yes or not no:
-        got = "one kind" if yes or no else "none"
-        raise InputError('labels of both kinds, "yes" and "no"', got, where="calibrate")
-    yes.sort()
-    no.sort()
-    cuts: list[Calibration] = []
-    below = 0.0
-    # A cut above all is as good as the one below all, which stands first.
-    for p in sorted({*yes, *no}):
-        missed = bisect_left(yes, p)
-        refused = bisect_left(no, p)
-        false_yes = len(no) - refused
-        agreement = kappa((len(yes) - missed, missed, false_yes, refused))
-        assert agreement is not None, "there are labels of both kinds"
-        cut = Calibration(
-            cells=len(yes) + len(no),
-            threshold=_between(below, p),
-            false_yes=false_yes / len(no),
-            false_no=missed / len(yes),
-            kappa=agreement,
-        )
-        cuts.append(cut)
-        below = p
-    return min(cuts, key=_rank)
-
-
-def _rank(cut: Calibration) -> tuple[float, float]:
-    """The best first: of highest kappa, then wrong about as often either way."""
-    imbalance = abs(cut.false_yes - cut.false_no)
-    # Rounded: 1/2 is as far from 1/3 as from 2/3.
-    return -cut.kappa, round(imbalance, 12)
-
-
-def _between(low: float, high: float) -> float:
-    """The middle, rounded, but above the one and at most the other."""
-    middle = (low + high) / 2
-    for digits in range(1, 17):
-        rounded = round(middle, digits)
-        if low < rounded <= high:
-            return rounded
-    return high

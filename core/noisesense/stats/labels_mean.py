@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from noisesense.errors import InputError, PairingError
+from noisesense.errors import PairingError
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, check_scored_alike, result_in
+from noisesense.stats.clusters import units_of_results
 from noisesense.stats.interval import Resampling
 from noisesense.stats.pairing import PairedBy, pair, same_texts
-from noisesense.stats.powered_mean import PPIMean, check_weight, differ, powered_mean
+from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
 
 
 class Labeled(NamedTuple):
@@ -23,8 +24,6 @@ class Labeled(NamedTuple):
     """The judge's and people's on the same texts, answer included."""
     places: list[int]
     """Of each pair, in `judged`, which may hold one object twice."""
-    weights: list[float]
-    """How many samples each pair stands for."""
     warnings: list[str]
 
 
@@ -32,7 +31,6 @@ def labeled_pairs(
     judge: Iterable[Result],
     human: Iterable[Result],
     by: PairedBy | None,
-    weights: Mapping[str, float] | None = None,
 ) -> Labeled:
     """The samples that both have; see `prediction_powered`. Raises as it does."""
     judged = [*map(result_in, judge)]
@@ -64,29 +62,19 @@ def labeled_pairs(
         warnings.append(
             f"labeled samples that are not in the results: {unknown}; they are in no figure."
         )
-    stands_for = [1.0] * len(same)
-    if weights is not None:
-        stands_for = [_weight_of(people.id, weights) for _, people in same]
-    if _stand_together(len(judged), places, stands_for):
+    if _stand_together(len(judged), places):
         warnings.append(
             "The labeled samples stand together in the results, more than a random choice would: "
             "labels on the first ones tell nothing of the others. 'noisesense trust "
             "export-labels' writes a sheet in random order, to be filled in from the top."
         )
-    return Labeled(judged, same, places, stands_for, warnings)
+    return Labeled(judged, same, places, warnings)
 
 
-def _weight_of(name: str, weights: Mapping[str, float]) -> float:
-    place = f"weights, label {name!r}"
-    if name not in weights:
-        raise InputError("a weight for each label", "none", where=place)
-    return check_weight(weights[name], place)
-
-
-def _stand_together(results: int, labeled: Sequence[int], weights: Sequence[float]) -> bool:
+def _stand_together(results: int, labeled: Sequence[int]) -> bool:
     """Are the labeled results' places further from the others' than a random choice's would be?"""
     others = {*range(results)} - {*labeled}
-    return differ([*map(float, labeled)], [*map(float, others)], weights)
+    return differ([*map(float, labeled)], [*map(float, others)])
 
 
 def prediction_powered(
@@ -95,7 +83,6 @@ def prediction_powered(
     *,
     mode: Mode,
     pair_by: PairedBy | None = None,
-    weights: Mapping[str, float] | None = None,
     confidence: float = 0.95,
 ) -> PPIMean:
     """As `prediction_powered_mean`, from results: those of the judge over all samples, those of
@@ -116,14 +103,13 @@ def prediction_powered(
         mode: ``"relevant"`` or ``"irrelevant"``.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
-        weights: by the id of a label, how many samples it stands for; by default all the same.
         confidence: of the interval.
 
     Raises:
         PairingError: no sample is in both.
         InputError: as there; also an id twice.
     """
-    labeled = labeled_pairs(judge, human, pair_by, weights)
+    labeled = labeled_pairs(judge, human, pair_by)
     powered = corrected_mean(labeled, mode, Resampling(confidence))
     return replace(powered, warnings=(*labeled.warnings, *powered.warnings))
 
@@ -138,15 +124,15 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
             others.append(bounds)
     scores: list[Range] = []
     labels: list[Range] = []
-    weights: list[float] = []
-    for (ours, people), weight in zip(labeled.pairs, labeled.weights, strict=True):
+    of_mode: list[tuple[Result, Result]] = []
+    for ours, people in labeled.pairs:
         score = ours.bounds(mode)
         label = people.bounds(mode)
         if score is not None and label is not None:
             scores.append(score)
             labels.append(label)
-            weights.append(weight)
-    powered = powered_mean(others, scores, labels, weights, resampling)
+            of_mode.append((ours, people))
+    powered = powered_mean(others, scores, labels, resampling, units_of_results(of_mode))
     left_out = len(labeled.judged) - len(others) - len(labels)
     if left_out:
         are = "sample is" if left_out == 1 else "samples are"

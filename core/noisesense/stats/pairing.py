@@ -1,4 +1,4 @@
-"""The same sample in two runs: one rule for `compare`, `stability`, and labels beside results.
+"""The same sample in two runs: one rule for `compare`, and labels beside results.
 
 All of a run is paired by one rule: by the ids that the user supplied, else by what does not change
 between versions of a system, the question and the reference. An id that was made from the
@@ -83,18 +83,6 @@ def _asks_otherwise(x: Result, y: Result) -> bool:
     question = question_of(x)
     other = question_of(y)
     return question is not None and other is not None and question != other
-
-
-def clusters_of(firsts: Sequence[Result], by: PairedBy) -> Sequence[Hashable] | None:
-    """What each pair, of which this is the first, shares with others; None: each stands alone."""
-    names = [each.cluster for each in firsts]
-    if names and None not in names:
-        return names
-    if by == "question" and not any(names):
-        questions = [question_of(each) for each in firsts]
-        if len({*questions}) < len(questions):
-            return questions
-    return None
 
 
 def same_texts(a: Result, b: Result) -> bool:

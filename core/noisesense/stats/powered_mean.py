@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import fsum, inf, sqrt
+from math import fsum, sqrt
 from numbers import Real
-from operator import mul
 from statistics import fmean, pvariance
 from typing import NamedTuple
 
@@ -16,11 +14,10 @@ from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Interval,
     Resampling,
-    effective_units,
-    few_units_interval,
+    dirichlet_interval,
     mean_range,
+    units_of,
 )
-from noisesense.stats.resampling import Unit
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,6 @@ def prediction_powered_mean(
     judge_labeled: Sequence[float],
     human_labeled: Sequence[float],
     *,
-    weights: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> PPIMean:
     """Correct the judge's mean over these samples by its measured error.
@@ -78,8 +74,6 @@ def prediction_powered_mean(
         judge_unlabeled: ``[N]`` the judge's scores of samples without labels; may be empty.
         judge_labeled: ``[n]`` the judge's scores of the labeled samples.
         human_labeled: ``[n]`` people's scores of the same samples, in the same order.
-        weights: ``[n]`` how many of the ``n + N`` samples each labeled one stands for; by default
-            all the same.
         confidence: of the interval.
 
     Raises:
@@ -90,16 +84,12 @@ def prediction_powered_mean(
     Cross-prediction-powered inference, PNAS 121.
     """
     count = len(human_labeled)
-    if weights is None:
-        weights = [1.0] * count
-    for name, numbers in (("judge_labeled", judge_labeled), ("weights", weights)):
-        if len(numbers) != count:
-            raise InputError(f"{count} numbers", str(len(numbers)), where=name)
+    if len(judge_labeled) != count:
+        raise InputError(f"{count} numbers", str(len(judge_labeled)), where="judge_labeled")
     return powered_mean(
         _ranges("judge_unlabeled", judge_unlabeled),
         _ranges("judge_labeled", judge_labeled),
         _ranges("human_labeled", human_labeled),
-        weights,
         Resampling(confidence),
     )
 
@@ -118,27 +108,22 @@ def powered_mean(
     others: list[Range],
     judged: list[Range],
     labels: list[Range],
-    weights: Sequence[float],
     resampling: Resampling,
+    units: Sequence[Hashable] | None = None,
 ) -> PPIMean:
-    """As `prediction_powered_mean`, of ranges: with the lowest labels and with the highest."""
+    """As `prediction_powered_mean`, of ranges: with the lowest labels and with the highest.
+
+    ``units`` says of each labeled sample what it shares with others; by default each is alone.
+    """
     if len(labels) < 2:
         raise InputError("at least two scores", str(len(labels)), where="human_labeled")
-    stands_for = _for_others(weights, len(others))
     scores = _middles(judged)
     rest = _middles(others)
     middle_labels = _middles(labels)
     slopes = _slopes(middle_labels, scores)
     error = _error_nobody_saw([*scores, *middle_labels, *rest], len(labels))
-    lows = [label.low for label in labels]
-    highs = [label.high for label in labels]
-    lowest = _Prediction.of(lows, scores, rest, slopes, stands_for)
-    highest = _Prediction.of(highs, scores, rest, slopes, stands_for)
-    mean = Range(lowest.mean, highest.mean)
-    low = lowest.interval(error, resampling)
-    high = low
-    if mean.low != mean.high:
-        high = highest.interval(error, resampling)
+    prediction = _Prediction.of(labels, scores, rest, slopes)
+    mean = prediction.mean
     judge_mean = mean_range([*others, *judged])
     assert judge_mean is not None, "there are labels, and so scores"
     warnings: list[str] = []
@@ -150,21 +135,19 @@ def powered_mean(
     if len({*scores}) == 1 and {*rest} - {*scores}:
         warnings.append(
             f"The judge gave all labeled samples the same score ({scores[0]:.2f}), so its scores "
-            "of the others have no weight: the corrected mean is that of the labels. 'noisesense "
-            "trust export-labels --by-score' draws half from where the judge finds noise."
+            "of the others have no weight: the corrected mean is that of the labels."
         )
-    if differ(scores, rest, stands_for):
-        weighted = _weighted_mean(scores, stands_for)
+    if differ(scores, rest):
         warnings.append(
-            f"The judge's mean is {weighted:.2f} on the labeled samples and "
+            f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
             f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
             "corrected mean and its interval hold for labels on a random choice only."
         )
     return PPIMean(
         mean=mean,
-        interval=low._replace(high=high.high),
+        interval=prediction.interval(error, resampling, units or range(len(labels))),
         judge_mean=judge_mean,
-        human_mean=Range(_weighted_mean(lows, weights), _weighted_mean(highs, weights)),
+        human_mean=prediction.labels.over(len(labels)),
         weight=fmean(slopes),
         labeled=len(labels),
         unlabeled=len(others),
@@ -174,22 +157,6 @@ def powered_mean(
 
 def _middles(ranges: Iterable[Range]) -> list[float]:
     return [low if low == high else (low + high) / 2 for low, high in ranges]
-
-
-def check_weight(weight: float, where: str) -> float:
-    """The weight, if it is a number above 0. Raises `InputError`."""
-    if not isinstance(weight, Real) or not 0 < weight < inf:
-        raise InputError("a number above 0", describe(weight), where=where)
-    return weight
-
-
-def _for_others(weights: Sequence[float], others: int) -> list[float]:
-    """How many unlabeled samples each labeled one stands for, beside itself; all alike if none."""
-    for i, weight in enumerate(weights):
-        check_weight(weight, f"weights, number {i}")
-    scale = (len(weights) + others) / fsum(weights)
-    beside = [max(weight * scale - 1, 0.0) for weight in weights]
-    return beside if any(beside) else [1.0] * len(weights)
 
 
 def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
@@ -226,16 +193,14 @@ class _Prediction(NamedTuple):
 
     Attributes:
         terms: of each labeled sample, ``Y + λ (mean(f') − f)``.
-        stands_for: how many samples without a label each term stands for.
         labels: the sum of the labels.
         shift: the mean of ``λ mean(f')``.
         slope: the mean of ``λ``.
         others: how many samples have no label.
     """
 
-    terms: list[float]
-    stands_for: list[float]
-    labels: float
+    terms: list[Range]
+    labels: Range
     shift: float
     slope: float
     others: int
@@ -243,84 +208,86 @@ class _Prediction(NamedTuple):
     @classmethod
     def of(
         cls,
-        labels: Sequence[float],
+        labels: Sequence[Range],
         scores: Sequence[float],
         others: Sequence[float],
         slopes: Sequence[float],
-        stands_for: list[float],
     ) -> _Prediction:
         """From people's labels, the judge's scores of the same samples and of the others, and λ
         of each labeled sample."""
         mean_of_others = fmean(others) if others else 0.0
-        terms: list[float] = []
-        for y, f, slope in zip(labels, scores, slopes, strict=True):
-            terms.append(y + slope * (mean_of_others - f))
+        terms: list[Range] = []
+        for label, f, slope in zip(labels, scores, slopes, strict=True):
+            correction = slope * (mean_of_others - f)
+            terms.append(Range(label.low + correction, label.high + correction))
         mean_slope = fmean(slopes)
         return cls(
             terms=terms,
-            stands_for=stands_for,
-            labels=fsum(labels),
+            labels=_sum(labels),
             shift=mean_slope * mean_of_others,
             slope=mean_slope,
             others=len(others),
         )
 
     @property
-    def of_others(self) -> float:
-        """``û``, within 0 and 1."""
-        return min(max(_weighted_mean(self.terms, self.stands_for), 0.0), 1.0)
+    def samples(self) -> int:
+        """How many there are, with a label or without."""
+        return len(self.terms) + self.others
 
     @property
-    def mean(self) -> float:
-        """Over all samples."""
-        count = len(self.terms) + self.others
-        return (self.labels + self.others * self.of_others) / count
+    def of_others(self) -> Range:
+        """``û``, within 0 and 1."""
+        mean = _sum(self.terms).over(len(self.terms))
+        return Range(min(max(mean.low, 0.0), 1.0), min(max(mean.high, 0.0), 1.0))
 
-    def interval(self, error: float, resampling: Resampling) -> Interval:
+    @property
+    def mean(self) -> Range:
+        """Over all samples."""
+        low, high = self.of_others
+        low_sum = self.labels.low + self.others * low
+        high_sum = self.labels.high + self.others * high
+        return Range(low_sum, high_sum).over(self.samples)
+
+    def interval(
+        self, error: float, resampling: Resampling, units: Sequence[Hashable]
+    ) -> Interval:
         """The interval of `mean`.
 
         Args:
             error: how far the judge may be off on one more sample that nobody labeled.
             resampling: draws the weights.
+            units: what each labeled sample shares with others.
         """
-        count = len(self.terms) + self.others
+        mean = self.mean
         if not self.others:
-            return Interval(self.mean, self.mean, resampling.confidence, "dirichlet", count)
-        units = Counter[Unit]()
-        for term, size in zip(self.terms, self.stands_for, strict=True):
-            units[round(term * size, 12), round(size, 12)] += 1
+            return Interval(*mean, resampling.confidence, "dirichlet", self.samples)
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         limits = (self.shift - self.slope * error, self.shift + error)
-        of_endless = few_units_interval(units, resampling, limits)
+        terms = units_of(zip(units, self.terms, strict=True))
+        of_endless = dirichlet_interval(terms, resampling, limits)
         # That is of the mean of endlessly many others. There are so many and no more, each of them
-        # one draw, and they are a part of all samples: √(N / (n + N)) where the weights are equal.
-        effective = _effective(self.stands_for)
-        part = self.others / count * sqrt(1 + effective / self.others)
-        low = self.mean + part * (of_endless.low - self.of_others)
-        high = self.mean + part * (of_endless.high - self.of_others)
+        # one draw, and they are a part of all samples: √(N / (n + N)).
+        part = sqrt(self.others / self.samples)
+        low = mean.low + part * (of_endless.low - self.of_others.low)
+        high = mean.high + part * (of_endless.high - self.of_others.high)
         # Whatever people would have said of the others.
-        least = self.labels / count
-        most = (self.labels + self.others) / count
+        least = self.labels.low / self.samples
+        most = (self.labels.high + self.others) / self.samples
         return of_endless._replace(low=max(low, least), high=min(high, most))
 
 
-def _weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    return fsum(map(mul, values, weights)) / fsum(weights)
-
-
-def _effective(weights: Sequence[float]) -> float:
-    """How many equal weights say as much."""
-    return effective_units(Counter((0.0, weight) for weight in weights))
+def _sum(ranges: Sequence[Range]) -> Range:
+    return Range(fsum(each.low for each in ranges), fsum(each.high for each in ranges))
 
 
 _ERRORS = 3
 
 
-def differ(labeled: Sequence[float], others: Sequence[float], weights: Sequence[float]) -> bool:
+def differ(labeled: Sequence[float], others: Sequence[float]) -> bool:
     """Are the means of both further apart than three standard errors of a random choice?"""
     if not others:
         return False
     spread = pvariance([*labeled, *others])
-    variance = spread * (1 / _effective(weights) + 1 / len(others))
-    apart = _weighted_mean(labeled, weights) - fmean(others)
+    variance = spread * (1 / len(labeled) + 1 / len(others))
+    apart = fmean(labeled) - fmean(others)
     return apart * apart > _ERRORS**2 * variance + _TINY

@@ -1,4 +1,4 @@
-"""The test in ``vm.tests.run_test``, by the conformance kit."""
+"""The test in ``vm.tests.run_test``, by `AdapterTests`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from noisesense import DefinitionName, Judge, Sample, Usage
 from noisesense.scoring.definitions import MODES, Mode, check_definition
-from noisesense.testing import AdapterTests, HostRun, Shown, ShownRow
+from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
 
 
 class TestRunTest(AdapterTests):

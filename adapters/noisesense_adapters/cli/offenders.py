@@ -1,0 +1,110 @@
+"""``noisesense offenders``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import click
+
+from noisesense import Offender, Range, offenders
+from noisesense.errors import InputError
+from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli.output import Heads, one_line
+from noisesense_adapters.evaluate.tables import cause_table, offender_legend, offender_table
+from noisesense_adapters.evaluate.wording import document_name, headline, offender_sentences
+
+if TYPE_CHECKING:
+    from noisesense.ablation import Cause
+
+
+@click.command("offenders")
+@options.results
+@click.option(
+    "--top", type=options.COUNT, default=10, metavar="N", help="How many documents to show."
+)
+@click.option(
+    "--examples", type=options.COUNT, default=3, metavar="N", help="Claims of each to show."
+)
+@click.option(
+    "--ablation", type=options.FILE, help='What "ablation report --json" printed of them.'
+)
+@options.as_json
+def command(results: Path, top: int, examples: int, ablation: Path | None, as_json: bool) -> int:
+    """Rank the documents that mislead.
+
+    By how often each misleads for certain when it is retrieved: the low end of the interval. With
+    --ablation, first the wrong claims that vanish without each document, beside those that vanish
+    without others.
+
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    """
+    reading = options.Reading()
+    causes = () if ablation is None else _read_causes(ablation)[: max(top, 1)]
+    ranking = offenders(reading.tallied(results))
+    documents = ranking.documents[: max(top, 1)]
+    sentences = list(offender_sentences(ranking, causes))
+    if as_json:
+        data = {
+            "sentences": sentences,
+            "true_looking": ranking.true_looking,
+            "unmentioned": ranking.unmentioned,
+            "documents": [document.to_dict() for document in documents],
+        }
+        output.show_json(data)
+        return reading.status
+    summary = reading.tally.summary()
+    output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
+    if documents or causes:
+        output.say(*sentences, "")
+    if causes:
+        output.show_table(cause_table(causes))
+        output.say("")
+    if not documents:
+        return reading.status
+    table = offender_table(documents)
+    output.show_table(table)
+    output.say(offender_legend(table))
+    for document in documents:
+        _show_claims(document, examples, reading.heads)
+    if not causes and reading.has_texts:
+        next_command = f"noisesense ablation plan {quote(str(results))} --out todo.jsonl"
+        output.section("Next, do they cause these claims?", [f"  {next_command}"])
+    return reading.status
+
+
+def _show_claims(document: Offender, examples: int, heads: Heads) -> None:
+    """Print the first claims that came from a document, and how many more there are."""
+    lines: list[str] = []
+    for offence in document.offences[:examples]:
+        lines.append(f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
+    more = len(document.offences) - len(lines)
+    if lines and more:
+        lines.append(f"  {more:,} more: --examples {len(document.offences)}")
+    output.section(f"{document_name(document.document)}:", lines)
+
+
+def _read_causes(path: Path) -> tuple[Cause, ...]:
+    """Read the causes in a report of an ablation. Raise `InputError`."""
+    from noisesense.ablation import Cause
+
+    causes: list[Cause] = []
+    try:
+        for data in json.loads(path.read_text(encoding="utf-8"))["causes"]:
+            others = data["gone_without_others"]
+            shares = {
+                "gone": _range(data["gone"]),
+                "gone_without_others": None if others is None else _range(others),
+            }
+            causes.append(Cause(**{**data, **shares}))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = 'write it with "noisesense ablation report … --json > FILE"'
+        got = f"{type(error).__name__}: {error}"
+        raise InputError("an ablation as JSON", got, where=str(path), hint=hint) from error
+    return tuple(causes)
+
+
+def _range(ends: dict[str, float]) -> Range:
+    return Range(float(ends["low"]), float(ends["high"]))
