@@ -11,6 +11,7 @@ from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.prompts import Budget
 from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.models.identity import identity
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -168,5 +169,8 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
                 "Hint: is the environment variable of its API key set?"
             )
     else:
-        return LangChainLLM(chat)
+        llm = LangChainLLM(chat)
+        # Also of a class that does not tell LangChain its options.
+        llm.identity = identity(provider=provider, model=model, options=settings)
+        return llm
     raise failure

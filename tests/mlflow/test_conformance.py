@@ -94,7 +94,7 @@ class TestMLflow(AdapterTests):
             stored=json.dumps(stored, default=str) + repr(scorer),
             averages=averages_in(result.metrics, scorer.name),
             usage=usage_in([costs_of(each) for t in traces for each in t.assessments]),
-            names=[name_of(trace) for trace in traces],
+            names=[f"trace {trace.trace_id}: " for trace in traces],
         )
 
     def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
@@ -116,8 +116,3 @@ def averages_in(metrics: Mapping[str, float], name: str) -> dict[Mode, float]:
     averages = {mode: float(mean) for mode, mean in means.items() if mean is not None}
     assert not any(map(math.isnan, averages.values())), "a NaN reached MLflow's mean"
     return averages
-
-
-def name_of(trace: Any) -> str:
-    """In an error; but none that looks like a rate limit."""
-    return "" if "429" in trace.trace_id else f"trace {trace.trace_id}: "

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from langchain.chat_models import init_chat_model
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
 from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from pydantic import SecretStr
 from ragas.llms import LangchainLLMWrapper
 
+from noisesense import InputError, LLMJudge, VerdictStore
 from noisesense.judging.protocol import StructuredLLM
+from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.ragas.llm import RagasLLM
@@ -37,20 +38,10 @@ def client(key: str = KEY, model: str = "m", base_url: str = URL, **params: Any)
     return OpenAILLM(model, client=OpenAI(api_key=key, base_url=base_url), params=params)
 
 
-def configurable(key: str = KEY, **options: Any) -> LangChainLLM:
-    given = {"model": "m", "base_url": URL, "api_key": key, **options}
-    return LangChainLLM(
-        init_chat_model(**given, model_provider="openai", configurable_fields="any")
-    )
-
-
 WRAPPED: dict[str, Callable[[ChatOpenAI], Any]] = {
     "plain": lambda model: model,
     "with_retry": lambda model: model.with_retry(),
     "with_config": lambda model: model.with_config(tags=["t"]),
-    "with_fallbacks": lambda model: langchain().with_fallbacks([model]),
-    "sequence": lambda model: RunnableLambda(str) | model.with_retry() | StrOutputParser(),
-    "configurable": lambda model: model.configurable_fields(temperature=ConfigurableField(id="t")),
 }
 MAKE: dict[str, Callable[..., StructuredLLM]] = {
     **{
@@ -58,7 +49,6 @@ MAKE: dict[str, Callable[..., StructuredLLM]] = {
         for name, wrap in WRAPPED.items()
     },
     "bind": lambda key=KEY, **options: LangChainLLM(langchain(key).bind(api_key=key, **options)),
-    "init_chat_model": configurable,
     "openai": openai,
     "openai client": client,
 }
@@ -99,18 +89,6 @@ def test_what_looks_like_a_key_still_tells_models_apart() -> None:
     assert KEY not in repr(identities)
 
 
-def test_what_a_config_chooses_is_an_option() -> None:
-    model = langchain().configurable_fields(temperature=ConfigurableField(id="t"))
-    chosen = [
-        LangChainLLM(model),
-        LangChainLLM(model.with_config(configurable={"t": 0.5})),
-        LangChainLLM(model, {"configurable": {"t": 0.7}}),
-        LangChainLLM(model, {"configurable": {"t": 0.9, "api_key": KEY}}),
-    ]
-    assert len({told(llm) for llm in chosen}) == 4
-    assert KEY not in repr([told(llm) for llm in chosen])
-
-
 def test_azure() -> None:
     def azure(version: str, deployment: str) -> list[StructuredLLM]:
         common = {"api_key": KEY, "azure_endpoint": "https://x.example", "api_version": version}
@@ -124,19 +102,49 @@ def test_azure() -> None:
         assert KEY not in repr([told(llm) for llm in kinds])
 
 
-def test_a_model_of_ones_own() -> None:
-    """Its class, and options of the usual names; a counter is none."""
+class OwnChat(FakeListChatModel):
+    identity: str = ""
 
-    class OwnChat(FakeListChatModel):
-        asked: int = 0
-        temperature: float = 0
-        model_path: str = ""
-        checkpoint: str = ""
 
-    same = OwnChat(responses=["a"], asked=3)
-    assert told(LangChainLLM(same)) == told(LangChainLLM(OwnChat(responses=["a"])))
-    for other in ({"temperature": 1}, {"model_path": "b.gguf"}, {"checkpoint": "b"}):
-        assert told(LangChainLLM(same)) != told(LangChainLLM(OwnChat(responses=["a"], **other)))
+UNKNOWN: dict[str, Any] = {
+    "a class of one's own": OwnChat(responses=["a"]),
+    "fallbacks": langchain().with_fallbacks([langchain(model="other")]),
+    "a sequence": RunnableLambda(str) | langchain(),
+    "configurable": langchain().configurable_fields(temperature=ConfigurableField(id="t")),
+}
+
+
+@pytest.mark.parametrize("model", UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_what_tells_nothing_of_its_options_is_named_for_a_store(
+    model: Any, tmp_path: Path
+) -> None:
+    """Nobody could tell whose replies they are; without a store nobody needs to."""
+    llm = LangChainLLM(model)
+    LLMJudge(llm)
+    with VerdictStore(tmp_path / "store.db") as store:
+        with pytest.raises(InputError, match=r'a name and an identity.*model="…"'):
+            LLMJudge(llm, store=store)
+        LLMJudge(llm, store=store, model="mine, temperature 0")
+
+
+def test_a_class_of_ones_own_says_its_identity(tmp_path: Path) -> None:
+    llms = [LangChainLLM(OwnChat(responses=["a"], identity=bits)) for bits in ("4", "8")]
+    assert told(llms[0]) != told(llms[1])
+    with VerdictStore(tmp_path / "store.db") as store:
+        LLMJudge(llms[0], store=store)
+
+
+def test_a_model_by_its_providers_name_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its class tells LangChain no options, as Ollama's."""
+
+    def init_chat_model(*_: Any, **__: Any) -> Any:
+        return OwnChat(responses=["a"])
+
+    monkeypatch.setattr("langchain.chat_models.init_chat_model", init_chat_model)
+    options: list[dict[str, Any]] = [{}, {"temperature": 1.0}, {"base_url": URL}, {"api_key": KEY}]
+    first, other, elsewhere, again = (structured_llm("x:m", **each) for each in options)
+    assert first.identity == again.identity  # type: ignore[attr-defined]
+    assert len({told(llm) for llm in (first, other, elsewhere)}) == 3
 
 
 @pytest.mark.parametrize("make", [openai, MAKE["bind"]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import pickle
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ragas import SingleTurnSample
 
 from noisesense import (
     InputError,
@@ -94,24 +92,6 @@ class Failing(CountingJudge):
         if sample.key == self._fails:
             raise JudgeError("HTTP 503")
         return Judgement(await self.judge(sample), Usage(calls=2, input_tokens=10))
-
-
-def logged(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [each.getMessage() for each in caplog.records if each.name == "noisesense"]
-
-
-def test_nothing_is_logged_where_nothing_is_open(caplog: pytest.LogCaptureFixture) -> None:
-    """A run that raises says so itself, and a metric called by hand has its value."""
-    samples, judge = judged(a=SURE, b=OPEN)
-    relevant, irrelevant = both(judge)
-    evaluated(samples[:1], [relevant, irrelevant])
-    wrong: Any = {**ragas_row(samples[0]), "response": " "}
-    with pytest.raises(InputError):
-        evaluated([*samples, wrong], [relevant], raise_exceptions=True)
-    value: Any = relevant.single_turn_score(SingleTurnSample(**ragas_row(samples[1])))
-    assert value.status == "undetermined"
-    gc.collect()
-    assert logged(caplog) == []
 
 
 def test_labels_and_verdicts_travel_in_the_rubrics() -> None:

@@ -84,9 +84,6 @@ def test_wrong_arguments(positional: Any, arguments: Any, says: str) -> None:
 def test_what_ragas_own_has_and_ours_cannot_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match="nli_statements_prompt"):
         NoiseSensitivity(nli_statements_prompt=None)  # type: ignore[call-arg]
-    for name in ("get_prompts", "set_prompts", "adapt_prompts", "save_prompts", "load_prompts"):
-        with pytest.raises(InputError, match=r'ragas. prompts API.*judge_options=\{"prompts"'):
-            getattr(NoiseSensitivity(llm=Silent()), name)()
     sample, _ = random_pair(1)
     with pytest.raises(InputError, match=r"llm: expected one of ragas' models.*or judge="):
         NoiseSensitivity().score(**ragas_row(sample))

@@ -100,6 +100,8 @@ class CountingJudge:
 class MindModel(DeepEvalBaseLLM):
     """A user's own model, without schema support, with a scripted mind."""
 
+    identity = "scripted"  # for a store
+
     def __init__(self, mind: Any, name: str = "mind") -> None:
         self.mind = mind
         self.prompts: list[str] = []

@@ -31,6 +31,13 @@ _INVALID_JSON = "outputted an invalid JSON"
 _NO_TEXT = (AttributeError, IndexError, KeyError, TypeError)
 
 
+# Where DeepEval's models keep what changes an answer.
+_OPTIONS = (
+    *("base_url", "deployment_name", "api_version", "region", "provider", "project", "location"),
+    *("temperature", "generation_kwargs", "kwargs", "format"),
+)
+
+
 class DeepEvalLLM(Bridge):
     """A model of DeepEval, called as DeepEval calls it.
 
@@ -49,8 +56,8 @@ class DeepEvalLLM(Bridge):
 
     Attributes:
         name: as the model calls itself.
-        identity: what its answers depend on besides: class, endpoint and options; no key. Of a
-            model of your own: its ``identity``, or its class and options of the usual names.
+        identity: what its answers depend on besides: class, endpoint and options; no key. A
+            model of your own says it by an attribute ``identity``.
     """
 
     def __init__(
@@ -67,7 +74,10 @@ class DeepEvalLLM(Bridge):
         takes_schema = not self._native and "schema" in inspect.signature(method).parameters
         self.takes_forms = self._enforces or takes_schema
         self.name = str(self._llm.get_model_name() or type(self._llm).__name__)
-        self.identity = identity(model=self._llm)
+        self.identity = str(getattr(self._llm, "identity", ""))
+        if self._native:
+            options = {name: getattr(self._llm, name, None) for name in _OPTIONS}
+            self.identity = identity(model=type(self._llm).__qualname__, **options)
         _quiet_retries()
         if self._native:
             self._llm = _watched_model(self._llm)

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from noisesense.errors import InputError, kind_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Ending, Reply, ending_of
-from noisesense_adapters.models.identity import described, identity
+from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.replies import json_form, spelled_out, usage_of
 from noisesense_adapters.models.running import ask_either
 from noisesense_adapters.reading.values import as_list, as_object
@@ -31,7 +31,7 @@ __all__ = ["LangChainLLM", "judge"]
 with needs_extra("langchain", "langchain_core"):
     pass  # raises an error for an unsupported version
 
-MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name")
+_MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name")
 """Where LangChain's chat models have their names."""
 
 
@@ -51,24 +51,27 @@ class LangChainLLM(Bridge):
         InputError: not a LangChain model, e.g. the name of one.
 
     Attributes:
-        name: class and name of the model, or of the models (``.with_fallbacks()``), without
-            wrappers such as ``.bind()`` and ``.with_retry()``.
-        identity: all else that changes its answers, at the time of construction: the options of
-            every model and what is bound to it, without API keys. Of a class of your own, those
-            attributes that have an option's usual name (``model_path``, ``temperature``), or what
-            its ``identity`` says.
+        name: class and name of the model, without wrappers such as ``.bind()``.
+        identity: all else that changes its answers, at the time of construction: what LangChain
+            itself writes of the model, and what is bound to it; no key. A class of your own says
+            it by an attribute ``identity``. Without that, and for several models
+            (``.with_fallbacks()``), it is empty: a store needs `LLMJudge`'s ``model`` then.
     """
 
     def __init__(self, model: BaseChatModel, config: RunnableConfig | None = None) -> None:
         if isinstance(model, type) or not callable(getattr(model, "ainvoke", None)):
             hint = "langchain.chat_models.init_chat_model(name) makes one of a name"
             raise InputError("a LangChain chat model", kind_of(model), where="model", hint=hint)
+        from langchain_core.language_models import BaseLanguageModel
+
         self._model = model
         self._config = config
-        names = dict.fromkeys(_names(described(model)))
-        self.name = " or ".join(names) or type(model).__name__
+        inner, bound = _unwrapped(model)
+        self.name = f"{type(inner).__name__} {_model_name(inner)}".rstrip()
         choices = as_object(config).get("configurable")
-        self.identity = identity(model=model, configurable=choices)
+        self.identity = str(getattr(inner, "identity", ""))
+        if isinstance(inner, BaseLanguageModel) and inner.is_lc_serializable():
+            self.identity = identity(model=inner.to_json(), bound=bound, chosen=choices)
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge.ask`."""
@@ -164,21 +167,22 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
     return steps.get("raw", bound)
 
 
-def _names(description: object) -> list[str]:
-    """Class and name of each model in a description, through wrappers and fallbacks."""
-    parts = as_list(description)
-    if not parts:
-        model = as_object(description)
-        settings = {**model, **as_object(model.get("_default_config"))}  # of init_chat_model
-        own_names = [settings[field] for field in MODEL_NAMES if settings.get(field)]
-        if own_names and "class" in model:
-            kind = model["class"].rpartition(".")[2]
-            return [f"{kind} {own_names[0]}"]
-        parts = list(model.values())
-    names: list[str] = []
-    for part in parts:
-        names += _names(part)
-    return names
+def _model_name(model: object) -> str:
+    """The name of a LangChain chat model; empty if it has none."""
+    for field in _MODEL_NAMES:
+        name = getattr(model, field, None)
+        if isinstance(name, str) and name:
+            return name
+    return ""
+
+
+def _unwrapped(model: Any) -> tuple[Any, list[Any]]:
+    """The model in ``.bind()``, ``.with_retry()`` and the like, and what they bind to it."""
+    bound: list[Any] = []
+    while "bound" in vars(model):
+        bound += [model.kwargs, model.config.get("configurable")]
+        model = model.bound
+    return model, [options for options in bound if options]
 
 
 def judge(model: BaseChatModel, config: RunnableConfig | None = None, **options: Any) -> LLMJudge:

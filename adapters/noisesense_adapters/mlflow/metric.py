@@ -213,7 +213,9 @@ class NoiseSensitivity(Scorer):
         """
         row = {"outputs": outputs, "expectations": expectations, "inputs": inputs}
         row |= {"retrieved": _retrieved(trace), "trace": trace}
-        figures = run_blocking(self._rows.kept_figures(row, _place(trace, inputs)))
+        name = None if trace is None else trace.info.trace_id
+        place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
+        figures = run_blocking(self._rows.kept_figures(row, place))
         return [self._feedback(figure) for figure in figures]
 
     def _feedback(self, figure: Figure) -> Feedback:
@@ -229,20 +231,6 @@ class NoiseSensitivity(Scorer):
             source=AssessmentSource(source_type="LLM_JUDGE", source_id=judge),
             metadata=metadata,
         )
-
-
-def _place(trace: Any, inputs: Any) -> str:
-    """What errors call a row: by its trace, or else by its inputs.
-
-    MLflow runs a row again, and pays for it again, whose error has the digits 429 anywhere.
-    """
-    names = [f"inputs {describe(inputs)}"]
-    if trace is not None:
-        names.insert(0, f"trace {trace.info.trace_id}")
-    for name in names:
-        if "429" not in name:
-            return name
-    return "row"
 
 
 def run_summary(run_id: str, *, name: str = _NAME) -> Summary:

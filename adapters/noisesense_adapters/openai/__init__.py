@@ -102,7 +102,8 @@ class OpenAILLM(Bridge):
             model=model,
             endpoint=endpoint(address or usual or OPENAI),
             params=options,
-            query=getattr(client, "default_query", None),  # Azure's version of its interface
+            # Azure's version of its interface.
+            query=getattr(client, "default_query", None) or None,
         )
         self._request: dict[str, Any] = {"model": model, **options}
         reached = base_url or usual

@@ -63,7 +63,9 @@ class PydanticAILLM(Bridge):
     def __init__(self, model: Model | str) -> None:
         self._model = made(lambda: infer_model(model), str(model))
         self.name = f"{self._model.system}:{self._model.model_name}"
-        self.identity = identity(model=self._model)
+        models = getattr(self._model, "models", [self._model])  # those of a FallbackModel
+        options = [(each.settings, getattr(each, "base_url", None)) for each in models]
+        self.identity = identity(models=options)
         profile = as_object(self._model.profile)
         self.takes_forms = bool(profile.get("supports_json_schema_output"))
 

@@ -29,7 +29,7 @@ from ragas.run_config import add_retry
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense_adapters.langchain import MODEL_NAMES, LangChainLLM, message_ending
+from noisesense_adapters.langchain import LangChainLLM, message_ending
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply, ending_of
 from noisesense_adapters.models.failures import completion_in
 from noisesense_adapters.models.identity import identity
@@ -90,7 +90,8 @@ class RagasLLM(Bridge):
 
     Attributes:
         name: the model's name; empty if it has none.
-        identity: what else its answers depend on: class, endpoint and options; no key.
+        identity: what else its answers depend on, as `LangChainLLM.identity`. A model of your own
+            says both by attributes of these names.
     """
 
     takes_forms = False
@@ -99,15 +100,18 @@ class RagasLLM(Bridge):
         self._cache: Any = getattr(llm, "cache", None)
         # What ragas wraps for its cache is no option of the model.
         self._llm = llm if self._cache is None else _without_cache(llm)
-        self.name = _name_of(self._llm)
-        self.identity = identity(model=self._llm)
+        self.name = str(getattr(llm, "name", ""))
+        self.identity = str(getattr(llm, "identity", ""))
         if isinstance(llm, LangchainLLMWrapper):
+            model = LangChainLLM(cast("Any", llm.langchain_llm))
+            self.name = model.name
+            self.identity = model.identity
             self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`."""
-        if self._cache is None:
+        if self._cache is None or not self.identity:
             return await self._ask(prompt, schema)
         asked = [self.name, self.identity, prompt, schema and schema.__name__]
         key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
@@ -120,11 +124,11 @@ class RagasLLM(Bridge):
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         value = StringPromptValue(text=prompt)
+        call = partial(self._llm.generate, value, callbacks=_listeners())
         if isinstance(self._llm, LangchainLLMWrapper):
-            call = partial(self._llm.generate, value, callbacks=_listeners())
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
-            result = await self._llm.generate(value, callbacks=_listeners())
+            result = await call()
         return _first_reply(self._llm, result)
 
 
@@ -151,6 +155,10 @@ class InstructorLLM(RagasLLM):
         if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
             self._llm = copy.copy(self._llm)
             self._llm.model_args = {**llm.model_args, "max_retries": 0}
+            self.name = llm.model
+            address = str(getattr(getattr(llm.client, "client", None), "base_url", ""))
+            told = {"provider": llm.provider, "endpoint": address, "system": llm.system_prompt}
+            self.identity = identity(**told, options=llm.model_args)
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         token = _quiet.set(True)
@@ -216,9 +224,3 @@ def _first_reply(llm: Any, result: LLMResult) -> Reply:
     if getattr(llm, "is_finished_parser", None) is not None:
         stop = None  # the user's own rule says what is finished, and ragas has asked it
     return Reply(str(generation.text), usage, stop, refusal)
-
-
-def _name_of(llm: Any) -> str:
-    model = getattr(llm, "langchain_llm", None) or getattr(llm, "llm", None) or llm
-    names = (getattr(model, each, None) for each in MODEL_NAMES)
-    return next((each for each in names if isinstance(each, str) and each), "")

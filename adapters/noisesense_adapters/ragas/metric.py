@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from ragas.dataset_schema import SingleTurnSample
 from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
@@ -42,8 +42,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
       claims in the reference where a chunk has no label).
     - *undetermined*: the number depends on verdicts that the judge left open.
 
-    A run with such rows ends with one log line, and `noisesense_adapters.ragas.summarize` gives
-    the range of its mean. A row that failed is a plain NaN; ragas logs why.
+    ragas' own mean leaves such rows out: `noisesense_adapters.ragas.summarize` gives the range of
+    it. A row that failed is a plain NaN; ragas logs why.
     ``await metric.ascore(…)`` and ``metric.score(…)`` give a `MetricResult`.
 
     Two modes in one ``evaluate()`` have a sample judged once. Another ``evaluate()`` judges again,
@@ -112,13 +112,6 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         if name == "noise_sensitivity":
             name += suffix(definition)
         BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]  # its **kwargs
-
-    def _no_prompts(self, *_: Any, **__: Any) -> NoReturn:
-        """Refused: the judge's prompts are no prompts of ragas."""
-        hint = 'judge_options={"prompts": Prompts(…)} has what the model is told'
-        raise InputError("a metric with ragas' prompts API", "NoiseSensitivity", hint=hint)
-
-    get_prompts = set_prompts = adapt_prompts = save_prompts = load_prompts = _no_prompts
 
     def _validate_llm(self) -> None:
         """ragas' collections take only some models. Here those of ``evaluate()`` are as good."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,8 +20,6 @@ from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.evaluator import Settings
 from noisesense_adapters.ragas.sample import read_row
 from noisesense_adapters.reading.chunks import IDS
-
-_log = logging.getLogger("noisesense")
 
 
 class ScoredFloat(float):

@@ -398,15 +398,16 @@ def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
     """The name the store keeps a model's calls under.
 
     Raises:
-        InputError: there is none and it is needed.
+        InputError: it is needed and there is none, or the model's options are unknown.
     """
     name: object = getattr(llm, "name", None) if model is None else model
-    if isinstance(name, str) and name:
+    has_unknown_options = model is None and getattr(llm, "identity", None) == ""
+    if isinstance(name, str) and name and not (needed and has_unknown_options):
         return name
     if needed:
-        expected = "a model with a name"
+        expected = "a model with a name and an identity"
         hint = 'name it: LLMJudge(…, store=…, model="…")'
-        got = f"{type(llm).__name__} without one, to keep its calls under"
+        got = f"{type(llm).__name__} without, to keep its calls under"
         raise InputError(expected, got, where="store", hint=hint)
     return type(llm).__name__
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from noisesense.judging.sentences import sentences
 from noisesense.judging.words import by_words, distinct, has_new_name, novelty
@@ -160,5 +160,4 @@ def _is_json(claim: str) -> bool:
         return False
     if not isinstance(value, list):
         return True
-    items: list[Any] = value
-    return not all(isinstance(each, int) for each in items)
+    return not all(isinstance(each, int) for each in cast("list[object]", value))

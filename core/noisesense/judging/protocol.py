@@ -163,7 +163,8 @@ class StructuredLLM(Protocol):
     - ``identity: str``: all else that changes an answer: the provider or class, the endpoint's
       host and path, the temperature and other options. Never a key: with a new key nothing is
       asked again. Without it the class stands for it, so that two objects of one class and name
-      with different options answer for each other.
+      with different options answer for each other. An empty one says that nobody knows: with a
+      store `LLMJudge` then needs a ``model``.
 
     A schema may have an attribute ``max_tokens``: what its form takes at most, without any
     thinking aloud. An implementation may bound the reply by it, generously.

@@ -23,6 +23,7 @@ from support.mind import Mind
 class Scripted(BaseChatModel):
     """Answers as a mind has it; counts, and fails on prompts with some text."""
 
+    identity: str = "scripted"  # for a store
     mind: Any
     calls: int = 0
     fails_on: str | None = None
