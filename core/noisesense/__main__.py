@@ -1,5 +1,5 @@
 """``python -m noisesense``, the same as ``noisesense``."""
 
-from runpy import run_module
+from importlib import import_module
 
-run_module("noisesense_adapters.cli", run_name="__main__")
+import_module("noisesense_adapters.cli").main()

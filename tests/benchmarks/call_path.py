@@ -160,7 +160,7 @@ WAYS = {
     "DeepEval: a_measure()": (deepeval, "noisesense_adapters/deepeval/", 3),
     "Promptfoo: get_assert()": (promptfoo, "noisesense_adapters/promptfoo/", 4),
     "MLflow: scorer()": (mlflow, "noisesense_adapters/mlflow/", 1),
-    "score_dataset()": (scored_file, "noisesense_adapters/datasets/", 5),
+    "score_dataset()": (scored_file, "noisesense_adapters/datasets/", 6),
     "score()": (core_score, "noisesense/", 4),
     "LLMJudge.judge()": (core_judge, "noisesense/judging/", 12),
 }

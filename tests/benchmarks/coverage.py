@@ -3,20 +3,17 @@
     python tests/benchmarks/coverage.py [--datasets 1000] [--resamples 400] [--processes 2]
         [--only clusters]
 
-Of each 95% interval it prints how often it holds the truth (wanted: at least 92%) and how often
+Of each 95% interval it prints how often it holds the truth (wanted: at least 93%) and how often
 the truth lies below its low end and above its high end (wanted: at most 4% each): means and shares
 of claims of 2 to 300 samples with 0, 1, 5 and 20% of the verdicts missing, clusters, error rates
-over few samples of many cells. Of an ablation it prints how often the
-intervals hold the share of claims that go with their chunks, the difference to other chunks and
-that of unsupported claims (wanted: at least 93%, of one claim a sample at most 97.5%), and how
-often an effect is claimed (wanted: at most 5% where there is none). Of the paired comparison it
-prints how often it says "worse" or "better" where nothing changed (wanted: at most 3.5% each, and
-6% at any sign), over pairs, and "worse" over clusters of equal and of unequal size (at most 3.3%),
-with its power beside that of Student's plain t (at most 3 points less); of gates one after
-another, how often at least one fails, against the last run and against a pinned one; of a gate
-whose limit is the true mean, how often it fails and passes, plainly and with an interval. Exit
-status 1 if a figure is out of its range by more than twice its own standard error. The same seeds
-on every machine.
+over few samples of many cells. Of the paired comparison it prints how often it says "worse" or
+"better" where nothing changed (wanted: at most 3.3% each), over pairs, and over clusters of equal
+and of unequal size, with its power; of gates one after another, how often at least one fails,
+against the last run and against a pinned one; of a gate whose limit is the true mean, how often it
+fails and passes, plainly and with an interval; of several answers to a question how often the mean
+of all holds (wanted: at least 92.5%), and how often "worse" is said of equal versions (at most
+3.3%). Exit status 1 if a figure is out of its range by
+more than twice its own standard error. The same seeds on every machine.
 """
 
 from __future__ import annotations
@@ -24,30 +21,27 @@ from __future__ import annotations
 import argparse
 import math
 import random
-import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import ground  # noqa: F401
 
-from noisesense import Result, compare, gate, summarize
-from noisesense.ablation import ablation, direction, plan
-from noisesense.stats.interval import Interval, Resampling, effective_units, mean_interval
-from noisesense.stats.paired import decides_nothing, difference_interval
-from noisesense.stats.resampling import t_quantile
-from support.ablation_world import Mind, run_of
+from noisesense import Result, Sample, Score, Verdicts, compare, gate, score, summarize
+from noisesense.stats.interval import Interval, Resampling, Unit, effective_units, mean_interval
+from noisesense.stats.paired import difference_interval, fewest_pairs
 from support.simulated import POPULATIONS, Population, poisson, result_of
 
 SIZES = (2, 3, 5, 10, 20, 30, 49, 50, 100, 300)
 MISSING = (0.0, 0.01, 0.05, 0.2)
-LEAST = 92.0
+LEAST = 93.0
 MOST = 4.0
+FALSE = 3.3
 how = Resampling(resamples=400)
 """Of each interval; the option sets it."""
 
@@ -94,30 +88,37 @@ def seen(rng: random.Random, draw: tuple[int, int], missing: float) -> tuple[int
     return sum(not gone for gone in lost[:noisy]), noisy + sum(lost[noisy:])
 
 
+def certain(part: float, size: float) -> Unit:
+    """A unit without open verdicts."""
+    part = round(part, 12)
+    return Unit(part, part, size)
+
+
 def single(p: Population, size: int, missing: float, rng: random.Random) -> tuple[float, ...]:
     """The mean over samples, and the share of claims."""
-    means = [Counter(), Counter()]
-    claims = [Counter(), Counter()]  # type: ignore[var-annotated]
+    means = Counter[Unit]()
+    claims = Counter[Unit]()
     for _ in range(size):
         draw = p.draw(rng)
-        for end, noisy in enumerate(seen(rng, draw, missing)):
-            means[end][noisy / draw[1], 1.0] += 1
-            claims[end][noisy, draw[1]] += 1
-    found = (mean_interval(each, how) for each in (means, claims))
-    return tuple(flag for each in found for flag in ends(each, p.mean))
+        low, high = seen(rng, draw, missing)
+        whole = draw[1]
+        means[Unit(low / whole, high / whole, 1)] += 1
+        claims[Unit(low, high, whole)] += 1
+    of_means = ends(mean_interval(means, how), p.mean)
+    return of_means + ends(mean_interval(claims, how), p.mean)
 
 
 def clustered(
     p: Population, samples: Callable[[random.Random], int], size: int, rng: random.Random
 ) -> tuple[float, ...]:
     """Samples of one cluster share their odds."""
-    units: Counter[tuple[float, ...]] = Counter()
+    units = Counter[Unit]()
     for _ in range(size):
         odds = p.odds(rng)
         count = samples(rng)
-        values = [noisy / claims for noisy, claims in (p.draw(rng, odds) for _ in range(count))]
-        units[math.fsum(values), float(count)] += 1
-    return ends(mean_interval([units], how), p.mean)
+        draws = [p.draw(rng, odds) for _ in range(count)]
+        units[certain(math.fsum(noisy / claims for noisy, claims in draws), count)] += 1
+    return ends(mean_interval(units, how), p.mean)
 
 
 def alike(rng: random.Random) -> int:
@@ -132,12 +133,12 @@ def unlike(rng: random.Random) -> int:
 
 def error_rate(rate: float, cells: int, size: int, rng: random.Random) -> tuple[float, ...]:
     """A judge's errors: some samples are harder than others, each has many cells."""
-    units: Counter[tuple[float, ...]] = Counter()
+    units = Counter[Unit]()
     for _ in range(size):
         odds = rng.betavariate(4 * rate, 4 * (1 - rate))
         count = 1 + poisson(rng, cells - 1)
-        units[sum(rng.random() < odds for _ in range(count)), count] += 1
-    return ends(mean_interval([units], how), rate)
+        units[certain(sum(rng.random() < odds for _ in range(count)), count)] += 1
+    return ends(mean_interval(units, how), rate)
 
 
 def same_version(
@@ -155,7 +156,7 @@ def same_version(
     assert found is not None
     worse = found.decision == "worse"
     better = found.decision == "better"
-    return float(worse), float(better), float(worse or better)
+    return float(worse), float(better)
 
 
 def alone(_: random.Random, count: int) -> list[int]:
@@ -190,9 +191,9 @@ def by_clusters(
     rng: random.Random,
 ) -> tuple[float, ...]:
     """Equal versions, to which some documents are hard and others easy, by chance; then with a
-    tenth of the claims more that are noisy: called worse? And is the latter, by Student's t?"""
-    equal = Counter[tuple[float, ...]]()
-    worse = Counter[tuple[float, ...]]()
+    tenth of the claims more that are noisy: called worse?"""
+    equal = Counter[Unit]()
+    worse = Counter[Unit]()
     for samples in sizes(rng, size):
         before = p.odds(rng)
         after = before if rng.random() < 0.5 else p.odds(rng)
@@ -203,28 +204,16 @@ def by_clusters(
             noisy, claims = p.draw(rng, after)
             moved += noisy / claims
             added += sum(rng.random() < 0.1 for _ in range(claims - noisy)) / claims
-        equal[round(moved, 12), float(samples)] += 1
-        worse[round(moved + added, 12), float(samples)] += 1
-    students = plainly_worse([part / samples for part, samples in worse.elements()])
-    told = is_worse(worse)
-    return float(is_worse(equal)), float(told), float(students), float(students) - float(told)
+        equal[certain(moved, samples)] += 1
+        worse[certain(moved + added, samples)] += 1
+    return float(is_worse(equal)), float(is_worse(worse))
 
 
-def is_worse(units: Counter[tuple[float, ...]], margin: float = 0.0) -> bool:
+def is_worse(units: Counter[Unit], margin: float = 0.0) -> bool:
     """As `compare` decides."""
     found = difference_interval(units, how)
-    return (
-        bool(found)
-        and found.low > margin
-        and not decides_nothing(effective_units(units), how.tail)
-    )
-
-
-def plainly_worse(values: list[float]) -> bool:
-    """By Student's t over all that there are."""
-    count = len(values)
-    error = statistics.stdev(values) / math.sqrt(count)
-    return statistics.fmean(values) > t_quantile(0.975, count - 1) * error
+    enough = effective_units(units) >= fewest_pairs(how.tail)
+    return found is not None and enough and found.low > margin
 
 
 def gates(pinned: bool, drift: float, changes: int, rng: random.Random) -> tuple[float, ...]:
@@ -243,8 +232,7 @@ def gates(pinned: bool, drift: float, changes: int, rng: random.Random) -> tuple
     alarms = [False, False]
     for change in range(1, changes + 1):
         now = answers(change / changes)
-        differences = (round(b - a, 12) for a, b in zip(baseline, now, strict=True))
-        units: Counter[tuple[float, ...]] = Counter((each, 1.0) for each in differences)
+        units = Counter(certain(b - a, 1) for a, b in zip(baseline, now, strict=True))
         for place, margin in enumerate((0.0, 0.05)):
             alarms[place] |= is_worse(units, margin)
         if not pinned:
@@ -257,8 +245,8 @@ def skewed(worse: float, size: int, rng: random.Random) -> tuple[float, ...]:
     in all; then the other way round, and that with a margin of 0.05. Called worse?"""
     gain = 0.25 * worse / (1 - worse)
     drawn = [0.25 if rng.random() < worse else -gain for _ in range(size)]
-    units: Counter[tuple[float, ...]] = Counter((each, 1.0) for each in drawn)
-    mirrored: Counter[tuple[float, ...]] = Counter((-each, 1.0) for each in drawn)
+    units = Counter(certain(each, 1) for each in drawn)
+    mirrored = Counter(certain(-each, 1) for each in drawn)
     flags = (is_worse(units), is_worse(mirrored), is_worse(mirrored, 0.05))
     return tuple(map(float, flags))
 
@@ -272,81 +260,58 @@ def gated(p: Population, size: int, rng: random.Random) -> tuple[float, ...]:
     return float(plain == "fail"), float(plain == "pass"), float(sure == "fail")
 
 
-class World(NamedTuple):
-    """Wrong claims of which it is known what they depend on.
-
-    Attributes:
-        culprit: the share of samples whose wrong claims go without the chunk that entails them.
-        sham: the share of samples whose wrong claims go without the other chunk.
-        chance: with which a wrong claim is said where nothing that it needs is away.
-        counts: of wrong claims in a sample, each as likely.
-    """
-
-    culprit: float
-    sham: float
-    chance: float
-    counts: tuple[int, ...] = (1,)
-
-    def gone(self, goes: float) -> float:
-        """The share of claims said again that is not said when chunks are taken away."""
-        return goes + (1 - goes) * (1 - self.chance)
-
-    def unsupported(self, goes: float) -> float:
-        """The mean of ``said / (1 + said)``: beside them the response says what is right."""
-        shares = [
-            math.comb(count, said)
-            * self.chance**said
-            * (1 - self.chance) ** (count - said)
-            * said
-            / (1 + said)
-            for count in self.counts
-            for said in range(count + 1)
-        ]
-        return (1 - goes) * math.fsum(shares) / len(self.counts)
+_HELD = ("held", "below", "above")
+_HOLDS = (-LEAST, MOST, MOST)
 
 
-def ablated(world: World, size: int, rng: random.Random) -> tuple[float, ...]:
-    """Does the interval hold the share that goes, the difference to the sham, and that of
-    unsupported claims; and is an effect claimed?"""
-    results = run_of([rng.choice(world.counts) for _ in range(size)])
-    rows = plan(results, ("without", "without-other"))
-    _answer(world, results, rows, rng)
-    found = ablation(results, rows, Mind())
-    assert found.without
-    assert found.without.gone
-    assert found.effect
-    held = ends(found.without.gone.interval, world.gone(world.culprit))[0]
-    difference = world.gone(world.culprit) - world.gone(world.sham)
-    change = world.unsupported(world.culprit) - world.unsupported(0.0)
-    return (
-        held,
-        held,
-        ends(found.effect.interval, difference)[0],
-        ends(found.changes["without"].change.interval, change)[0],
-        float(direction(found.effect) is not None),
+@cache
+def asked(question: int, answer: int) -> Sample:
+    """One of the answers to a question."""
+    return Sample(
+        user_input=f"question {question}",
+        response=f"answer {answer}",
+        reference=f"reference {question}",
+        retrieved_contexts=("c",),
     )
 
 
-def _answer(world: World, results: list[Result], rows: list[Any], rng: random.Random) -> None:
-    """Write into each row what the world's system says: what is right, and some wrong claims."""
-    goes: dict[str, dict[str, bool]] = {}
-    wrong: dict[str, list[str]] = {}
-    for result in results:
-        assert result.score
-        culprit = rng.random() < world.culprit
-        sham = rng.random() < world.sham
-        goes[result.id] = {"without": culprit, "without-other": sham}
-        wrong[result.id] = [each.text for each in result.score.claims if each.from_a_chunk]
-    for row in rows:
-        name = row["id"]
-        said: list[str] = []
-        if not goes[name].get(row["variant"], False):
-            said = [each for each in wrong[name] if rng.random() < world.chance]
-        row["response"] = ". ".join([f"right {name[1:]}", *said])
+@cache
+def scored_of(draw: tuple[int, int]) -> Score:
+    """As `score_of`, of the chunk of `asked`."""
+    noisy, claims = draw
+    correct = [i >= noisy for i in range(claims)]
+    return score(Verdicts.from_matrices(correct, [[True]] * claims, [[True]], chunks=["c"]))
 
 
-_HELD = ("held", "below", "above")
-_HOLDS = (-LEAST, MOST, MOST)
+@cache
+def key_of(question: int, answer: int) -> str:
+    return asked(question, answer).key
+
+
+def several(
+    p: Population, answers: int, share: float, questions: int, rng: random.Random
+) -> tuple[float, ...]:
+    """So many answers to each question, of a share of which all are as noisy: does the interval of
+    the mean hold? Of two versions that are alike, but for what chance makes of a question, is B
+    called worse? With ids or without, by chance."""
+    named = rng.random() < 0.5
+    before: list[Result] = []
+    after: list[Result] = []
+    for question in range(questions):
+        are_alike = rng.random() < share
+        odds = p.odds(rng), p.odds(rng)
+        for answer in range(answers):
+            if not are_alike:
+                odds = p.odds(rng), p.odds(rng)
+            name = f"{question}, {answer}" if named else key_of(question, answer)
+            for run, own in zip((before, after), odds, strict=True):
+                scored = scored_of(p.draw(rng, own))
+                run.append(Result(name, scored, sample=asked(question, answer)))
+    found = summarize(before).relevant
+    compared = compare(before, after).relevant
+    assert found is not None
+    assert compared is not None
+    return *ends(found.interval, p.mean), float(compared.decision == "worse")
 
 
 def tables() -> Iterator[Table]:
@@ -354,7 +319,7 @@ def tables() -> Iterator[Table]:
     yield from means()
     yield from comparisons()
     yield from checks()
-    yield from ablations()
+    yield from repeats()
 
 
 def means() -> Iterator[Table]:
@@ -381,20 +346,18 @@ def comparisons() -> Iterator[Table]:
         for n in (6, 10, 30, 100, 300):
             name = f"{p.name}, {same:.0%} unchanged"
             rows.append(Task(name, n, partial(same_version, p, same, n)))
-    columns: tuple[str, ...] = ("worse", "better", "either")
-    yield Table("Paired comparison of equal versions", columns, (3.5, 3.5, 6.0), rows)
-    columns = ("worse", "power", "t's", "less")
+    title = "Paired comparison of equal versions"
+    yield Table(title, ("worse", "better"), (FALSE, FALSE), rows)
     sizes = (6, 7, 8, 10, 20, 40, 100)
-    unequal = (ones_and_tens, one_half, pareto)
-    for name, kinds, less in (
-        ("equal units", (alone, fives), 3.0),
-        ("unequal units", unequal, None),
+    for name, kinds in (
+        ("equal units", (alone, fives)),
+        ("unequal units", (ones_and_tens, one_half, pareto)),
     ):
         rows = []
         for kind, p, n in product(kinds, POPULATIONS[:2], sizes):
             task = partial(by_clusters, p, kind, n)
             rows.append(Task(f"{p.name}, {kind.__name__}", n, task))
-        yield Table(f"Paired comparison over {name}", columns, (3.3, None, None, less), rows)
+        yield Table(f"Paired comparison over {name}", ("worse", "power"), (FALSE, None), rows)
 
 
 def checks() -> Iterator[Table]:
@@ -415,26 +378,16 @@ def checks() -> Iterator[Table]:
     yield Table("A gate whose limit is the true mean", columns, (-20.0, -20.0, 5.0), rows)
 
 
-def ablations() -> Iterator[Table]:
-    """What an ablation says of systems of which it is known what their claims depend on."""
-    columns = ("gone", "at most", "effect", "change", "claimed")
-    mixed = [World(0.3, 0.0, 0.9), World(0.5, 0.1, 0.6), World(0.7, 0.2, 0.9)]
-    limits: tuple[float | None, ...] = (-93.0, 97.5, -93.0, -93.0, None)
-    yield Table("Ablation, one wrong claim a sample", columns, limits, _tasks(mixed, (40, 80)))
-    several = [world._replace(counts=(1, 1, 2, 3)) for world in mixed]
-    limits = (-93.0, None, -93.0, -93.0, None)
-    yield Table("Ablation, 1 to 3 wrong claims a sample", columns, limits, _tasks(several, (40,)))
-    none = [World(0.0, 0.0, 1.0), World(1.0, 1.0, 1.0), World(0.5, 0.5, 0.9), World(0.0, 0.0, 0.6)]
-    limits = (-93.0, None, -93.0, -93.0, 5.0)
-    yield Table("Ablation, a sham as guilty as the culprit", columns, limits, _tasks(none, (40,)))
-
-
-def _tasks(worlds: Sequence[World], sizes: Sequence[int]) -> list[Task]:
-    tasks: list[Task] = []
-    for world in worlds:
-        name = f"{world.culprit:.0%} go, {world.sham:.0%} sham, {world.chance:.0%} said"
-        tasks += [Task(name, size, partial(ablated, world, size)) for size in sizes]
-    return tasks
+def repeats() -> Iterator[Table]:
+    """Several answers to one question."""
+    cases = product((1, 3, 5, 10), (0.2, 0.5, 0.8), (12, 60))
+    rows: list[Task] = []
+    for answers, share, n in cases:
+        name = f"{answers} answers, {share:.0%} alike"
+        rows.append(Task(name, n, partial(several, POPULATIONS[0], answers, share, n)))
+    columns = (*_HELD, "worse")
+    limits = (-92.5, None, None, FALSE)
+    yield Table("Answers to so many questions: the mean, then B worse", columns, limits, rows)
 
 
 def figures(task: Task, datasets: int) -> tuple[float, ...]:

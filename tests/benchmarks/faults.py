@@ -38,7 +38,7 @@ from langchain_openai import ChatOpenAI
 
 from noisesense import Judgement, LLMJudge, ReferenceClaim, ResponseClaim, Verdicts
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.prompts import DEFAULT_PROMPTS, answers_form
+from noisesense.judging.prompts import DEFAULT_PROMPTS, Premise, answers_form
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.models import running
 from support import bridges
@@ -188,9 +188,8 @@ def other_cells(found: Verdicts, truth: Verdicts) -> bool:
 async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
     """What is read of one reply, cut after each such number of bytes."""
     sample, truth = pairs()[1]
-    prompt = DEFAULT_PROMPTS.verification(
-        sample.reference, {i: c.text for i, c in enumerate(truth.response_claims, start=1)}
-    )
+    claims = {i: claim.text for i, claim in enumerate(truth.response_claims, start=1)}
+    prompt = DEFAULT_PROMPTS.verification(Premise(sample.reference), claims)
     answer = [claim.correct for claim in truth.response_claims]
     whole = drafted(form)(mind().answer(prompt)).encode()
     ends = iter(range(0, len(whole), every))

@@ -85,7 +85,7 @@ def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
 @pytest.fixture
 def report(results: Path, judge: list[str]) -> list[Any]:
     """The command that reports on a plan's answers."""
-    rows = plan(read_results(results), ("again", "without"))
+    rows = plan(read_results(results), ("without", "without-other"))
     for row in rows:
         texts = [each["text"] for each in row["retrieved_contexts"]]
         if len(texts) == 1:
@@ -101,12 +101,12 @@ def test_answers_are_judged_and_reported(
     done = run_here(capsys, *report)
     assert done.status == 0, done.err
     said = " ".join(done.out.split())
-    assert "Of the claims that recur, all vanish when we remove their documents." in said
-    assert "without their documents 8 8 100% 63% to 100%" in said
-    assert "without 8 50% 50% +0 -28 to +28" in said
-    # `again` said the very same; of the other answers: claims, their check, what is said again.
-    assert server.log.calls == 8 * 3
-    assert "judged with 24 calls" in said
+    assert "100% vanish when we remove these; of the other claims in the same answers, 0%." in said
+    assert "So these documents matter." in said
+    assert "other claims, same answers 8 100% 0% +100 " in said
+    # `again` said the very same; of the other two it is asked what they say again.
+    assert server.log.calls == 8 * 2
+    assert "judged with 16 calls" in said
     monkeypatch.setenv("COLUMNS", "80")
     assert_fits(run_here(capsys, *report), 80)
 
@@ -117,8 +117,8 @@ def test_an_ablation_as_a_page(report: list[Any], tmp_path: Path, capsys: Capsys
         done = run_here(capsys, *report, "--json", "--report", page)
         assert done.status == 0
         assert done.err == f"wrote {page}\n"
-        assert "63% to 100%" in page.read_text("utf-8")
-    assert json.loads(done.out)["without"]["gone"]["low"] == 1.0
+        assert "other claims, same answers" in page.read_text("utf-8")
+    assert json.loads(done.out)["effect"]["gone"]["low"] == 8.0
 
 
 def test_a_run_that_was_killed_goes_on(
@@ -135,12 +135,11 @@ def test_a_run_that_was_killed_goes_on(
     assert done.returncode == 0, done.stderr
     assert "16 of 16 answers" in done.stderr, done.stderr
     found = json.loads(done.stdout)
-    assert found["without"]["gone"]["low"] == 1.0
-    assert found["without"]["claims"] == 8
+    assert found["effect"]["gone"]["low"] == 8.0
     # What was being answered when it was killed, four at once, is all that is asked again.
     assert 16 < (folder / "asked.txt").stat().st_size <= 16 + 4
     calls = server.log.calls
-    assert calls == 8 * 3
+    assert calls == 8
     kept_answers = (folder / "answers.jsonl").read_text("ascii")
     assert "\n\n" not in kept_answers
     again = run(*arguments, cwd=folder, env=env)
@@ -177,7 +176,7 @@ def test_what_is_wrong_with_answers_and_systems_is_named(
     done = run_here(capsys, "ablation", "report", results, todo, *judge)
     assert done.status == 2
     assert done.out == ""
-    assert "expected an answer, got none in 32 rows. Hint: fill in `response`" in done.err
+    assert "expected an answer, got none in 24 rows. Hint: fill in `response`" in done.err
     answered = write_jsonl(results.with_name("answered.jsonl"), [{"id": "s0"}])
     done = run_here(capsys, "ablation", "report", results, answered, *judge)
     assert done.status == 2

@@ -105,7 +105,7 @@ def test_the_help_names_the_statuses_and_fits_a_terminal() -> None:
 
 
 def test_score_has_at_most_24_options() -> None:
-    """Of itself, its help included; the Python API has the others."""
+    """Its help included; the Python API has the others."""
     with command.make_context("score", ["data.jsonl"], help_option_names=["-h"]) as context:
         found = [each for each in command.get_params(context) if isinstance(each, click.Option)]
     print(f"options of score: {len(found)}")

@@ -124,7 +124,7 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     "too near to say": (
         *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95", 0),
         "warning: b.jsonl: 40 samples are too few to tell whether the relevant mean is above "
-        "0.12: here it is 0.1250, and its interval, 0.0852 to 0.1849, holds 0.12; this passes",
+        "0.12: here it is 0.1250, and its interval, 0.0877 to 0.1856, holds 0.12; this passes",
     ),
     "too near to say, and may not pass": (
         *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95 --fail-if-undecided", 4),
@@ -315,13 +315,6 @@ def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
     assert run_here(capsys, "compare", *paths, *allowed).status == 0
     # 20 correct claims of 160 are gone, too: that is graver.
     assert run_here(capsys, "compare", *paths, "--fail-if-worse", "correct").status == 1
-
-
-def test_what_would_have_been_seen(tmp_path: Path, capsys: Capsys) -> None:
-    a, b = write(tmp_path, [*run_of([0, 1] * 20)], [*run_of([1, 0] * 20)])
-    done = run_here(capsys, "compare", a, b)
-    seen = compare(run_of([0, 1] * 20), run_of([1, 0] * 20)).relevant.seen
-    assert f" 80 of 100 comparisons of as many pairs, if it is so by {seen:.2g}.\n" in done.out
 
 
 def test_lines_of_several_definitions_are_refused(tmp_path: Path, capsys: Capsys) -> None:

@@ -122,7 +122,7 @@ NO_ANSWER = {**LISTED, "answer": " "}
         ([LISTED], 0, "1 sample, 2 chunks"),
         ([UNSPLIT, LISTED, UNSPLIT], 3, "1 sample, 2 chunks, 2 rows that cannot be read"),
         ([UNSPLIT, NO_ANSWER, LISTED], 3, "1 sample, 2 chunks, 2 rows that cannot be read"),
-        ([UNSPLIT, UNSPLIT], 5, "0 samples, 0 chunks, 2 rows that cannot be read"),
+        ([NO_ANSWER, NO_ANSWER], 5, "0 samples, 0 chunks, 2 rows that cannot be read"),
         ([UNSPLIT, NOT_RETRIEVED], 5, "1 sample, 0 chunks, 1 row that cannot be read"),
         ([NOT_RETRIEVED], 5, "1 sample, 0 chunks"),
     ],

@@ -54,7 +54,7 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
         '"noisesense ablation" shows which ones cause anything.',
         "",
         "document  claims  open  only  samples        rate  95% interval",
-        "guide.md       3     1     3   2 of 3  59% to 81%   15% to 100%",
+        "guide.md       3     1     3   2 of 3  59% to 88%   15% to 100%",
         "claims: wrong ones that came from it; open: the judge left open whether they are; only: "
         "in no other document; samples: with such a claim, of those that retrieved it; rate: that "
         "share, drawn towards the share of all documents, the more so the less often it was "
@@ -77,15 +77,15 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
 
 
 ONE = {"value": 1.0, "low": 1.0, "high": 1.0}
-NONE = {"value": 0.0, "low": 0.0, "high": 0.0}
 CAUSE = {
     "document": "faq.md",
-    "claims": 1,
-    "again": ONE,
+    "entails": True,
+    "claims": 7,
+    "shared": 0,
     "gone": ONE,
-    "shared": NONE,
-    "again_of_others": NONE,
-    "gone_with_others": None,
+    "gone_without_others": {"value": 0.25, "low": 0.25, "high": 0.25},
+    "low": 0.3,
+    "is_shown": True,
 }
 
 
@@ -97,20 +97,15 @@ def of_two_documents(folder: Path) -> tuple[Path, Path]:
 
 
 def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
-    """The document with which claims go stands first, though another one is surer to mislead."""
     path, counts = of_two_documents(tmp_path)
-    plain = run_here(capsys, "offenders", path, "--examples", "0").out.splitlines()
-    assert [row.split()[0] for row in plain[-6:-4]] == ["guide.md", "faq.md"]
-    counts.write_text(json.dumps({"causes": [CAUSE]}))
+    unshown = {**CAUSE, "document": "sheet.md", "entails": False, "is_shown": False}
+    counts.write_text(json.dumps({"causes": [CAUSE, unshown]}))
     done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
     lines = done.out.splitlines()
-    assert lines[1] == "By the ablation, most claims vanish without faq.md."
-    *_, first, second, legend = lines
-    assert first.startswith("faq.md ")
-    assert first.endswith("  1 of 1")
-    assert second.startswith("guide.md ")
-    assert legend.endswith("; gone: of the claims that recur, those that vanish without their "
-                           "documents.")  # fmt: skip
+    assert lines[1] == "By the ablation, wrong claims vanish without faq.md."
+    rows = [" ".join(line.split()) for line in lines]
+    assert "faq.md 7 100% 25% at least 30 points" in rows
+    assert "sheet.md 7 100% 25% no effect shown (says none of them)" in rows
 
 
 def test_a_file_that_is_no_ablation(tmp_path: Path, capsys: Capsys) -> None:

@@ -33,6 +33,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
     """Two samples with figures that are easy to check: 1 of 2 claims, and 0 of 1."""
     lines = rows([PAIRS[0], PAIRS[0]])
     lines[1]["response"] = "Leonardo da Vinci painted it."
+    lines[1]["user_input"] = "And who painted it?"
     del lines[1]["verdicts"]["response_claims"][1]
     path = write_jsonl(tmp_path / "two.jsonl", lines)
     done = run_here(capsys, "score", path, "--out", tmp_path / "out.jsonl")
@@ -45,11 +46,11 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
         "",
         "                  relevant    irrelevant",
         "mean                0.2500        0.0000",
-        "95% interval  0.01 to 0.81  0.00 to 0.77",
+        "95% interval  0.01 to 0.83  0.00 to 0.74",
         f"wrote {tmp_path / 'out.jsonl'}",
         f"Next, which documents mislead: noisesense offenders {tmp_path / 'out.jsonl'}",
     ]
-    assert "note: relevant: only 2 samples: trust the range, not the average." in done.err
+    assert "note: relevant: only 2 samples: see how wide the range is." in done.err
     wide = run_here(capsys, "score", path, "--confidence", "0.995")
     assert "\n99.5% interval  " in wide.out, "it was called a 100% interval"
     del lines[0]
@@ -121,7 +122,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     first, second, *notes = done.err.splitlines()
     assert first.startswith("failed: examples.jsonl, line 2: expected one JSON object a line, got")
     assert second.startswith("failed: examples.jsonl, line 3, reference: expected a non-empty")
-    assert "note: 2 of 8 samples failed: they are in neither mean" in notes[0]
+    assert "note: 2 of 8 samples failed: the means leave out 2 samples" in notes[0]
     found = {result.id: result.error for result in read_results(out) if result.error}
     assert list(found) == ["examples.jsonl, line 2", "examples.jsonl, line 3"]
     assert f"failed: {found['examples.jsonl, line 3']}" == second
@@ -248,7 +249,8 @@ CHECKS: dict[str, tuple[int, str, int, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", CHECKS)
 def test_exit_statuses(name: str, tmp_path: Path, capsys: Capsys) -> None:
     open_claims, options, status, said = CHECKS[name]
-    done = run_here(capsys, "score", forty(tmp_path, open_claims), *options.split())
+    command = "gate" if ALL in options else "score"
+    done = run_here(capsys, command, forty(tmp_path, open_claims), *options.split())
     assert done.status == status
     assert [part for part in said if part not in done.err] == []
     assert status or not re.search("decided|failed", done.err)
@@ -283,7 +285,7 @@ def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(
 ) -> None:
     out = tmp_path / "out.jsonl"
     log = tmp_path / "network.log"
-    hidden = ("pyarrow", "langchain", "openai", "jinja2", "numpy", "pandas")
+    hidden = ("pyarrow", "langchain", "openai", "jinja2", "pandas")
     done = run("score", examples, "--out", out, hidden=hidden, network_log=log)
     assert done.returncode == 0
     assert [line for line in done.stderr.splitlines() if not line.startswith("note: ")] == []

@@ -21,7 +21,7 @@ from noisesense_adapters.datasets.read import results_of
 from support.command import environment
 from support.command_here import Done, run_here
 from support.datasets import write_jsonl
-from support.mind import Mind
+from support.mind import Mind, data_of
 from support.misbehavior import says, when
 from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
@@ -45,7 +45,7 @@ def texts(folder: Path, times: int = 1) -> Path:
 
 
 def options(server: ScriptedServer, model: str = "openai:scripted") -> list[str]:
-    return ["--judge", model, "--base-url", server.base_url, "--api-key-env", "THE_KEY"]
+    return ["--judge", model, "--base-url", server.base_url]
 
 
 @pytest.fixture
@@ -55,8 +55,9 @@ def judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.delenv(name)
 
     def judge(*arguments: str | Path, key: str = KEY, **env: str) -> Done:
-        for name, value in {"THE_KEY": key, **env}.items():
-            monkeypatch.setenv(name, value)
+        for name, value in {"OPENAI_API_KEY": key, **env}.items():
+            if value:
+                monkeypatch.setenv(name, value)
         done = run_here(capsys, "score", *arguments)
         assert "sk-canary" not in done.out + done.err
         assert "Traceback" not in done.err
@@ -117,6 +118,48 @@ def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged:
     assert server.log.calls == full
 
 
+class Chatty:
+    """Lists a greeting and a stray, and leaves a claim out; asked again, it knows better."""
+
+    def answer(self, prompt: str) -> str:
+        data = data_of(prompt)
+        if "text" in data:
+            return json.dumps({"claims": ["Hello!", "The moon is round.", "It sails at noon."]})
+        knows = "premise" in data and data["premise"] != "Nobody knows."
+        said = {"It sails at noon."} if knows else set()
+        words = {n: "yes" if text in said else "no" for n, text in data["claims"].items()}
+        return json.dumps(words)
+
+
+def test_what_was_added_and_dropped_is_told_and_kept(tmp_path: Path, judged: Judged) -> None:
+    """The one claim that is left is wrong and the chunk's."""
+    chunk = {"text": "It sails at noon.", "relevant": True}
+    row = {
+        "user_input": "When does it sail, and what does it carry?",
+        "response": "Hello! It sails at noon. It carries bicycles.",
+        "reference": "Nobody knows.",
+        "retrieved_contexts": [chunk],
+    }
+    out = tmp_path / "out.jsonl"
+    report = tmp_path / "report.html"
+    with ScriptedServer(Chatty(), api_key=KEY) as server:
+        dataset = write_jsonl(tmp_path / "texts.jsonl", [row])
+        done = judged(dataset, *options(server), "--out", out, "--report", report)
+    (result,) = read_results(out)
+    changes = {(each.text, each.change) for each in result.changes}
+    assert changes == {
+        ("The moon is round.", "stray"),
+        ("It carries bicycles.", "left out"),
+        ("Hello!", "beside the question"),
+        ("It carries bicycles.", "beside the question"),
+    }
+    assert result.score is not None
+    assert result.score.relevant == 1.0
+    assert "1 added that its lists had left out" in " ".join(done.out.split())
+    assert "1 dropped that are not in the text" in " ".join(done.out.split())
+    assert "2 dropped that are beside the question" in " ".join(done.out.split())
+
+
 def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -> None:
     """Into another file: neither a store nor results serve a gap again."""
     store = tmp_path / "calls.db"
@@ -164,14 +207,14 @@ def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
 
 # By name: options beside `score texts.jsonl`, the key, and what the one error names.
 SETUP: dict[str, tuple[str, str, str]] = {
-    "no key": ("--judge openai:m", KEY, "no API key. Hint: set the environment variable OPENAI_"),
+    "no key": ("--judge openai:m", "", "no API key. Hint: set the environment variable OPENAI_"),
     "nobody there": (
         "--judge openai:m --base-url http://127.0.0.1:9/v1",
         KEY,
         "cannot be reached",
     ),
-    "another key": ("--judge openai:m --base-url URL --api-key-env THE_KEY", "sk-canary-2", "401"),
-    "another path": ("--judge openai:m --base-url URL/v2 --api-key-env THE_KEY", KEY, "HTTP 404"),
+    "another key": ("--judge openai:m --base-url URL", "sk-canary-2", "401"),
+    "another path": ("--judge openai:m --base-url URL/v2", KEY, "HTTP 404"),
     "tested": (
         "--judge openai:m --base-url http://127.0.0.1:9/v1 --check auto",
         KEY,
@@ -248,10 +291,8 @@ def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged
 
 
 # By name: options, exit status, and what stderr names.
-KEYED = "--judge openai:x --api-key-env"
 ERRORS: dict[str, tuple[str, int, str]] = {
     "no provider": ("--judge gpt-4.1", 2, "expected provider:model, got 'gpt-4.1'"),
-    "a key for a name": (f"{KEYED} sk-canary-x", 2, "not set"),
 }
 
 
@@ -270,7 +311,7 @@ def start(
     given = ["score", data, *options(server), *more]
     return subprocess.Popen(
         [sys.executable, "-m", "noisesense_adapters.cli", *map(str, given)],
-        env={**environment(), "THE_KEY": key},
+        env={**environment(), "OPENAI_API_KEY": key},
         encoding="utf-8",
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

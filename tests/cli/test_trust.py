@@ -298,8 +298,8 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("correct", "b") else "")
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
     assert done.err.startswith(
-        "note: 22 of the sheet's 24 questions have no label; 2 samples have none and count as not "
-        "labeled; 1 sample is labeled in part, and its other questions stay open.\n"
+        "note: 22 of the sheet's 24 questions have no label and stay open. Without any label, and "
+        "not counted: 2 samples; labeled in part: 1.\n"
     )
     (found,) = json.loads(done.out)["judges"]
     assert found["samples"] == 1

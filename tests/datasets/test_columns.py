@@ -16,11 +16,11 @@ import pytest
 
 from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows, results_of
-from noisesense_adapters.datasets.rows import BadRow, Column, Row
+from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.evaluate.chunks import chunks_of
-from noisesense_adapters.evaluate.inputs import is_null
-from noisesense_adapters.evaluate.names import named_by
+from noisesense_adapters.reading.chunks import chunks_of, named_by
+from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.values import is_empty as is_null
 from support.command_here import run_here
 from support.datasets import write_jsonl
 
@@ -105,8 +105,8 @@ def test_a_column_twice_in_parquet_is_an_error(tmp_path: Path) -> None:
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
     "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
     "no such column": ({"reference": "gold"}, ("reference: ", "'gold'", "'meta'", "'q'")),
-    "no such path": ({"reference": "meta.answer"}, ("got only 'doc', 'gold' in 'meta'",)),
-    "a path into a text": ({"response": "q.text"}, ("'q.text', got 'Capital?' in 'q'",)),
+    "no such path": ({"reference": "meta.answer"}, ("got only 'doc', 'gold' beside 'answer'",)),
+    "a path into a text": ({"response": "q.text"}, ("'q.text', got nothing beside 'text'",)),
     "a function that fails": ({"response": lambda row: row["x"]}, ("1, response: ", "KeyError")),
 }
 
@@ -118,7 +118,6 @@ def test_one_error_for_a_column_that_no_row_has(name: str, tmp_path: Path) -> No
     with pytest.raises(InputError) as raised:
         read_rows(path, {**COLUMNS, **columns})
     message = str(raised.value)
-    assert "answer" in columns or message.startswith("d.jsonl, line 1, ")
     assert not any(message.count(f"{field}: ") > 1 for field in columns)
     assert [part for part in named if part not in message] == []
 
@@ -126,8 +125,11 @@ def test_one_error_for_a_column_that_no_row_has(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (under("question answer gold contexts"), "one of 'reference'.*--map reference=COLUMN"),
-        (TWO, "one column with the reference, got 'reference', 'gt_answer'"),
+        (
+            under("question answer gold contexts"),
+            "the reference at 'reference' or .* is it .*--map reference=gold",
+        ),
+        (TWO, "one reference, got 'Paris.' at 'gt_answer' and 'Rome.' at 'reference'"),
     ],
 )
 def test_a_column_that_is_missing_or_may_be_one_of_two(
@@ -140,8 +142,11 @@ def test_a_column_that_is_missing_or_may_be_one_of_two(
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"response": "Antwrt"}, "response, reference, .*: expected a column 'Antwrt' and one of"),
-        ({"response": "Antwort"}, "reference, retrieved_contexts: expected one of 'reference'"),
+        (
+            {"response": "Antwrt"},
+            "response, .*: expected a column 'Antwrt' and .* did you mean 'Antwort'",
+        ),
+        ({"response": "Antwort"}, "reference, retrieved_contexts: expected the reference at"),
         (
             {**COLUMNS, "group": "Antwrt"},
             "line 1, group: expected a column 'Antwrt', got only 'Frage'",
@@ -165,33 +170,17 @@ def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
         list(read_rows(write_jsonl(tmp_path / "d.jsonl", [LINE, LINE]), COLUMNS))
 
 
-def with_names(folder: Path, column: str, names: list[str]) -> Path:
-    line = {"response": "r", "reference": "f", "contexts": ["c"]}
-    lines = [{**line, "question": str(i), column: name} for i, name in enumerate(names)]
-    return write_jsonl(folder / "d.jsonl", lines)
-
-
 @pytest.mark.parametrize("column", ["name", "query_id"])
-def test_a_column_whose_values_repeat_is_no_id(column: str, tmp_path: Path) -> None:
+def test_only_a_column_id_holds_ids(column: str, tmp_path: Path) -> None:
     """A column of topics ended the run: "expected each id once, got 'geography' again"."""
-    found = list(read_rows(with_names(tmp_path, column, ["", "geography", "", "geography"])))
+    line = {"response": "r", "reference": "f", "contexts": ["c"], column: "geography"}
+    lines = [{**line, "question": str(number)} for number in range(3)]
+    path = write_jsonl(tmp_path / "d.jsonl", lines)
+    found = list(read_rows(path))
     samples = [row.sample for row in found if isinstance(row, Row) and row.sample]
-    assert len(samples) == 4
     assert [row.id for row in found] == [sample.key for sample in samples]
-    unique = read_rows(with_names(tmp_path, column, ["a", "b"]))
-    assert [row.id for row in unique] == ["a", "b"]
-
-
-@pytest.mark.parametrize("column", ["name", "query_id"])
-def test_ids_that_repeat_later_are_told_with_their_column(column: str, tmp_path: Path) -> None:
-    path = with_names(tmp_path, column, [*map(str, range(20)), "7"])
-    message = f"line 21: expected each id once, got '7' again. Hint: the ids are from '{column}'"
-    with pytest.raises(InputError, match=f"{message}; --map id=COLUMN takes another"):
-        list(read_rows(path))
-    assert len(list(read_rows(path, {"id": "question"}))) == 21
-    mapped = {"id": lambda _: "one"}
-    with pytest.raises(InputError, match=r"again\. Hint: give every sample its own id"):
-        list(read_rows(path, mapped))
+    with pytest.raises(InputError, match=r"line 2: expected each id once.*--map id=COLUMN"):
+        list(read_rows(path, {"id": column}))
 
 
 VERDICTS = '"{""response_claims"": [{""text"": ""r"", ""correct"": false, ""entailed_by"": []}]}"'
@@ -244,7 +233,7 @@ def test_a_separator_in_no_cell_is_an_error_that_costs_no_wrong_number(tmp_path:
 def test_a_cell_that_holds_no_list(tmp_path: Path) -> None:
     """The second as templates leave it."""
     plain, template = read_rows(table(tmp_path, "c1|c2", '{{"text": "x"}}'))
-    assert "Hint: if something stands between the chunks: --split-contexts SEP" in str(plain.error)
+    assert "else what stands between chunks: --split-contexts SEP" in str(plain.error)
     assert "JSON" in str(template.error)
 
 
@@ -272,7 +261,7 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
     path = tmp_path / "long.csv"
     path.write_text(LONG)
     columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "id"}
-    with pytest.raises(InputError, match="if each row has one chunk: --map group=COLUMN"):
+    with pytest.raises(InputError, match="--map group=id"):
         read_rows(path, {"retrieved_contexts": "passage"})
     first, second = read_rows(path, columns)
     assert isinstance(first, Row)
@@ -299,7 +288,7 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     assert found == [["Ada built it."], []]
     assert all(map(is_null, (pd.NA, pd.NaT, np.float32("nan"))))
     assert chunks_of(["x", "y"], labels=[True, pd.NA]) == [{"text": "x", "relevant": True}, "y"]
-    named = named_by([1.0, math.nan], ["x", "y"])
+    named = named_by(["x", "y"], [1.0, math.nan])
     assert named == [{"text": "x", "id": "1"}, "y"]
 
 
@@ -323,10 +312,9 @@ def test_a_later_row_has_a_chunk_more_or_the_first_question(tmp_path: Path) -> N
         ({"user_input": "When?"}, "user_input: expected the same in all rows of a group, got 2"),
         ({"response": "Bob."}, "response: expected the same in all rows of a group, got 2"),
         ({"reference": "Bob."}, "reference: expected the same in all rows of a group, got 2"),
-        ({"gold": ["It burned."]}, "relevant_contexts: expected the same in all rows of a group"),
         ({"verdicts": {"response_claims": []}}, "verdicts: expected the same in all rows of a"),
         ({"cluster": "b"}, "cluster: expected the same in all rows of a group, got 2"),
-        ({"retrieved_contexts": 1}, "chunk 1: expected a text"),
+        ({"retrieved_contexts": 1}, "expected a list of chunks, got 1"),
         ({"topic": ""}, "line 2, group: expected a value in every row, got ''"),
         ({"topic": None}, "line 2, group: expected a value in every row, got None"),
         ({"topic": math.nan}, "line 2, group: expected a value in every row, got nan"),
@@ -378,7 +366,7 @@ def test_a_group_has_what_any_of_its_rows_says(tmp_path: Path) -> None:
 def test_a_group_without_a_chunk_or_a_column_ends_no_run(tmp_path: Path) -> None:
     """As a left join writes "nothing retrieved". The missing column was the error of the run."""
     line = {"topic": "a", "response": "Ada.", "reference": "Ada.", "passage": "Ada built it."}
-    none = {**line, "topic": "b", "passage": None}
+    none = {**line, "topic": "b", "passage": ""}
     short = {"topic": "c", "response": "Ada.", "reference": "Ada."}
     path = write_jsonl(tmp_path / "d.jsonl", [line, none, short])
     columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "topic"}
@@ -519,9 +507,6 @@ def test_a_cell_with_one_name(tmp_path: Path) -> None:
     [
         ("c1 | c2 | c3", " | "),
         (THREE, " | "),  # the names alone are joined
-        ("c1 | c2 | c3", "; "),  # and otherwise than the contexts
-        ("c1 | c2 | c3", ", "),
-        ("c1 | c2 | c3", "\n"),
     ],
 )
 def test_joined_names_of_documents(contexts: object, joint: str, tmp_path: Path) -> None:
@@ -538,9 +523,9 @@ def test_a_chunk_keeps_its_own_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["a.md"], "retrieved_context_ids: expected 3 ids, as many as contexts, got 1"),
-        ([*NAMED, "d"], "retrieved_context_ids: expected 3 ids, as many as contexts, got 4"),
-        ("a.md, b.md", "as contexts, got 1. Hint: write them as a JSON list, or joined"),
+        (["a.md"], "retrieved_context_ids: expected 3 ids, as many as contexts, got"),
+        ([*NAMED, "d"], "retrieved_context_ids: expected 3 ids, as many as contexts, got"),
+        ("a.md, b.md", "Hint: write them as a JSON list, or joined"),
         ([["a.md"], "b", "c"], "expected names of documents, got ['a.md']"),
         ([True, "b", "c"], "expected names of documents, got True"),
         ("['a.md', ", "retrieved_context_ids: expected JSON, or a list as Python prints it"),
@@ -552,7 +537,7 @@ def test_names_that_do_not_fit_the_contexts(names: object, message: str, tmp_pat
 
 def test_names_of_nothing_say_that_the_contexts_were_lost(tmp_path: Path) -> None:
     error = ids(csv_of(tmp_path, [], ["a.md"], NAMES))
-    assert "expected 0 ids, as many as contexts, got 1" in error
+    assert "expected 0 ids, as many as contexts, got" in error
 
 
 def test_the_names_of_rows_with_one_chunk_each(tmp_path: Path) -> None:
@@ -561,58 +546,26 @@ def test_the_names_of_rows_with_one_chunk_each(tmp_path: Path) -> None:
         "topic,answer,reference,passage,retrieved_context_ids,file\n"
         "t,Ada.,Ada.,Ada built it.,a.md,x.md\n"
         "t,Ada.,Ada.,It burned.,,y.md\n"
-        "t,Ada.,Ada.,,lost.md,z.md\n"
     )
     columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "topic"}
     assert ids(path, columns) == ["a.md", None]
     assert ids(path, {**columns, "retrieved_context_ids": "file"}) == ["x.md", "y.md"]
+    with path.open("a") as file:
+        file.write("t,Ada.,Ada.,,lost.md,z.md\n")
+    assert "expected 0 ids, as many as contexts, got" in ids(path, columns)
 
 
-def side_by_side(folder: Path, cells: dict[str, Any]) -> Any:
-    """The texts and names of the chunks of a row with these columns, or its error."""
-    line = {"response": "r", "reference": "f", **cells}
-    (row,) = read_rows(write_jsonl(folder / "d.jsonl", [line]))
-    if isinstance(row, BadRow):
-        return str(row.error)
-    assert row.sample is not None
-    return [(chunk.text, chunk.id) for chunk in row.sample.retrieved_contexts]
-
-
-TWO_CHUNKS = {"chunk_1": "x", "doc_1": "a.md", "chunk_2": "y", "doc_2": "b.md"}
-
-
-@pytest.mark.parametrize(
-    ("cells", "found"),
-    [
-        (TWO_CHUNKS, [("x", "a.md"), ("y", "b.md")]),
-        ({**TWO_CHUNKS, "doc_1": None}, [("x", None), ("y", "b.md")]),
-        ({**TWO_CHUNKS, "doc_1": 7, "doc_2": 8}, [("x", "7"), ("y", "8")]),
-        ({**TWO_CHUNKS, "retrieved_context_ids": ["p", "q"]}, [("x", "p"), ("y", "q")]),
-        # The documents' texts, and names of something else.
-        ({**TWO_CHUNKS, "doc_1": "A town.\nA river."}, [("x", None), ("y", None)]),
-        ({**TWO_CHUNKS, "doc_1": "A town. " * 30}, [("x", None), ("y", None)]),
-        ({**TWO_CHUNKS, "doc_3": "c.md"}, [("x", None), ("y", None)]),
-        ({"doc_1": "x", "doc_2": "y"}, [("x", None), ("y", None)]),
-        ({"Passage 1": "x", "Document 1": "a.md"}, [("x", "a.md")]),
-    ],
-)
-def test_documents_beside_numbered_chunks_are_their_names(
-    cells: dict[str, Any], found: object, tmp_path: Path
-) -> None:
+def test_numbered_columns_and_the_names_beside_them(tmp_path: Path) -> None:
     """The names became chunks: four of them, x, a.md, y and b.md."""
-    assert side_by_side(tmp_path, cells) == found
-
-
-def test_a_name_beside_an_empty_chunk_says_that_the_chunk_was_lost(tmp_path: Path) -> None:
-    error = side_by_side(tmp_path, {**TWO_CHUNKS, "chunk_1": ""})
-    assert "retrieved_context_ids: expected 1 ids, as many as contexts, got 2" in error
-
-
-@pytest.mark.parametrize("other", ["context_1", "retrieved_chunk_1"])
-def test_two_sets_of_numbered_columns_that_may_be_the_chunks(other: str, tmp_path: Path) -> None:
-    message = f"expected numbered columns of one name, got 'chunk_1', '{other}'. Hint: rename"
+    line = {"response": "r", "reference": "f", "chunk_1": "x", "doc_1": "a.md"}
+    line |= {"chunk_2": "y", "doc_2": "b.md"}
+    path = write_jsonl(tmp_path / "d.jsonl", [line])
+    assert chunks(path) == [["x", "y"]]
+    assert ids(path, {NAMES: "doc_*"}) == ["a.md", "b.md"]
+    both = write_jsonl(tmp_path / "e.jsonl", [{**line, "context_1": "z"}])
+    message = r"one retrieved_contexts, got \['x', 'y'\] at 'chunk_\*' and \['z'\] at 'context_\*'"
     with pytest.raises(InputError, match=message):
-        side_by_side(tmp_path, {**TWO_CHUNKS, other: "z"})
+        read_rows(both)
 
 
 def test_the_hint_is_seen_behind_what_was_expected(tmp_path: Path) -> None:

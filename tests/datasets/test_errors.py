@@ -32,7 +32,6 @@ def _claim(**changes: Any) -> bytes:
 
 JSON_LINES: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "cut off": (LINE[:-9], ("one JSON object a line", "column")),
-    "not UTF-8": (LINE.replace(b"ten", b"\xe4\xf6"), ("UTF-8", "0xe4", "save the file as UTF-8")),
     "no reference": (LINE.replace(b"refer", b"x"), ("'reference'", "only 'user_input'")),
     "chunks are no list": (_with(retrieved_contexts={"a": 1}), ("retrieved_contexts", "a list")),
     "a chunk without text": (
@@ -59,6 +58,15 @@ def test_a_bad_line(name: str, first: bool, tmp_path: Path) -> None:
     assert [part for part in named if part not in message] == []
 
 
+def test_a_broken_byte_beside_lines_in_utf_8(tmp_path: Path) -> None:
+    """The others are not read in another encoding."""
+    path = tmp_path / "d.jsonl"
+    good = LINE.replace(b"ten", "zehn Städte".encode())
+    path.write_bytes(b"\n".join([good, LINE.replace(b"ten", b"\xe4\xf6"), good]))
+    message = the_one_error(path, good=2)
+    assert message.startswith("d.jsonl, line 2: expected UTF-8 text, got the byte 0xe4")
+
+
 def the_one_error(path: Path, *, good: int) -> str:
     found = list(read_rows(path))
     (bad,) = (row for row in found if isinstance(row, BadRow))
@@ -79,7 +87,7 @@ CSV_ROWS: dict[str, tuple[bytes, tuple[str, ...]]] = {
 def test_a_bad_row_of_csv(name: str, tmp_path: Path) -> None:
     """The row before has a line break in a cell, which counts."""
     bad, named = CSV_ROWS[name]
-    before = CELLS.replace(b"Capital?", b'"Capi\ntal?"')
+    before = CELLS.replace(b"Capital?", '"Capi\nté?"'.encode())
     path = tmp_path / "d.csv"
     path.write_bytes(HEADER + before + bad + CELLS)
     message = the_one_error(path, good=2)
@@ -98,8 +106,7 @@ def test_a_quote_that_is_never_closed_is_told_where_it_opens(tmp_path: Path) -> 
     [
         'response;reference;contexts\nP.;P.;"[""a, b""]"\n',
         'response\treference\tcontexts\nP.\tP.\t"[""a, b""]"\n',
-        # DeepEval's own separator between chunks.
-        'input,actual_output,expected_output,retrieval_context\nq,a,b,"a|, |b"\n',
+        'response|reference|contexts\nP.|P.|"[""a, b""]"\n',
     ],
 )
 def test_other_delimiters_are_seen_in_the_header(text: str, tmp_path: Path) -> None:
@@ -114,21 +121,21 @@ OTHER = b'{"prompt": "a", "completion": "b"}\n' * 30
 # the name of a file in it.
 WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     ("d.jsonl", None, ("no such file",)),
-    ("d.jsonl", b"", ("at least one row", "empty")),
-    ("d.csv", HEADER, ("at least one row, got only a header",)),
+    ("d.jsonl", b"", ("at least one row, got none",)),
+    ("d.csv", HEADER, ("at least one row, got none",)),
     ("d.json", b"[]", ("at least one row, got none",)),
     ("d.csv", json.dumps([GOOD]).encode(), ("looks like JSON", "name it .json")),
     ("d.tsv", json.dumps([GOOD], indent=1).encode(), ("looks like JSON", "name it .json")),
     ("d.csv", b'{"a": 1}\n{"a": 2}\n', ("looks like JSON", "name it .json")),
-    ("d.xlsx", b"PK", (".jsonl, ", ".parquet")),
-    ("d.jsonl", gzip.compress(LINE), ("gzip",)),
-    ("d.jsonl", (LINE.replace(b"ten", b"\xe9") + b"\n") * 30, ("line 1", "UTF-8", "0xe9")),
+    ("d.xlsx", b"PK", ("an Excel workbook",)),
+    ("d.zip", b"PK", (".jsonl, ", "unpack the archive")),
+    ("d.jsonl", gzip.compress(LINE), ("a gzip file",)),
+    ("d.jsonl", LINE.replace(b"ten", "北京是中国的首都".encode("gb18030")), ("UTF-8", "encoding")),
     ("d.jsonl", json.dumps([GOOD], indent=1).encode(), ("line 1", "one JSON object a line")),
     ("d.json", LINE + b"\n" + LINE[:-9], (".jsonl",)),
-    ("d.jsonl", OTHER, ("one of 'response'", "'prompt'", "--map response=COLUMN")),
-    ("d.csv", b"a,b\n1,2\n", ("one of 'response'", "'a', 'b'")),
+    ("d.jsonl", OTHER, ("the reference at 'reference'", "'prompt'", "--map reference=COLUMN")),
+    ("d.csv", b"a,b\n1,2\n", ("the response at 'response'", "'a', 'b'")),
     ("d.csv", b"a,a\n1,2\n", ("header", "'a' twice")),
-    ("d.csv", b"\xfcber,b\n1,2\n", ("header", "0xfc")),
     ("d.json", b'{"a": 1}', ("a list of rows", "'a'")),
     ("d.json", b'{"columns": [{"name": "a"}], "data": [["b"]]}', ("names as columns", "['b']")),
     ("d.json", b'{"columns": ["a", "b"], "data": [["c"]]}', ("as many cells", "['c']")),
@@ -137,7 +144,11 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     # Columns of other rows: no row is made of two.
     ("d.json", b'{"a": {"0": "b"}, "c": {"1": "d"}}', ("a list of rows", "'a', 'c'")),
     ("d.parquet", b"hello " * 9, ("a Parquet file",)),
-    ("set/state.json", b"{}", (".jsonl, ", ".parquet", "dataset.to_parquet(")),
+    (
+        "set/state.json",
+        b"{}",
+        ("the folder 'set'", "save_to_disk()", "give one of the files in it"),
+    ),
 ]
 
 

@@ -91,13 +91,18 @@ def test_01_an_answer_of_one_word_is_right_with_its_question(terse: Terse, tmp_p
 
 
 def test_02_a_system_that_only_says_that_it_found_nothing_is_not_measured(tmp_path: Path) -> None:
-    """Its judge takes each refusal for a claim, which no chunk says: not 0, but nothing."""
+    """Its judge lists each refusal as a claim, which nothing says and which is beside the
+    question: not 0, but nothing.
+    """
     refusals = [f"I could not find this in the documents ({number})." for number in range(4)]
     path = tmp_path / "d.json"
     path.write_text(json.dumps([row(answer=refusal) for refusal in refusals]))
 
     def answer(prompt: str) -> str:
-        return json.dumps({"claims": [data_of(prompt)["text"]]})
+        data = data_of(prompt)
+        if "text" in data:
+            return json.dumps({"claims": [data["text"]]})
+        return json.dumps(dict.fromkeys(data["claims"], "no"))
 
     found = score_rows(list(read_rows(path)), LLMJudge(ScriptedLLM(answer)))
     assert [(each.score.relevant, each.score.irrelevant) for each in found if each.score] == (
@@ -131,7 +136,7 @@ def test_a_list_of_answers_says_that_any_is_right(tmp_path: Path) -> None:
 def test_references(reference: Any, read: str | None, tmp_path: Path) -> None:
     (result,) = results(tmp_path / "d.json", [row(ground_truth=reference)])
     if read is None:
-        assert "reference: expected a string" in str(result.error)
+        assert "reference, 'ground_truth': expected a text" in str(result.error)
     else:
         assert result.sample is not None
         assert result.sample.reference == read
@@ -177,7 +182,7 @@ def test_a_tests_own_context_and_what_was_retrieved_differ(monkeypatch: Any) -> 
     context: dict[str, Any] = {"vars": given, "providerResponse": retrieved}
     judge = {"mode": "irrelevant", "judge": "scripted"}
     reason = get_assert(ROW["answer"], {**context, "config": judge})["reason"]
-    assert "the same chunks in the provider's metadata.contexts as in vars.context" in reason
+    assert "at 'metadata.contexts' and ['A text about a lake.'] at 'vars.context'" in reason
     chosen = {**judge, "contextChunks": "{{metadata.contexts}}"}
     result = get_assert(ROW["answer"], {**context, "config": chosen})
     assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.5
@@ -186,7 +191,7 @@ def test_a_tests_own_context_and_what_was_retrieved_differ(monkeypatch: Any) -> 
     context["vars"] = {**given, "context": f"{ADA}\n\n{FIRE}"}
     result = get_assert(ROW["answer"], {**context, "config": judge})
     assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.5
-    assert result["metadata"]["contextsFrom"] == "the provider's metadata.contexts"
+    assert result["metadata"]["contextsFrom"] == "metadata.contexts"
 
 
 OBJECT = {"answer": ROW["answer"], "contexts": [ADA, FIRE]}
@@ -215,17 +220,18 @@ def test_an_answer_that_is_an_object_in_a_text(written: str, tmp_path: Path) -> 
 
 
 def test_an_answer_that_is_cut_off_or_has_another_name(tmp_path: Path) -> None:
+    both = [ADA, FIRE]
     cut = row(answer=WRITTEN["JSON"][:-9])
-    other = row(answer=json.dumps({"verdict": "x", "contexts": [ADA]}))
+    other = row(answer=json.dumps({"verdict": "x", "contexts": both}))
     own = row(answer='{"city": "Paris"}')  # an answer that is itself a piece of JSON
-    blank = row(answer=json.dumps({"answer": "", "contexts": [ADA]}))
+    blank = row(answer=json.dumps({"answer": "", "contexts": both}))
     sources = row(answer=json.dumps({"final": "x", "sources": [ADA]}))
     lines = "\n".join(map(json.dumps, (cut, other, own, blank, sources)))
     first, second, third, fourth, fifth = results(tmp_path / "d.jsonl", lines)
     assert "response: expected a non-empty text" in str(fourth.error)
-    assert "the answer as 'answer', 'response'" in str(fifth.error)
+    assert "response: expected the response at" in str(fifth.error)
     assert "was it cut off?" in str(first.error)
-    assert "the answer as 'answer', 'response'" in str(second.error)
+    assert "response: expected the response at" in str(second.error)
     assert third.sample is not None
     assert third.sample.response == '{"city": "Paris"}'
 

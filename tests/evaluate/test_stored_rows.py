@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 
 import pytest
 
-from noisesense import InputError, Result, Verdicts, score
+from noisesense import InputError, Result, Verdicts, gate_run, score
 from noisesense_adapters.evaluate.rows import as_scored, summary_of
 
 
-def stored(definition: str = "ragas", *, echoes: bool = False) -> dict[str, object]:
+def stored(
+    definition: str = "ragas",
+    *,
+    echoes: bool = False,
+    modes: Sequence[str] = ("relevant", "irrelevant"),
+) -> dict[str, object]:
     """As JSON: one incorrect claim from one relevant chunk, so that the relevant score is 1."""
     verdicts = Verdicts.from_matrices([False], [[True]], relevant=[True])
     scored = score(verdicts, definition=definition)
     kept: dict[str, object] = json.loads(json.dumps(as_scored(Result("any", scored))))
-    return {"status": "determined", "scored": {**kept, "echoes": echoes}}
+    asked = {"echoes": echoes, "modes": modes}
+    return {"status": "determined", "scored": {**kept, **asked}}
 
 
 def test_a_row_without_a_score_has_failed() -> None:
@@ -36,10 +43,21 @@ def test_a_score_under_another_definition_is_another_run() -> None:
         summary_of(rows, "papper")  # type: ignore[arg-type]
 
 
-def test_a_row_with_two_scores_under_the_definition_counts_once() -> None:
-    """As of two judges, or of one evaluator for each mode."""
-    echo = stored(echoes=True)
-    assert summary_of([[echo, echo], [echo]], "ragas").echoes == 2
-    summary = summary_of([[echo, stored()], [stored(), echo]], "ragas")
-    assert summary.samples == 2
-    assert summary.echoes == 1
+def test_a_row_with_an_evaluator_for_each_mode_counts_once() -> None:
+    both = [stored(echoes=True, modes=[mode]) for mode in ("relevant", "irrelevant")]
+    summary = summary_of([both, both], "ragas")
+    assert summary.samples == summary.echoes == 2
+    assert summary.only is None
+
+
+def test_two_judges_of_one_name_are_an_error() -> None:
+    with pytest.raises(InputError, match="row 0: expected one score a mode, got those of two"):
+        summary_of([[stored(), stored()]], "ragas")
+
+
+def test_the_gate_of_a_run_reads_the_mode_that_was_asked_for() -> None:
+    """The relevant mean is 1, and the irrelevant one 0."""
+    for mode, outcome in (("relevant", "fail"), ("irrelevant", "pass")):
+        summary = summary_of([[stored(modes=[mode])]] * 2, "ragas")
+        assert summary.only == mode
+        assert gate_run(summary, 0.5).outcome == outcome

@@ -25,6 +25,7 @@ from noisesense.ablation import Cause
 from noisesense.stats.powered_mean import PPIMean
 from noisesense_adapters.evaluate.tables import (
     Table,
+    cause_table,
     comparison_table,
     mean_table,
     offender_legend,
@@ -141,22 +142,25 @@ def test_terse_references_are_noted() -> None:
     )
 
 
-def test_the_table_of_documents_has_what_the_ablation_counted() -> None:
+def test_the_table_of_documents() -> None:
     found = offenders([*retrievals("bad.md", 9, 12), *others()])
-    nothing = Range(0, 0)
-    cause = Cause("bad.md", 9, Range(3, 4), Range(2, 3), nothing, nothing, None)
-    without = offender_table(found.documents, {})
-    assert without.titles == ("document", "claims", "only", "samples", "rate", "95% interval")
-    assert without.rows[0][:4] == ("bad.md", "9", "9", "9 of 12")
-    table = offender_table(found.documents, {"bad.md": cause})
-    assert table.titles[-1] == "gone"
-    assert table.rows[0][-1] == "2 to 3 of 3 to 4"
+    table = offender_table(found.documents)
+    assert table.titles == ("document", "claims", "only", "samples", "rate", "95% interval")
+    assert table.rows[0][:4] == ("bad.md", "9", "9", "9 of 12")
     assert "open: " not in offender_legend(table)
-    assert "gone: " in offender_legend(table)
+
+
+def test_a_document_is_blamed_where_its_effect_is_shown() -> None:
+    found = offenders([*retrievals("bad.md", 9, 12), *others()])
+    half = Range(0.5, 0.5)
+    cause = Cause("bad.md", True, 9, 0, half, Range(0.0, 0.0), 0.2, is_shown=True)
     first, second = offender_sentences(found, [cause])
-    assert first == "By the ablation, most claims vanish without bad.md."
+    assert first == "By the ablation, wrong claims vanish without bad.md."
     assert second.startswith("Look first at bad.md")
-    assert len([*offender_sentences(found, [cause._replace(gone=nothing)])]) == 1
+    assert len([*offender_sentences(found, [cause._replace(is_shown=False)])]) == 1
+    table = cause_table([cause, cause._replace(is_shown=False, gone_without_others=None)])
+    assert table.rows[0] == ("bad.md", "9", "50%", "0%", "at least 20 points")
+    assert table.rows[1] == ("bad.md", "9", "50%", "-", "no effect shown")
 
 
 def test_names_of_documents() -> None:
@@ -257,16 +261,6 @@ def test_what_is_known_of_what_is_not_decided(up: int, down: int, same: int, cel
     assert found is not None
     assert found.decision == "undecided"
     assert standing(found) == cell
-
-
-def test_what_as_many_pairs_can_show() -> None:
-    found = compare(run_of([0] * 5 + [1] * 5), run_of([1] * 5 + [0] * 5))
-    assert found.any is not None
-    assert found.any.seen is not None
-    assert list(comparison_sentences(found)) == [
-        "B is called noisier in 80 of 100 comparisons of as many pairs, if it is so by "
-        f"{found.any.seen:.2g}."
-    ]
 
 
 def test_pairs_that_differ_are_counted() -> None:

@@ -74,7 +74,7 @@ def by_score(
 ) -> Ended:
     path = scored(rows, judging, folder)
     expected = str(len(WORKING))
-    done = run_here(capsys, "score", path, "--fail-above", str(LIMIT), "--min-samples", expected)
+    done = run_here(capsys, "score", path, "--fail-above", str(LIMIT), "--expect", expected)
     return Ended(done.status == 0, done.out + done.err)
 
 

@@ -22,8 +22,8 @@ from noisesense import (
 )
 from noisesense.judging.sharing import ask_judge
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense_adapters.evaluate.chunks import chunks_of
-from noisesense_adapters.evaluate.texts import reference_of
+from noisesense_adapters.reading.chunks import chunks_of
+from noisesense_adapters.reading.texts import text_of
 from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
 from support.table_judge import TEXTS
 
@@ -58,7 +58,7 @@ class Sound(AdapterTests):
             return error
 
     def reference(self, text: str) -> str:
-        read: str = reference_of(text)
+        read: str = text_of(text, "reference")
         return read
 
     def row(self, judged: Any, definition: DefinitionName) -> ShownRow:

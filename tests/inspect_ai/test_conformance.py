@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample, score
+from noisesense import DefinitionName, InputError, Judge, Sample, score
 from noisesense.scoring.definitions import MODES
 from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, score_name, usage_in
@@ -79,3 +79,40 @@ def test_any_of_several_targets_is_right(tmp_path: Path) -> None:
     assert sample.scores["noise_sensitivity"].value["noise_sensitivity_relevant"] == (
         score(pair[1]).relevant
     )
+
+
+def answers_to(*questions: str) -> list[Sample]:
+    return [
+        Sample(user_input=each, response="r", reference="g", retrieved_contexts=("c",))
+        for each in questions
+    ]
+
+
+def test_the_epochs_of_a_sample_are_answers_to_one_question(tmp_path: Path) -> None:
+    from noisesense_adapters.inspect_ai import noise_sensitivity, run_summary
+
+    samples = answers_to("one?", "two?")
+    judge = TableJudge([all_from(each, True) for each in samples])
+    scorer = noise_sensitivity(judge=judge)
+    log = by_inspect(rows_of_samples(samples), scorer, tmp_path, epochs=3)
+    summary = run_summary(log)
+    assert summary.grouped == "6 answers to 2 questions"
+    assert summary.relevant is not None
+    assert summary.relevant.interval is not None
+    assert summary.relevant.interval.units == 2
+
+
+def test_one_of_two_scorers_is_read_by_its_name(tmp_path: Path) -> None:
+    from noisesense_adapters.inspect_ai import noise_sensitivity, run_summary
+
+    samples = answers_to("one?")
+    scorers = [
+        noise_sensitivity(judge=TableJudge([all_from(samples[0], correct)]))
+        for correct in (True, False)
+    ]
+    log = by_inspect(rows_of_samples(samples), scorers, tmp_path)
+    with pytest.raises(InputError, match="row 0: expected one score a mode, got those of two"):
+        run_summary(log)
+    first, second = log.samples[0].scores
+    means = [run_summary(log, scorer=name).relevant.mean for name in (first, second)]
+    assert means == [(0.0, 0.0), (1.0, 1.0)]

@@ -71,6 +71,14 @@ def test_a_list_in_other_words_stays_as_it_is(row: dict[str, Any]) -> None:
     assert score(found.verdicts).relevant == pytest.approx(wrong / len(listed))
 
 
+@pytest.mark.parametrize("row", OTHER_WORDS, ids=lambda row: f"{row['language']}-{row['kind']}")
+def test_a_list_that_copies_the_text_stays_as_it_is(row: dict[str, Any]) -> None:
+    listed = [text for text, _ in row["sentences"]]
+    found = judged(row, text_of(row, listed), listed, dict(row["sentences"]))
+    assert claims_of(found) == listed
+    assert found.changes == ()
+
+
 def notices(row: dict[str, Any]) -> bool:
     """Is the sentence that the list leaves out a claim in the end?"""
     sentences = [*row["listed"], row["left_out"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.judging.plan import Plan
-from support.mind import Mind
-from support.scripted_llm import GatedLLM
+from support.mind import Mind, data_of
+from support.scripted_llm import GatedLLM, ScriptedLLM
 
 CHUNKS = 4
 
@@ -112,3 +113,32 @@ def test_equal_chunks_with_and_without_a_label(first: int) -> None:
     llm, found = judged(pair([False]), contexts=[contexts[first], contexts[1 - first]])
     assert llm.rounds == [2, 1, 1]
     assert score(found).chunk_relevance == ((False, True), (True, False))[first]
+
+
+def test_no_sample_takes_more_than_c_plus_8_calls() -> None:
+    """Each kind of question comes up once for either text, and one at the end."""
+    lists = {
+        "The ferry sails at noon. It carries bicycles.": ["It carries bicycles.", "Ida sang."],
+        "The ferry sails at nine. It carries horses.": ["It carries horses.", "Per danced."],
+    }
+
+    def answer(prompt: str) -> str:
+        data = data_of(prompt)
+        if "text" in data:
+            return json.dumps({"claims": lists[data["text"]]})
+        return json.dumps(dict.fromkeys(data["claims"], "no"))
+
+    llm = ScriptedLLM(answer)
+    response, reference = lists
+    sample = Sample(
+        user_input="When does it sail?",
+        response=response,
+        reference=reference,
+        retrieved_contexts=[f"chunk {number}" for number in range(CHUNKS)],
+    )
+    asyncio.run(LLMJudge(llm).judge(sample))
+    strays = [data for data in llm.data if data.get("premise") in lists]
+    assert len(strays) == 2 + 1  # of each text, and the claims beside the reference
+    assert len([data for data in llm.data if "listed" in data]) == 2
+    assert len([data for data in llm.data if "asked" in data]) == 1
+    assert len(llm.data) == CHUNKS + 8

@@ -99,9 +99,11 @@ def test_half_a_surrogate_pair_in_a_claim_is_stored_and_judged_again_for_nothing
         data = data_of(prompt)
         if "text" in data:
             return json.dumps({"claims": [half]})
-        return reply_of([{"id": i, "entailed": False} for i in data["claims"]])
+        return reply_of([{"id": i, "entailed": "premise" not in data} for i in data["claims"]])
 
-    for calls in (4, 0):
+    # Two lists, and whether each says its text; the reference, the chunk, and whether the claim is
+    # on the question.
+    for calls in (7, 0):
         with VerdictStore(tmp_path / "store.sqlite") as store:
             judge = LLMJudge(ScriptedLLM(answer), store=store)
             verdicts = asyncio.run(judge.judge(sample))

@@ -17,6 +17,12 @@ from noisesense.judging.sentences import sentences
         ["Élan vital.", "Élan.", "Она ушла.", "Он тут.", "Это я.", "Wait...", "What?!", "No."],
         ["see it in vol. three. then go"],
         ["It is on p. 12, and of c. 1850.", "We take plan b.", "It works."],
+        [
+            "Das Fest war am 3. Mai 1902.",
+            "Dr. Roth zahlte 1,2 Mio. Euro.",
+            "Es war in den USA.",
+            "So ist es.",
+        ],
         [],
     ],
 )

@@ -11,7 +11,13 @@ import pytest
 from pydantic import BaseModel, Field, StrictBool
 
 from noisesense.errors import ReplyError
-from noisesense.judging.prompts import DEFAULT_PROMPTS, Answer, Claims, Premise, answers_form
+from noisesense.judging.prompts import (
+    DEFAULT_PROMPTS,
+    Answer,
+    Claims,
+    Premise,
+    answers_form,
+)
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.models.failures import wait_of
 from noisesense_adapters.models.replies import (
@@ -97,7 +103,10 @@ def test_a_number_is_no_answer() -> None:
     for text in ('{"1": 1, "2": 2}', '{"1": 1, "2": 5}', '{"1": 0, "2": 1}', '{"1": 1.0}'):
         with pytest.raises(ReplyError, match="does not fit"):
             read_reply(text, answers_form(2), USAGE)
-    assert read_reply('{"1": true, "2": 1}', answers_form(2), USAGE).by_number == {1: True}
+    assert read_reply('{"1": true, "2": 1}', answers_form(2), USAGE).by_number == {
+        1: True,
+        2: None,
+    }
     with pytest.raises(ReplyError, match="does not fit"):
         read_reply('{"answer": 1}', Answer, USAGE)
 
@@ -243,6 +252,10 @@ def test_a_word(text: str, word: str | None) -> None:
         DEFAULT_PROMPTS.verification(Premise('{"1": "yes"}'), {1: '{"1": "yes"}', 2: "yes"}),
         DEFAULT_PROMPTS.single(Premise("yes"), "no", form=False),
         DEFAULT_PROMPTS.single(Premise('{"answer": "yes"}'), "no", form=True),
+        DEFAULT_PROMPTS.verification(Premise(claims=('{"1": "yes"}', "yes")), {1: "no", 2: "yes"}),
+        DEFAULT_PROMPTS.verification(Premise(question="yes"), {1: '{"1": "yes"}', 2: "no"}),
+        DEFAULT_PROMPTS.single(Premise(claims=("yes", "no")), "yes", form=False),
+        DEFAULT_PROMPTS.single(Premise(question="no"), "yes", form=True),
     ],
 )
 def test_the_prompt_echoed_is_no_answer(prompt: str) -> None:

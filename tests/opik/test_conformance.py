@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample
+from noisesense import DefinitionName, InputError, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, score_name, usage_in
 from support.row_hosts import OPIKS_CLIENT, by_opik, opik_offline, rows_of_samples
+from support.table_judge import TableJudge, all_from
 
 pytestmark = pytest.mark.filterwarnings(OPIKS_CLIENT)
 
@@ -60,3 +61,26 @@ class TestOpik(ExperimentTests):
             usage=usage_in(score.metadata for scores in rows for score in scores),
             names=[f"item with the input {sample.user_input!r}" for sample in samples],
         )
+
+
+def test_two_metrics_of_one_run_have_two_names() -> None:
+    from noisesense_adapters.opik import NoiseSensitivity, run_summary
+
+    sample = Sample(user_input="?", response="r", reference="g", retrieved_contexts=("c",))
+    judges = [TableJudge([all_from(sample, correct)]) for correct in (True, False)]
+    first = NoiseSensitivity(judge=judges[0])
+    second = NoiseSensitivity("strict", judge=judges[1], mode="relevant")
+    result = by_opik(rows_of_samples([sample]), first, second)
+    (scores,) = [each.score_results for each in result.test_results]
+    assert {score.name for score in scores} == {
+        "noise_sensitivity_relevant",
+        "noise_sensitivity_irrelevant",
+        "strict_relevant",
+    }
+    strict = run_summary(result.test_results, name="strict")
+    assert run_summary(result.test_results).relevant.mean == (0.0, 0.0)
+    assert strict.relevant.mean == (1.0, 1.0)
+    assert strict.only == "relevant"
+    alike = by_opik(rows_of_samples([sample]), first, NoiseSensitivity(judge=judges[1]))
+    with pytest.raises(InputError, match="one score a mode, got those of two"):
+        run_summary(alike.test_results)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import noisesense
+
 ROOT = Path(__file__).parents[2]
 DEPENDENCIES = {"pydantic", "pydantic_core", "typing_extensions", "msgspec"}
 
@@ -19,7 +21,7 @@ DEPENDENCIES = {"pydantic", "pydantic_core", "typing_extensions", "msgspec"}
 # framework's; what is not here may import nothing more.
 FRAMEWORKS: dict[str, set[str]] = {
     "cli": {"click", "rich"},
-    "datasets": {"pyarrow", "filelock"},
+    "datasets": {"pyarrow", "filelock", "charset_normalizer"},
     "deepeval": {"deepeval", "tenacity"},  # DeepEval retries with tenacity
     "extras.py": {"packaging"},  # where a framework has brought it
     "factory.py": {"langchain_core"},  # its type only
@@ -95,6 +97,7 @@ print(json.dumps(sorted({{name.partition(".")[0] for name in set(sys.modules) - 
         "import noisesense",
         "from noisesense import *",
         "from noisesense.fixtures import reference_examples; reference_examples()",
+        "import noisesense.stats.compare, noisesense.stats.labels, noisesense.stats.offenders",
         "import noisesense_adapters.promptfoo",
         "import noisesense_adapters.openai",
     ],
@@ -111,6 +114,21 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
     assert heavy == set()
     if code in ("import noisesense", "import noisesense_adapters.promptfoo"):
         assert "pydantic" not in loaded
+
+
+@pytest.mark.parametrize("package", ["numpy", "scipy"])
+def test_an_interval_names_the_extra_that_it_needs(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mean takes numpy alone, a comparison SciPy's t as well."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    noisy = noisesense.score(noisesense.Verdicts.from_matrices([False], [[True]], [[True]]))
+    results = [noisesense.Result(str(i), noisy) for i in range(6)]
+    with pytest.raises(noisesense.MissingExtraError, match=rf"{package}.*noisesense\[stats\]"):
+        noisesense.compare(results, results)
+    assert noisy.relevant == 1.0
 
 
 def test_every_public_name_is_there() -> None:

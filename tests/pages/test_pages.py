@@ -11,7 +11,8 @@ import pytest
 
 from noisesense.fixtures import reference_examples
 from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.rows import SCHEMAS, Row
+from noisesense_adapters.datasets.rows import Row
+from noisesense_adapters.reading.places import FILES
 from support.npm import npm_cache
 from support.pages import (
     PAGES,
@@ -52,9 +53,8 @@ def test_the_csv_of_the_command_lines_page_is_read(tmp_path: Path) -> None:
 
 def test_the_table_of_columns_is_the_one_that_is_read() -> None:
     page = page_named("cli").read_text("utf-8")
-    for each in SCHEMAS:
-        names = (each.response, each.reference, each.retrieved_contexts, each.user_input)
-        row = f"| {each.framework} | {' | '.join(f'`{name}`' for name in names)} |"
+    for tool, names in FILES.items():
+        row = f"| {tool} | {' | '.join(f'`{name}`' for name in names.split())} |"
         assert row in page, f"the command line's page lacks the row {row}"
 
 

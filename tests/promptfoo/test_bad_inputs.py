@@ -12,19 +12,24 @@ from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput,
 
 # A variable nobody asks for is no mistake; labels are read as CSV columns hold them, and chunks
 # may have further fields.
-GOOD_HERE = ("sample: an unknown field", "sample: a label is not a bool")
+GOOD_HERE = (
+    "sample: an unknown field",
+    "sample: a label is not a bool",
+    "sample: response is a number",
+)
 KINDS = ("sample", "verdicts", "score")
 TABLE = [bad for bad in BAD_INPUTS if bad.kind in KINDS and bad.name not in GOOD_HERE]
 
 # What is looked for here under Promptfoo's names.
 NAMES = {
-    "sample: response is missing": ("output", "a text", "NoneType"),
-    "sample: response is null": ("output", "a text", "NoneType"),
-    "sample: response is a number": ("output", "a text", "int"),
-    "sample: reference is missing": ("vars", "'reference'", "only 'user_input'"),
-    "sample: contexts are missing": ("vars", "'retrieved_contexts'", "only 'user_input'"),
-    "sample: contexts are null": ("vars", "'retrieved_contexts'", "only 'user_input'"),
-    "sample: a context is a number": ("vars.retrieved_contexts, chunk", "a text, or an object"),
+    "sample: response is missing": ("output", "a text", "None"),
+    "sample: response is null": ("output", "a text", "None"),
+    "sample: reference is missing": ("the reference at", "'vars.user_input'"),
+    "sample: contexts are missing": ("the retrieved_contexts at", "'vars.user_input'"),
+    "sample: contexts are null": ("the retrieved_contexts at", "'vars.user_input'"),
+    "sample: a context is a number": ("'vars.retrieved_contexts', chunk", "a text, or an object"),
+    "verdicts: entailed_by is null": ("response claim 1", "'entailed_by'"),
+    "verdicts: claims are null": ("'response_claims'",),
     "verdicts: null": ("verdicts, or a model to judge by", "neither"),
 }
 
@@ -103,4 +108,4 @@ def test_bad_config_is_named(case: str) -> None:
 def test_a_context_with_nothing_in_it(context: Any) -> None:
     result = get_assert("An answer.", context)
 
-    assert "no variables" in result["reason"]
+    assert "expected the reference at" in result["reason"]

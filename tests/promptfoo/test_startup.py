@@ -15,7 +15,7 @@ from support.faults import mind, pairs
 from support.server import ScriptedServer
 
 HEAVY = {
-    *("pydantic", "pydantic_core", "numpy", "sqlite3", "httpx", "openai", "instructor"),
+    *("pydantic", "pydantic_core", "numpy", "scipy", "sqlite3", "httpx", "openai", "instructor"),
     *("ragas", "deepeval", "langchain_core", "datasets", "click", "rich", "hashlib", "tempfile"),
 }
 READING = {"pydantic", "pydantic_core", "hashlib"}

@@ -120,3 +120,19 @@ def test_an_undefined_score_fails_its_assertion_if_that_is_asked() -> None:
         counts = row["undefined"], row["nothing claimed"], row["nothing retrieved"], row["failed"]
         assert counts == (1, 0, 1, 0)
         assert "for 1 of 2 questions nothing was retrieved" in table.description  # type: ignore[union-attr]
+
+
+def test_the_repetitions_of_a_case_are_answers_to_one_question() -> None:
+    cases = [
+        Case(name=question, inputs=question, expected_output="e", metadata={"contexts": ["c"]})
+        for question in ("one?", "two?")
+    ]
+    dataset = Dataset(
+        name="rag",
+        cases=cases,
+        evaluators=[NoiseSensitivity(judge=Fixed("mine", noisy=True))],
+        report_evaluators=[NoiseSensitivitySummary()],
+    )
+    report = asyncio.run(dataset.evaluate(lambda _: "r", progress=False, repeat=3))
+    (table,) = report.analyses
+    assert "6 of 6 samples have a value; 6 answers to 2 questions." in table.description

@@ -89,8 +89,8 @@ def test_a_cache_keeps_no_reply_that_was_cut(kind: str, tmp_path: Path) -> None:
 def test_models_of_one_cache_are_told_apart(tmp_path: Path) -> None:
     cache = DiskCacheBackend(str(tmp_path))
     with quiet(), ScriptedServer(Mind(pairs())) as server:
-        client = AsyncOpenAI(base_url=server.base_url, api_key="k")
         for name in ("one", "other"):
+            client = AsyncOpenAI(base_url=server.base_url, api_key="k")
             judged(llm_factory(name, client=client, cache=cache))
         assert server.log.calls == 2 * CALLS
 

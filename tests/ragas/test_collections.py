@@ -66,7 +66,8 @@ def test_labels_in_rubrics_win_where_there_are_any() -> None:
     assert METRIC.score(**row).value.score.chunk_relevance == (True, False)
 
 
-TABLE = [bad for bad in BAD_INPUTS if bad.kind == "sample"]
+# A number is a text here, as in every host.
+TABLE = [bad for bad in BAD_INPUTS if bad.kind == "sample" and bad.data.get("response") != 42]
 
 
 @pytest.mark.parametrize("bad", TABLE, ids=lambda bad: bad.name)
@@ -77,5 +78,6 @@ def test_bad_inputs(bad: BadInput) -> None:
         METRIC.score(**bad.data)
     # Contexts are read as in every host.
     some = by_python or len(bad.data) < len(GOOD_SAMPLE) or "context" in bad.name
+    some = some or bad.data.get("response") is None
     names = [name.strip("'") for name in (bad.names[:1] if some else bad.names)]
     assert [name for name in names if name not in str(caught.value)] == []

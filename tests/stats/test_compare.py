@@ -100,15 +100,12 @@ def test_at_a_higher_confidence_it_takes_more_pairs_and_the_warning_says_how_man
 
 def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() -> None:
     """In three of eight B claims nothing: five are left, which decide nothing."""
-    before = [result_of(i, (0, 2), f"c{i}") for i in range(8)]
-    after = [result_of(i, (2, 2), f"c{i}") for i in range(5)]
-    after += [Result(str(i), EMPTY, cluster=f"c{i}") for i in range(5, 8)]
+    before = [result_of(i, (0, 2), f"c{i % 8}") for i in range(16)]
+    after = [Result(str(i), EMPTY) if i % 8 > 4 else result_of(i, (2, 2)) for i in range(16)]
     found = compare(before, after)
     assert found.clusters == 8
     assert found.relevant.interval.units == 5
     assert found.warnings[0] == "relevant and irrelevant: 5 clusters; fewer than 6 decide nothing."
-    alone = compare(before[4:6], after[4:6]).warnings[0]
-    assert alone == "relevant and irrelevant: 1 cluster; fewer than 6 decide nothing."
 
 
 def test_clusters() -> None:
@@ -117,10 +114,7 @@ def test_clusters() -> None:
     assert compare(named, named).clusters == 3
     few = "relevant and irrelevant: 3 clusters; fewer than 6 decide nothing."
     assert compare(named, named).warnings[0] == few
-    some = compare(mixed, mixed)
-    assert some.clusters is None
-    assert len(some.warnings) == 1
-    assert some.warnings[0].startswith("Only some samples name a cluster")
+    assert compare(mixed, mixed).clusters == 2  # the one without texts or a name stands alone
 
 
 def test_samples_of_one_run_only_and_failed_ones_are_in_no_figure() -> None:
@@ -432,22 +426,16 @@ def test_one_cluster_that_holds_half_of_the_samples_is_no_evidence() -> None:
     )
 
 
-def test_answers_to_one_question_count_as_one_where_no_ids_tell_them_apart() -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_answers_to_one_question_count_as_one_with_ids_or_without(named: bool) -> None:
     texts = [("q1", "a"), ("q1", "a"), *[(f"q{i}", "a") for i in range(2, 8)]]
     rows = [told(question, WRONG, texts=answer) for question, answer in texts]
-    unnamed = [Result(row.sample.key, row.score, sample=row.sample) for row in rows]
-    found = compare(unnamed, unnamed)
+    runs: list[Result] = []
+    for number, row in enumerate(rows):
+        name = f"s{number}" if named else row.sample.key
+        runs.append(Result(name, row.score, sample=row.sample))
+    found = compare(runs, runs)
     assert found.clusters == 7
     assert found.relevant.interval.units == 7
-    assert "8 pairs answer 7 questions: answers to one question count as one" in found.warnings[1]
-
-
-def test_what_would_have_been_seen() -> None:
-    """Of 10 pairs, 5 by 1/4 and 5 by -1/4: the error is 1/4 / 3, and the margin is on top."""
-    a = run(*[(1, 4), (2, 4)] * 5)
-    b = run(*[(2, 4), (1, 4)] * 5)
-    errors = stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)
-    assert relevant(a, b).seen == pytest.approx(errors / 12, rel=1e-6)
-    assert relevant(a, b, 0.1).seen == pytest.approx(0.1 + errors / 12, rel=1e-6)
-    assert relevant(a, a).seen is None
-    assert relevant(a[:5], b[:5]).seen is None
+    said = "8 pairs answer 7 questions: the answers to one question count as one"
+    assert any(said in each for each in found.warnings)

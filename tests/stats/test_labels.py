@@ -71,7 +71,7 @@ def test_rates_by_hand() -> None:
 
 def test_rates_in_a_table() -> None:
     found = trust("m", SAMPLES)
-    assert list(trust_sentences(found)) == ["10 verdicts of m were compared with people's labels."]
+    assert list(trust_sentences(found)) == ["10 verdicts of m were compared with the labels."]
     (table,) = trust_tables(found)
     (row,) = table.rows
     assert row[:2] == ("response claim in chunk", "10")
@@ -178,7 +178,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     means, _ = trust_tables(found)
     low = found.means["relevant"].judge_mean.low
     assert means.rows[0][:2] == ("relevant", f"{low:.4f}")
-    assert list(found.to_dict())[1] == "means"
+    assert list(found.to_dict())[2] == "means"
 
 
 def test_means_are_of_the_definition_of_the_results() -> None:
@@ -252,21 +252,30 @@ def test_clusters_of_results_are_the_units_of_rates() -> None:
     assert theirs.cells["correct"].false_yes.interval.units == 3
 
 
-def test_means_warn_of_clusters_once() -> None:
+def test_clusters_of_results_are_the_units_of_the_corrected_mean() -> None:
+    """Three clusters of ten labeled samples each, instead of 30 samples."""
     judged, labels = _own()
-    grouped = in_clusters(judged)
-    assert warned_of_clusters(grouped, labels) == 1
-    assert warned_of_clusters([grouped[0], *judged[1:]], labels) == 1
-    assert warned_of_clusters(judged, in_clusters(labels)) == 1
-    assert warned_of_clusters(judged, labels) == 0
-    assert warned_of_clusters(grouped, labels[:1]) == 0  # there are no means
+    alone = trust_results(judged, labels).means["relevant"]
+    grouped = trust_results(judged, in_clusters(labels)).means["relevant"]
+    assert grouped.mean == alone.mean
+    assert alone.interval.units == 30
+    assert grouped.interval.units == 3
+    assert grouped.interval.high > alone.interval.high
+
+
+def test_verdicts_of_a_judge_are_no_labels_until_a_person_has_checked_them() -> None:
+    judged, labels = _own()
+    other = [structs.replace(each, judge="other:model") for each in labels]
+    with pytest.raises(InputError, match="that a person gave, got verdicts of other:model"):
+        trust_results(judged, other)
+    found = trust_results(judged, other, judge="m", checked_by="Ann")
+    assert found.labels_by == "Ann"
+    assert next(trust_sentences(found)).endswith("of m were compared with the labels of Ann.")
+    for given in ("none", "given verdicts"):
+        rows = [structs.replace(each, judge=given) for each in labels]
+        assert trust_results(judged, rows).labels_by is None
 
 
 def in_clusters(results: list[Result]) -> list[Result]:
     """Ten in each."""
     return [structs.replace(each, cluster=str(i // 10)) for i, each in enumerate(results)]
-
-
-def warned_of_clusters(judged: list[Result], labels: list[Result]) -> int:
-    found = trust_results(judged, labels)
-    return sum("share a cluster" in warning for warning in found.warnings)

@@ -221,16 +221,19 @@ def is_worse(
 def test_a_check_says_what_every_completion_says(tables: range) -> None:
     """Of 6 to 10 pairs, alone or in clusters, up to 5 claims are open, in A, in B or in both.
 
-    Worse for certain, not worse for certain, or open: each where all completions, or some of them
-    and not others, are worse.
+    Worse for certain, not worse for certain, or open: the first two only where all completions are
+    so. Open also where a value between two that a sample can have would decide: that is rare.
     """
     told = {True: 0, False: 0, None: 0}
+    agreeing = 0
     for seed in tables:
         run = OpenRun(random.Random(f"open {seed}"))
         ours = run.compared()
         every = {is_worse(answers, run.clusters, run.margin) for answers in run.completions()}
-        assert ours == (every.pop() if len(every) == 1 else None), seed
+        assert ours is None or every == {ours}, seed
+        agreeing += ours is None and len(every) == 1
         told[ours] += 1
+    assert agreeing <= len(tables) / 200
     assert min(told.values()) > len(tables) / 20
 
 

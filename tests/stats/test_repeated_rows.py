@@ -30,25 +30,27 @@ ROWS = [
 """Three times the same texts, once judged otherwise."""
 
 
-def test_equal_rows_without_ids_are_one_cluster() -> None:
-    found = summarize(ROWS)
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_answers_to_one_question_are_one_cluster(with_ids: bool) -> None:
+    rows = [replace(each, id=str(i)) for i, each in enumerate(ROWS)] if with_ids else ROWS
+    found = summarize(rows)
     # As if a, b and c had been named as clusters: three units, of three samples, one and one.
-    clusters = [replace(each, id=str(i)) for i, each in enumerate(ROWS)]
-    named = summarize(replace(each, cluster=each.sample.user_input) for each in clusters)
-    assert found.clusters == 3
-    assert found.repeated == 3
-    assert named.clusters == 3
-    assert named.repeated == 0
+    named = summarize(replace(each, cluster=each.sample.user_input) for each in rows)
+    assert found.clusters == named.clusters == 3
     assert found.relevant == named.relevant
     assert found.relevant.mean == (0.4, 0.4)
-    assert found.warnings[0].startswith("3 of 5 samples have no id and the same texts")
+    assert found.warnings[0].startswith("5 answers to 3 questions: the answers to one question")
+    assert named.grouped == "5 samples in 3 clusters"
 
 
-def test_equal_rows_with_ids_stand_alone() -> None:
-    alone = summarize(replace(each, id=str(i)) for i, each in enumerate(ROWS))
+def test_a_cluster_that_is_given_wins() -> None:
+    alone = summarize(replace(each, cluster=str(i)) for i, each in enumerate(ROWS))
     assert alone.clusters is None
-    assert alone.repeated == 0
     assert alone.relevant.interval.low > summarize(ROWS).relevant.interval.low
+
+
+def test_the_same_question_with_another_reference_is_another_one() -> None:
+    assert summarize([row("a", noisy=True), row("a", noisy=True, reference="x")]).clusters is None
 
 
 @pytest.mark.parametrize("at", range(len(ROWS) + 1))
@@ -79,7 +81,7 @@ def test_a_file_with_equal_rows(tmp_path: Path, written: bool) -> None:
     found = score_dataset(path, out=tmp_path / "out.jsonl" if written else None)
     assert found.samples == 4
     assert found.clusters == 3
-    assert found.repeated == 2
+    assert found.grouped == "4 answers to 3 questions"
 
 
 ECHOES = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]
@@ -125,12 +127,3 @@ def test_without_texts_the_claims_say_whether_the_response_is_the_reference() ->
     assert summarize([same, same]).is_echo
     # Tables of verdicts have no texts.
     assert not score(Verdicts.from_matrices([True], [[True]], [[True]])).echoes
-
-
-def test_ids_as_long_as_a_key_that_end_in_spaces_are_ids() -> None:
-    """As a database fills up a column of 64 characters."""
-    padded = [row(f"{i}", noisy=i % 2 == 0, named=f"{f'q{i}':<64}") for i in range(4)]
-    found = summarize(padded)
-    assert found.repeated == 0
-    assert found.clusters is None
-    assert found.relevant.interval.units == 4

@@ -10,21 +10,28 @@ from noisesense import Sample
 from support.mind import data_of, reply_of
 
 CLAIMS = 12
-CALLS = 3 + 2
-"""Of one judging: two lists of claims, one check against the reference, one for each chunk."""
+CALLS = 3 + 2 + 1
+"""Of one judging: two lists of claims, one check against the reference, one for each chunk, and
+whether what nothing supports gives information on the question."""
+
+_SAID = [f"Said {i}." for i in range(CLAIMS)]
+_KNOWN = [f"Known {i}." for i in range(3)]
 
 SAMPLE = Sample.model_validate(
     {
         "user_input": "What is known of it?",
-        "response": "All that is said of it.",
-        "reference": "All that is known of it.",
+        "response": " ".join(_SAID),
+        "reference": " ".join(_KNOWN),
         "retrieved_contexts": ["A passage on it.", "Another passage on it."],
     }
 )
 
 
 class DrawingMind:
-    """Always the same claims, of which the first is incorrect; every other verdict is drawn."""
+    """Always the same claims; the verdicts on them are drawn.
+
+    But nothing supports the first claim of the response, so that each judging takes all calls.
+    """
 
     def __init__(self, seed: int = 7) -> None:
         self._random = random.Random(seed)
@@ -32,16 +39,16 @@ class DrawingMind:
     def answer(self, prompt: str) -> str:
         data = data_of(prompt)
         if "text" in data:
-            response = data["text"] == SAMPLE.response
-            name, count = ("Said", CLAIMS) if response else ("Known", 3)
-            return json.dumps({"claims": [f"{name} {i}." for i in range(count)]})
-        return reply_of(self._items(data["premise"], data["claims"]))
+            claims = _SAID if data["text"] == SAMPLE.response else _KNOWN
+            return json.dumps({"claims": claims})
+        return reply_of(self._items(data, data["claims"]))
 
-    def _items(self, premise: str, claims: dict[str, str]) -> list[dict[str, Any]]:
+    def _items(self, data: dict[str, Any], claims: dict[str, str]) -> list[dict[str, Any]]:
+        on_question = "asked" in data
         return [
-            {"id": int(i), "entailed": self._draw(premise, text)} for i, text in claims.items()
+            {"id": int(i), "entailed": on_question or self._draw(text)}
+            for i, text in claims.items()
         ]
 
-    def _draw(self, premise: str, claim: str) -> bool:
-        known = premise == SAMPLE.reference and claim == "Said 0."
-        return not known and self._random.random() < 0.5
+    def _draw(self, claim: str) -> bool:
+        return claim != _SAID[0] and self._random.random() < 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import warnings
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from langchain_core.language_models import FakeListLLM
 from langchain_core.load import dumpd
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
+from openpyxl import Workbook
 
 from datasets import Dataset, DatasetDict
 
@@ -38,12 +40,14 @@ class Export:
         write: writes it.
         options: what the error at the first try says to give, or nothing.
         error: a part of that error.
+        asks: is the columns' proposal needed?
     """
 
     name: str
     write: Callable[[Path], object]
     options: dict[str, Any] = field(default_factory=dict)
     error: str = ""
+    asks: bool = False
 
 
 def _frame(rows: Any = ROWS) -> pd.DataFrame:
@@ -150,12 +154,9 @@ PANDAS = {
     "pandas, chunks joined": Export(
         "d.csv",
         _csv(_with(contexts=" || ".join)),
-        {"split_contexts": " || "},
-        "--split-contexts SEP",
+        asks=True,
     ),
-    "pandas, Excel": Export(
-        "d.xlsx", lambda path: _frame().to_excel(path), error="save it as 'CSV UTF-8'"
-    ),
+    "pandas, Excel": Export("d.xlsx", lambda path: _frame().to_excel(path)),
     "pandas, other names": Export(
         "d.csv",
         _csv(_named("frage", "antwort", "richtig", "stellen")),
@@ -202,7 +203,7 @@ HUGGING_FACE = {
     "datasets, splits": Export(
         "d",
         lambda path: DatasetDict({"test": _DATASET}).save_to_disk(path),
-        error="expected one split, got 'test'",
+        error="a folder with 'test'. Hint: give the folder of one",
     ),
 }
 
@@ -327,8 +328,8 @@ def _deepeval(kind: str) -> Callable[[Path], object]:
 
 DEEPEVAL = {
     "DeepEval, JSON": Export("d.json", _deepeval("json")),
-    "DeepEval, JSON lines": Export("d.jsonl", _deepeval("jsonl")),
-    "DeepEval, CSV": Export("d.csv", _deepeval("csv")),
+    "DeepEval, JSON lines": Export("d.jsonl", _deepeval("jsonl"), asks=True),
+    "DeepEval, CSV": Export("d.csv", _deepeval("csv"), asks=True),
     "DeepEval, its test cases": Export("d.json", _deepeval("dump")),
 }
 
@@ -442,4 +443,404 @@ BY_TOOLS: dict[str, Export] = {
     **PANDAS, **HUGGING_FACE, **FRAMEWORKS, **RAGAS, **DEEPEVAL, **HOSTS
 }  # fmt: skip
 """Written by the tools themselves, of the versions that are installed."""
-EXPORTS = {**BY_TOOLS, **PLAIN, **COPIED}
+
+
+def _shaped(make: Callable[[str, str, str, list[str]], Any]) -> list[Any]:
+    """A thing for each row, made of its question, answer, reference and contexts."""
+    return [make(*row.values()) for row in ROWS]
+
+
+def _gzipped(path: Path) -> None:
+    lines = "\n".join(map(json.dumps, ROWS))
+    path.write_bytes(gzip.compress(lines.encode()))
+
+
+def _by_openpyxl(path: Path) -> None:
+    book = Workbook()
+    sheet: Any = book.active
+    sheet.append(
+        ["Question", "Bot answer", "Expected answer", "Context 1", "Context 2", "Comment"]
+    )
+    for question, answer, reference, contexts in _shaped(lambda *texts: texts):
+        sheet.append([question, answer, reference, *contexts, *[None] * (3 - len(contexts))])
+    book.save(path)
+
+
+def _one_row_a_chunk(path: Path) -> None:
+    rows = [
+        {"number": number, **row, "contexts": None, "chunk": chunk}
+        for number, row in enumerate(ROWS)
+        for chunk in row["contexts"]
+    ]
+    _frame(rows).drop(columns="contexts").to_csv(path, index=False)
+
+
+_DOTS = "ai.observability.record_root"
+_IN = ("record", "item", "fields", "payload", "data")
+
+
+def _dumped(texts: list[str]) -> list[dict[str, Any]]:
+    return [{"page_content": text, "metadata": {"source": "mill.md"}} for text in texts]
+
+
+def _with_prediction(q: str, a: str, r: str, c: list[str]) -> dict[str, Any]:
+    return {"question": q, "answer": r, "prediction": a, "context": c}
+
+
+# Names, nestings and formats that people had, and that were not read or read wrongly.
+MORE: dict[str, Export] = {
+    "JSON lines, gzip": Export("d.ndjson.gz", _gzipped),
+    "CSV, gzip": Export("d.csv.gz", _csv(ROWS)),
+    "CSV, cp1252": Export(
+        "d.csv", _csv([{**row, "question": "Où?"} for row in ROWS], encoding="cp1252")
+    ),
+    "CSV, bars": Export("d.csv", _csv(ROWS, sep="|")),
+    "SQL, a parquet of lists": Export("d.parquet", lambda path: _frame().to_parquet(path)),
+    "Braintrust": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "input": q,
+                    "output": {"answer": a, "contexts": c},
+                    "expected": r,
+                    "scores": {"Factuality": 0.6},
+                }
+            )
+        ),
+    ),
+    "OpenAI evals, ideal and completion": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(lambda q, a, r, c: {"input": q, "completion": a, "ideal": r, "context": c})
+        ),
+    ),
+    "services": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "question": q,
+                    "rag_response": a,
+                    "ground_truth": r,
+                    "chunks": [{"doc": text} for text in c],
+                }
+            )
+        ),
+    ),
+    "TruLens, ground_truth_output": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "input": q,
+                    "output": a,
+                    "ground_truth_output": r,
+                    "contexts": c,
+                }
+            )
+        ),
+    ),
+    "FlashRAG": Export(
+        "d.json",
+        _json(
+            _shaped(
+                lambda q, a, r, c: {"question": q, "pred": a, "golden_answers": [r], "passages": c}
+            )
+        ),
+    ),
+    "a generated answer and a gold answer": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "query": q,
+                    "generated_answer": a,
+                    "gold_answer": r,
+                    "retrieved_documents": c,
+                }
+            )
+        ),
+    ),
+    "JSON behind a sentence": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "question": q,
+                    "output": f"Here: {json.dumps({'answer': a, 'contexts': c})}",
+                    "expected": r,
+                }
+            )
+        ),
+    ),
+    "TriviaQA's answer": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "question": q,
+                    "answer": {"value": r, "aliases": ["x"]},
+                    "response": a,
+                    "contexts": c,
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "HotpotQA with predictions": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "id": q,
+                    "question": q,
+                    "answer": r,
+                    "type": "bridge",
+                    "context": [["Mill", [text]] for text in c],
+                    "prediction": a,
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "RGB": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "query": q,
+                    "answer": [[r]],
+                    "positive": c[:1],
+                    "negative": c[1:],
+                    "prediction": a,
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "gold in answer, CSV": Export("d.csv", _csv(_shaped(_with_prediction)), asks=True),
+    "gold in answer, Parquet": Export(
+        "d.parquet", lambda path: _frame(_shaped(_with_prediction)).to_parquet(path), asks=True
+    ),
+    "gold in answer, beside output": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(lambda q, a, r, c: {"question": q, "answer": r, "output": a, "contexts": c})
+        ),
+        asks=True,
+    ),
+    "openpyxl, a sheet": Export("d.xlsx", _by_openpyxl, asks=True),
+    "SQL, a row a chunk": Export("d.csv", _one_row_a_chunk, asks=True),
+    "TruLens, OTEL": Export(
+        "d.json",
+        _json(
+            _shaped(
+                lambda q, a, r, c: {
+                    "record_attributes": {
+                        "ai.observability.span_type": "record_root",
+                        f"{_DOTS}.input": q,
+                        f"{_DOTS}.output": a,
+                        f"{_DOTS}.ground_truth_output": r,
+                        "ai.observability.retrieval.retrieved_contexts": c,
+                    }
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "OpenAI evals, output items": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "datasource_item": {"question": q, "ground_truth": r, "context": c},
+                    "sample": {
+                        "input": [{"role": "user", "content": q}],
+                        "output": [{"role": "assistant", "content": a}],
+                    },
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "Bedrock, an evaluation": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "conversationTurns": [
+                        {
+                            "prompt": {"content": [{"text": q}]},
+                            "referenceResponses": [{"content": [{"text": r}]}],
+                            "output": {
+                                "text": a,
+                                "retrievedPassages": {
+                                    "retrievalResults": [{"content": {"text": text}} for text in c]
+                                },
+                            },
+                        }
+                    ]
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "Opik, an experiment": Export(
+        "d.json",
+        _json(
+            _shaped(
+                lambda q, a, r, c: {
+                    "dataset_item_data": {"question": q, "expected_output": r},
+                    "evaluation_task_output": {"output": a, "context": c},
+                    "feedback_scores": [],
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "LangSmith, runs": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "id": q,
+                    "inputs": {"question": q},
+                    "outputs": {"answer": a, "context": _dumped(c)},
+                    "reference_example": {"inputs": {"question": q}, "outputs": {"answer": r}},
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "FlashRAG, intermediate": Export(
+        "d.json",
+        _json(
+            _shaped(
+                lambda q, a, r, c: {
+                    "question": q,
+                    "golden_answers": [r],
+                    "output": {
+                        "pred": a,
+                        "retrieval_result": [{"contents": text, "score": 0.3} for text in c],
+                    },
+                }
+            )
+        ),
+    ),
+    "MS MARCO": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "query": q,
+                    "answers": [r],
+                    "passages": {"passage_text": c, "url": ["u"] * len(c)},
+                    "generated_answer": a,
+                }
+            )
+        ),
+        asks=True,
+    ),
+    "ragas' test set, other contexts": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "user_input": q,
+                    "reference_contexts": ["x"],
+                    "reference": r,
+                    "response": a,
+                    "retrieved": c,
+                }
+            )
+        ),
+        asks=True,
+    ),
+    **{
+        f"in {home}": Export(
+            "d.json",
+            _json([{"id": number, home: row} for number, row in enumerate(ROWS)]),
+            asks=True,
+        )
+        for home in _IN
+    },
+    **{
+        f"in {home}, JSON in a cell": Export(
+            "d.csv",
+            _csv([{"id": n, home: json.dumps(row)} for n, row in enumerate(ROWS)]),
+            asks=True,
+        )
+        for home in _IN
+    },
+    **{
+        f"a response called {name}": Export(
+            "d.jsonl",
+            _lines(
+                _shaped(
+                    lambda q, a, r, c, name=name: {
+                        "question": q,
+                        name: a,
+                        "reference": r,
+                        "contexts": c,
+                    }
+                )
+            ),
+            asks=True,
+        )
+        for name in ("bot_answer", "modelResponse", "llm_output", "predicted answer")
+    },
+    **{
+        f"a reference called {name}": Export(
+            "d.jsonl",
+            _lines(
+                _shaped(
+                    lambda q, a, r, c, name=name: {
+                        "question": q,
+                        "response": a,
+                        name: r,
+                        "contexts": c,
+                    }
+                )
+            ),
+            asks=True,
+        )
+        for name in ("gold", "target", "Expected answer", "correct_answer", "groundTruthAnswer")
+    },
+    "Promptfoo, CSV": Export(
+        "d.csv",
+        _csv(
+            _shaped(
+                lambda q, a, r, c: {
+                    "query": q,
+                    "context": json.dumps(c),
+                    "reference": r,
+                    "[openai:m] Answer {{query}}": f"[PASS] {a}",
+                }
+            )
+        ),
+        error="promptfoo eval -o out.json",
+    ),
+    "a system of two models": Export(
+        "d.jsonl",
+        _lines(
+            _shaped(
+                lambda q, a, r, c: {
+                    "question": q,
+                    "gpt_answer": a,
+                    "claude_answer": "Bob did.",
+                    "reference": r,
+                    "contexts": c,
+                }
+            )
+        ),
+        error="--map response=COLUMN",
+    ),
+    "chunks joined by lines": Export(
+        "d.jsonl",
+        _lines(_with(contexts="\n".join)),
+        error="what stands between chunks",
+    ),
+}
+ASKED = MORE
+EXPORTS = {**BY_TOOLS, **PLAIN, **COPIED, **MORE}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,14 +19,14 @@ TEXTS: dict[str, Any] = json.loads(
 )
 
 
-def _lists() -> Iterator[list[str]]:
-    for lists in TEXTS["lists"].values():
-        yield from lists
-    yield [f"The Rosk ferry carries {n} bicycles." for n in range(60)]
+BY_FORM: list[list[str]] = [
+    *TEXTS["lists"]["refused by their form"],
+    [f"The Rosk ferry carries {n} bicycles." for n in range(60)],
+]
+"""Refused as they are."""
 
-
-LISTS = tuple(_lists())
-"""None of them is a list of the response's claims."""
+LISTS: list[list[str]] = [*BY_FORM, *TEXTS["lists"]["dropped when asked about"]]
+"""None of them has a claim of the response."""
 
 REFUSALS: list[str] = TEXTS["refusals"]
 """Answers that claim nothing."""
@@ -44,20 +43,20 @@ def sample_of(number: int, response: str = RESPONSE) -> Sample:
 
 
 class ListMind:
-    """Gives each response the list of its number, and believes every claim of the chunk alone."""
+    """Gives each response the list of its number.
 
-    def __init__(self, lists: tuple[list[str], ...] = LISTS) -> None:
+    The chunk says what the ferry does, and nothing that is listed says it or is on the question.
+    """
+
+    def __init__(self, lists: list[list[str]]) -> None:
         self.lists = lists
 
     def answer(self, prompt: str) -> str:
         data = data_of(prompt)
         if "text" not in data:
-            word = "yes" if data.get("premise", "").startswith(CHUNK) else "no"
-            return json.dumps(dict.fromkeys(data["claims"], word))
+            return json.dumps(dict.fromkeys(data["claims"], "no"))
         if data["text"].startswith("The Rosk ferry sails at nine."):
             return json.dumps({"claims": ["The Rosk ferry sails at nine."]})
-        if not data["question"]:
-            return json.dumps({"claims": []})
         number = int(data["question"].rpartition("(")[2].rstrip(")"))
         return json.dumps({"claims": self.lists[number]}, ensure_ascii=False)
 

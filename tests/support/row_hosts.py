@@ -69,7 +69,7 @@ def opik_offline() -> Iterator[None]:
         yield
 
 
-def by_opik(rows: Sequence[Row], metric: Any) -> Any:
+def by_opik(rows: Sequence[Row], *metrics: Any) -> Any:
     """The result; an error of the system ends the run."""
     from opik import evaluate_on_dict_items
 
@@ -83,11 +83,11 @@ def by_opik(rows: Sequence[Row], metric: Any) -> Any:
         {"number": number, "input": row["input"], "expected_output": row["expected_output"]}
         for number, row in enumerate(rows)
     ]
-    return evaluate_on_dict_items(items, task=system, scoring_metrics=[metric])
+    return evaluate_on_dict_items(items, task=system, scoring_metrics=[*metrics])
 
 
-def by_inspect(rows: Sequence[Row], scorer: Any, folder: Path) -> Any:
-    """The log."""
+def by_inspect(rows: Sequence[Row], scorer: Any, folder: Path, **options: Any) -> Any:
+    """The log. ``options`` are further ones of ``eval``."""
     from inspect_ai import Task
     from inspect_ai import eval as evaluate
     from inspect_ai.dataset import MemoryDataset
@@ -117,6 +117,6 @@ def by_inspect(rows: Sequence[Row], scorer: Any, folder: Path) -> Any:
         for number, row in enumerate(rows)
     ]
     task = Task(dataset=MemoryDataset(samples), solver=system(), scorer=scorer)
-    options: dict[str, Any] = {"display": "none", "log_dir": str(folder), "fail_on_error": False}
+    options |= {"display": "none", "log_dir": str(folder), "fail_on_error": False}
     (log,) = evaluate(task, model="mockllm/model", **options)
     return log

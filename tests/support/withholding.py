@@ -289,6 +289,8 @@ def _places() -> dict[tuple[str, str], _Place]:
 def script(index: int, prompt: str) -> Misbehavior | None:
     """Of a server whose mind is `mind`."""
     data = data_of(prompt)
+    if "asked" in data:  # whether a claim is on the question: that is answered
+        return None
     form = "text" if "text" in data else "premise"
     place = _places()[form, data[form]]
     way = place.case.way

@@ -1,7 +1,7 @@
 """Lists that are no claims, and answers that claim nothing: no host gives a determined score.
 
-Forty lists and five refusals through every bridge and host with its own model object; the gate
-never passes, and nothing of a refused list is kept.
+Some thirty lists and five refusals through every bridge and host with its own model object; the
+gate never passes. Nothing is kept of a list that is refused by its form.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from support.command_here import run_here
 from support.datasets import write_jsonl
 from support.deepeval_fixtures import loop, offline  # noqa: F401
 from support.deepeval_run import OpenAIModel, case_of, run
-from support.no_claims import LISTS, REFUSALS, ListMind, sample_of
+from support.no_claims import BY_FORM, LISTS, REFUSALS, ListMind, sample_of
 from support.ragas_llms import evaluated_by
 from support.ragas_runs import COLUMNS
 from support.server import ScriptedServer
@@ -34,8 +34,8 @@ COUNT = len(LISTS) + len(REFUSALS)
 SAMPLES = [sample_of(number) for number in range(len(LISTS))] + [
     sample_of(len(LISTS) + number, refusal) for number, refusal in enumerate(REFUSALS)
 ]
-# A judge takes the refusal for a claim, as small ones do.
-MIND = ListMind((*LISTS, *([refusal] for refusal in REFUSALS)))
+# A judge lists the refusal as a claim, as small ones do; it is beside the question.
+MIND = ListMind([*LISTS, *([refusal] for refusal in REFUSALS)])
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ def test_every_bridge(server: ScriptedServer, bridge: str, tmp_path: Path) -> No
 
 
 def kept_of_refused_lists(kept: list[tuple[str]]) -> list[str]:
-    """Of the texts in refused lists, those that stand in no sound one."""
+    """Those texts of lists refused by their form that stand in the store."""
     stored = "".join(reply for (reply,) in kept)
-    texts = {text for claims in LISTS for text in claims if len(text) > 20}
+    texts = {text for claims in BY_FORM for text in claims if len(text) > 20}
     return [text for text in texts if text in stored]
 
 
@@ -119,13 +119,13 @@ def test_the_command_line(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("THE_KEY", "k")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     # A run whose first samples all fail ends: the refusals come first.
     rows = [sample.model_dump(mode="json") for sample in reversed(SAMPLES)]
     texts = write_jsonl(tmp_path / "texts.jsonl", rows)
     out = tmp_path / "out.jsonl"
     judge = ("--judge", "openai:scripted", "--base-url", server.base_url)
-    rest = ("--api-key-env", "THE_KEY", "--out", out, "--fail-above", str(LIMIT))
+    rest = ("--out", out, "--fail-above", str(LIMIT))
     done = run_here(capsys, "score", texts, *judge, *rest)
     assert done.status not in (0, 1), done
     results = list(read_results(out))

@@ -40,10 +40,6 @@ def test_evaluate(cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture) -> 
         result = evaluated_by("async client", server, samples, metrics)
     for mode in MODES:
         check_column(result, mode, cases)
-        # What a person sees: how many rows have no number, and what the mean can be.
-        (line,) = {message for message in caplog.messages if f"{COLUMNS[mode]}: " in message}
-        without_number = result.to_pandas()[COLUMNS[mode]].isna().sum()
-        assert f"{without_number} of {len(cases)} rows have no number" in line
     # ragas logs one line for each row that failed. asyncio may log what an earlier test left.
     unusable = len(MODES) * sum(not case.usable for case in cases)
     logged = [each.getMessage() for each in caplog.records if each.name == "ragas.executor"]

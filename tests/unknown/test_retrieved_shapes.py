@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.retrieved_shapes import DIFFERENT, HOSTS, SHAPES, expected, outcome
-from noisesense_adapters.evaluate.chunks import chunks_of
+from noisesense_adapters.reading.chunks import chunks_of
 
 
 @pytest.mark.parametrize("host", HOSTS)

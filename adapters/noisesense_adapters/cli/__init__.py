@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import noisesense
 from noisesense.errors import MissingExtraError, NoiseSenseError, PairingError
@@ -49,6 +49,10 @@ def _run() -> int:
         return _ERROR
     except (NoiseSenseError, OSError) as error:
         show(f"error: {error}", sys.stderr)
+        proposal: Any = getattr(error, "proposal", None)  # of columns that are asked for
+        if proposal is not None:
+            for line in proposal.lines(sys.argv[1:]):
+                show(line, sys.stderr)
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
         return 130

@@ -45,6 +45,14 @@ variants = click.option(
 seed = click.option(
     "--seed", type=int, default=0, help="Of the documents that come or go by chance."
 )
+leave_out = click.option(
+    "--leave-out",
+    type=options.COUNT,
+    default=0,
+    metavar="N",
+    help="Ask for at most so many more answers, to leave out one document at a time: those that "
+    "say no wrong claim, and were retrieved most often where an answer has one of its own.",
+)
 judge = click.option(
     "--judge", metavar="PROVIDER:MODEL", required=True, help="Judges the answers."
 )
@@ -81,6 +89,7 @@ output = options.taken_as("output", Output, options.report, options.as_json)
 @click.option("--out", type=options.FILE, required=True, help="The rows: .jsonl.")
 @variants
 @seed
+@leave_out
 @click.option(
     "--judge",
     metavar="PROVIDER:MODEL",
@@ -93,6 +102,7 @@ def write_plan(
     out: Path,
     variants: str,
     seed: int,
+    leave_out: int,
     judge: str | None,
     asking: Asking,
     force: bool,
@@ -102,7 +112,7 @@ def write_plan(
     check_not_dataset(out, results)
     reading = options.Reading()
     judging = None if judge is None else asking.make_judge(judge)
-    rows = plan(reading.results(results), variants.split(","), seed, judging)
+    rows = plan(reading.results(results), variants.split(","), seed, judging, leave_out)
     write_whole(out, map(to_json, rows))
     files = f"{quote(str(results))} {quote(str(out))}"
     say(
@@ -140,6 +150,7 @@ def report(results: Path, answered: Path, judge: str, asking: Asking, output: Ou
 )
 @variants
 @seed
+@leave_out
 @judge
 @options.asking
 @output
@@ -150,6 +161,7 @@ def run(
     deterministic: bool,
     variants: str,
     seed: int,
+    leave_out: int,
     judge: str,
     asking: Asking,
     output: Output,
@@ -169,6 +181,7 @@ def run(
         judging,
         variants=variants.split(","),
         seed=seed,
+        leave_out=leave_out,
         answers=answers,
         deterministic=deterministic,
         on_answer=_AnswerProgress(),

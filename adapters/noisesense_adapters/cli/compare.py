@@ -96,8 +96,7 @@ def command(
     with intervals, the samples that changed most and the claims whose kind changed. B is worse if
     the interval lies above zero (of correct claims: below); where the judge left verdicts open, it
     holds for every way to fill them in. With --margin B is worse if the interval lies above M,
-    and the same if all of it is within M of zero; else there are too few pairs to say. Where
-    nothing differs, B is called worse in each figure in about 2.5% of the comparisons.
+    and the same if all of it is within M of zero; else there are too few pairs to say.
     --fail-above and --max-unanswered check all of B.
 
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but

@@ -12,6 +12,7 @@ from noisesense import InputError, Summary, gate_run
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import check_between, check_limit
 from noisesense.stats.gate import MAX_UNANSWERED, MAX_UNDEFINED, RunOutcome
+from noisesense.stats.signs import SIGNS
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.options import SOME_FAILED
 from noisesense_adapters.cli.output import tell
@@ -57,15 +58,24 @@ class Gate:
     confidence: float | None
     fail_if_undecided: bool
     mode: Mode | None
-    max_unanswered: float
+    expect: int
     max_undefined: float
-    min_samples: int
+    min_correct: float | None = None
+    max_hallucinated: float | None = None
+    max_unanswered: float = MAX_UNANSWERED
+    waive: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_limit(self.max_unanswered, "--max-unanswered")
         check_limit(self.max_undefined, "--max-undefined")
         if self.fail_above is not None:
             check_limit(self.fail_above, "--fail-above")
+        for share, name in (
+            (self.min_correct, "--min-correct"),
+            (self.max_hallucinated, "--max-hallucinated"),
+        ):
+            if share is not None:
+                check_limit(share, name)
         check_between(self.level, "--confidence")
 
     def check_undecided(self, needed: str, *, is_asked: bool = False) -> None:
@@ -92,6 +102,7 @@ class Gate:
     def status(self, summary: Summary, run: str = "") -> int:
         """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
         limit = self.fail_above
+        is_check = (limit, self.min_correct, self.max_hallucinated) != (None, None, None)
         by_interval = self.confidence is not None
         gate = gate_run(
             summary,
@@ -99,9 +110,12 @@ class Gate:
             mode=self.mode,
             by_interval=by_interval,
             fail_undecided=self.fail_if_undecided,
-            max_undefined=1.0 if limit is None else self.max_undefined,
+            max_undefined=self.max_undefined if is_check else 1.0,
             max_unanswered=self.max_unanswered,
-            min_samples=0 if limit is None else self.min_samples,
+            min_samples=self.expect,
+            min_correct=self.min_correct,
+            max_hallucinated=self.max_hallucinated,
+            waive=self.waive,
         )
         prefix = f"{run}: " if run else ""
         suffix = "; this passes" if gate.passed else ""
@@ -121,9 +135,7 @@ _STATUSES: dict[RunOutcome, int] = {
     "pass": 0,
 }
 
-gate = options.taken_as(
-    "gate",
-    Gate,
+_CHECKS = (
     click.option(
         "--fail-above",
         type=float,
@@ -146,11 +158,11 @@ gate = options.taken_as(
         "--mode", type=click.Choice(MODES), help="Check only this mode; by default both."
     ),
     click.option(
-        "--max-unanswered",
-        type=float,
-        metavar="SHARE",
-        default=MAX_UNANSWERED,
-        help="Exit with 5 if more of the needed verdicts have no answer.",
+        "--expect",
+        type=options.COUNT,
+        metavar="N",
+        default=0,
+        help="Exit with 5 if there are fewer samples.",
     ),
     click.option(
         "--max-undefined",
@@ -159,15 +171,39 @@ gate = options.taken_as(
         default=MAX_UNDEFINED,
         help="With a check, exit with 5 if more of the samples have nothing to measure or failed.",
     ),
+)
+_MORE_CHECKS = (
     click.option(
-        "--min-samples",
-        type=options.COUNT,
-        metavar="N",
-        default=0,
-        help="With --fail-above, exit with 5 if there are fewer samples.",
+        "--min-correct",
+        type=float,
+        metavar="SHARE",
+        help="Exit with 1 if fewer of the claims are correct.",
+    ),
+    click.option(
+        "--max-hallucinated",
+        type=float,
+        metavar="SHARE",
+        help="Exit with 1 if more of the claims are in neither the reference nor a chunk.",
+    ),
+    click.option(
+        "--max-unanswered",
+        type=float,
+        metavar="SHARE",
+        default=MAX_UNANSWERED,
+        help="Exit with 5 if more of the needed verdicts have no answer.",
+    ),
+    click.option(
+        "--waive",
+        multiple=True,
+        type=click.Choice(SIGNS),
+        metavar="SIGN",
+        help=f"Let a sign of a broken run pass: {', '.join(SIGNS)}. Repeatable.",
     ),
 )
+checks = options.taken_as("gate", Gate, *_CHECKS)
 """The options of the checks, as `Gate`."""
+gate = options.taken_as("gate", Gate, *_CHECKS, *_MORE_CHECKS)
+"""The same and more."""
 
 NEEDED = "--fail-above and --confidence as well"
 """What ``--fail-if-undecided`` takes."""

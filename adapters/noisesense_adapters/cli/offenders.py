@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +13,7 @@ from noisesense import Offender, Range, offenders
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import Heads, one_line
-from noisesense_adapters.evaluate.tables import offender_legend, offender_table
+from noisesense_adapters.evaluate.tables import cause_table, offender_legend, offender_table
 from noisesense_adapters.evaluate.wording import document_name, headline, offender_sentences
 
 if TYPE_CHECKING:
@@ -37,15 +36,16 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     """Rank the documents that mislead.
 
     By how often each misleads for certain when it is retrieved: the low end of the interval. With
-    --ablation, the documents without which most claims vanish stand first.
+    --ablation, first the wrong claims that vanish without each document, beside those that vanish
+    without others.
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
     reading = options.Reading()
-    causes = {} if ablation is None else _read_causes(ablation)
+    causes = () if ablation is None else _read_causes(ablation)[: max(top, 1)]
     ranking = offenders(reading.tallied(results))
-    documents = _by_cause(ranking.documents, causes)[: max(top, 1)]
-    sentences = list(offender_sentences(ranking, causes.values()))
+    documents = ranking.documents[: max(top, 1)]
+    sentences = list(offender_sentences(ranking, causes))
     if as_json:
         data = {
             "sentences": sentences,
@@ -57,10 +57,14 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
         return reading.status
     summary = reading.tally.summary()
     output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
+    if documents or causes:
+        output.say(*sentences, "")
+    if causes:
+        output.show_table(cause_table(causes))
+        output.say("")
     if not documents:
         return reading.status
-    output.say(*sentences, "")
-    table = offender_table(documents, causes)
+    table = offender_table(documents)
     output.show_table(table)
     output.say(offender_legend(table))
     for document in documents:
@@ -82,31 +86,24 @@ def _show_claims(document: Offender, examples: int, heads: Heads) -> None:
     output.section(f"{document_name(document.document)}:", lines)
 
 
-def _by_cause(documents: Sequence[Offender], causes: Mapping[str, Cause]) -> list[Offender]:
-    """Put the documents first without which most claims vanish; else the order stays."""
-
-    def claims_gone(document: Offender) -> float:
-        cause = causes.get(document.document)
-        return 0.0 if cause is None else cause.gone.low
-
-    return sorted(documents, key=claims_gone, reverse=True)
-
-
-def _read_causes(path: Path) -> dict[str, Cause]:
-    """Read the causes in a report of an ablation, by document. Raise `InputError`."""
+def _read_causes(path: Path) -> tuple[Cause, ...]:
+    """Read the causes in a report of an ablation. Raise `InputError`."""
     from noisesense.ablation import Cause
 
-    causes: dict[str, Cause] = {}
+    causes: list[Cause] = []
     try:
         for data in json.loads(path.read_text(encoding="utf-8"))["causes"]:
-            cause = Cause(**data)
-            counts = {"again": _range(data["again"]), "gone": _range(data["gone"])}
-            causes[cause.document] = cause._replace(**counts)
+            others = data["gone_without_others"]
+            shares: dict[str, Any] = {
+                "gone": _range(data["gone"]),
+                "gone_without_others": None if others is None else _range(others),
+            }
+            causes.append(Cause(**{**data, **shares}))
     except (OSError, ValueError, KeyError, TypeError) as error:
         hint = 'write it with "noisesense ablation report … --json > FILE"'
         got = f"{type(error).__name__}: {error}"
         raise InputError("an ablation as JSON", got, where=str(path), hint=hint) from error
-    return causes
+    return tuple(causes)
 
 
 def _range(ends: dict[str, float]) -> Range:

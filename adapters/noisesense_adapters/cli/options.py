@@ -18,7 +18,7 @@ from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.cli.output import Heads, one_line, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.rows import FIELDS
+from noisesense_adapters.datasets.tables import MAPPED as FIELDS
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge
@@ -53,7 +53,8 @@ def taken_as(name: str, kind: type[Any], *options: Callable[[Command], Command])
     def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**values: Any) -> int:
-            values[name] = kind(**{each: values.pop(each) for each in names})
+            given = {each: values.pop(each) for each in names if each in values}
+            values[name] = kind(**given)
             return command(**values)
 
         declared: Command = run
@@ -70,6 +71,7 @@ class Source:
 
     mapped: tuple[str, ...]
     split_contexts: str | None
+    guess: bool
     provider: str | None
 
     def reading(self) -> dict[str, Any]:
@@ -85,7 +87,12 @@ class Source:
         separator = self.split_contexts
         if separator is not None:
             separator = re.sub(r"\\[nrt\\]", lambda match: _ESCAPES[match[0]], separator)
-        return {"columns": columns, "split_contexts": separator, "provider": self.provider}
+        return {
+            "columns": columns,
+            "split_contexts": separator,
+            "provider": self.provider,
+            "guess": self.guess,
+        }
 
 
 _ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\\": "\\"}
@@ -105,6 +112,11 @@ source = taken_as(
         metavar="SEP",
         help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
     ),
+    click.option(
+        "--guess",
+        is_flag=True,
+        help="Take the columns that are proposed where names do not settle them.",
+    ),
     click.option("--provider", help="Of Promptfoo's results: whose, if several answered."),
 )
 
@@ -114,7 +126,6 @@ class Asking:
     """How a model is asked."""
 
     base_url: str | None
-    api_key_env: str | None
     store: Path | None
     concurrency: int
     check: str | None
@@ -142,9 +153,6 @@ asking = taken_as(
     "asking",
     Asking,
     click.option("--base-url", help="The endpoint, if not the provider's own."),
-    click.option(
-        "--api-key-env", metavar="NAME", help="The environment variable that holds the key."
-    ),
     click.option(
         "--store", type=FILE, help="Keep every reply in this file, to pay for none twice."
     ),

@@ -7,11 +7,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from noisesense import Result, Usage
@@ -22,8 +21,6 @@ from noisesense_adapters.cli.terminal import folded
 from noisesense_adapters.datasets.files import count_rows
 
 _SHOWN_FAILURES = 20
-_PACE = 300.0
-"""Seconds of the past by which the pace of a run is estimated."""
 LINE_EVERY = 60.0
 """Seconds between lines of progress where there is no terminal for a bar."""
 
@@ -77,13 +74,13 @@ class RunProgress:
         self._failures = FailureLines(self.say)
         self.fail = self._failures.add
         self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
+            MofNCompleteColumn(),
             BarColumn(10),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
             console=self._console,
             transient=True,
             disable=not self._console.is_terminal,
-            get_time=clock,
-            speed_estimate_period=_PACE,
         )
         self._last_line = clock()
         self._test_result = ""  # as it was printed
@@ -91,8 +88,8 @@ class RunProgress:
         self._lock = threading.Lock()
 
     def __enter__(self) -> RunProgress:
-        total = self._rows if isinstance(self._rows, int) else count_rows(self._rows)
-        self._task = self._bar.add_task("", total=total)
+        self._total = self._rows if isinstance(self._rows, int) else count_rows(self._rows)
+        self._task = self._bar.add_task("", total=self._total)
         self._bar.start()
         threading.Thread(target=self._beat, daemon=True).start()
         return self
@@ -132,25 +129,14 @@ class RunProgress:
                 self._test_result = test_result
                 self.say(test_result)
             now = self._clock()
-            position = self._position()
             costs = self._costs()
             if not self._bar.disable:
-                self._bar.update(self._task, description=f"{position}\n{costs}")
+                self._bar.update(self._task, description=costs)
             elif now - self._last_line >= LINE_EVERY:
                 self._last_line = now
+                total = "" if self._total is None else f" of {self._total:,}"
+                position = f"{self.done:,}{total} samples"
                 self.say(f"{position}, {costs}" if costs else position)
-
-    def _position(self) -> str:
-        """How many samples are done, of how many, and the time that the others will take."""
-        task = self._bar.tasks[self._task]
-        line = f"{self.done:,}"
-        if task.total is not None:
-            line += f" of {task.total:,.0f}"
-        line += " samples"
-        remaining = task.time_remaining  # once: another thread may advance the bar in between
-        if remaining is not None:
-            line += f", {timedelta(seconds=remaining)} left"
-        return line
 
     def _costs(self) -> str:
         """The calls and cost of the judge, the failures, and a wait for the provider."""

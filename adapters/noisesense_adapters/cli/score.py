@@ -15,16 +15,16 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import check_definition
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, gate, worst
+from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
 from noisesense_adapters.cli.options import Asking, Source
 from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
-from noisesense_adapters.datasets.read import label_note, question_note, read_rows, results_of
+from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.evaluate.evaluator import skip_judging
 from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.tables import mean_table, sample_table
-from noisesense_adapters.evaluate.wording import headline
+from noisesense_adapters.evaluate.wording import changed_claims, headline
 
 
 @click.command("score")
@@ -40,7 +40,7 @@ from noisesense_adapters.evaluate.wording import headline
 )
 @options.asking
 @click.option("--dry-run", is_flag=True, help="Only count the calls that this would take.")
-@gate
+@checks
 @click.option("--out", type=options.FILE, help="Write the results: .jsonl.")
 @options.report
 @options.as_json
@@ -68,10 +68,11 @@ def command(
     Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
     failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
     cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
-    too little was measured: nothing at all, or with --fail-above fewer than --min-samples, or more
-    than --max-undefined of them not, or more than --max-unanswered of the verdicts have no answer;
-    130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some rows
-    cannot be read; 5 there is nothing to judge.
+    too little was measured: nothing at all, fewer samples than --expect, more than 5% of the
+    verdicts without an answer; with --fail-above also more of the samples than --max-undefined
+    with nothing to measure, or a sign that the run is broken ("noisesense gate" can let such
+    pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some
+    rows cannot be read; 5 there is nothing to judge.
     """
     gate.check_undecided(NEEDED)
     options.check_report(report)
@@ -83,7 +84,6 @@ def command(
     if judge is not None:
         asking = asking.keeping(out)
         judging = _judge(judge, plan, asking)
-    _tell_notes(dataset, source, is_judged=judge is not None)
     has_results = _has_results(out)
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
@@ -104,15 +104,6 @@ def command(
             _show_next_step(dataset, out, is_scored=judge is None and not source.mapped)
     status = options.SOME_FAILED if summary.failed else 0
     return worst(status, gate.status(summary))
-
-
-def _tell_notes(dataset: Path, source: Source, *, is_judged: bool) -> None:
-    """Hint at what was read of the labels and, if a judge is asked, of the questions."""
-    reading = source.reading()
-    notes = [label_note(dataset, reading["columns"])]
-    if is_judged:
-        notes.append(question_note(dataset, **reading))
-    tell(*filter(None, notes))
 
 
 def _refuse(asking: Asking, *, dry_run: bool) -> None:
@@ -151,6 +142,7 @@ def _scored(
                 judge=judge,
                 concurrency=asking.concurrency,
                 on_done=progress.add,
+                on_note=progress.say,
                 **settings,
             )
     except KeyboardInterrupt:
@@ -199,7 +191,7 @@ def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
     chosen = check_definition(definition or "ragas").name
     counts = Counts()
     failures = FailureLines(tell)
-    for row in read_rows(dataset, verdicts=False, **source.reading()):
+    for row in read_rows(dataset, verdicts=False, on_note=tell, **source.reading()):
         if isinstance(row, BadRow):
             failures.add(row.error)
         elif row.sample is not None:
@@ -220,7 +212,6 @@ def _dry_run(
     dataset: Path, source: Source, definition: str | None, plan: str, *, as_json: bool
 ) -> int:
     """Say how many calls judging takes, from rows and chunks alone."""
-    _tell_notes(dataset, source, is_judged=True)
     counts = _counts(dataset, source, definition)
     least = 3 * counts.asked
     if plan == "full":
@@ -254,7 +245,7 @@ def _show_figures(name: str, summary: Summary, chunks: int) -> None:
         parts.append(f"{summary.failed:,} failed")
     parts.append(counted(chunks, "chunk"))
     if summary.clusters is not None:
-        parts.append(counted(summary.clusters, "cluster"))
+        parts.append(summary.grouped)
     scored = f"; definition {summary.definition}, lower is better" if summary.definition else ""
     say(f"{name}: {', '.join(parts)}{scored}")
     if not summary.modes:
@@ -277,6 +268,9 @@ def _show_cost(summary: Summary, judge: Any) -> None:
     if cost:
         judged = "judged" if judge is not None else "judged earlier"
         say(". ".join([f"{judged} with {cost}", *doubts]))
+    changed = changed_claims(summary)
+    if changed:
+        say(changed)
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 

@@ -16,6 +16,7 @@ from noisesense.errors import InputError
 from noisesense.scoring.outcomes import check_between
 from noisesense.scoring.results import check_scored_alike
 from noisesense.scoring.scoring import NO_JUDGE
+from noisesense.stats.labels import source_of_labels
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.options import Asking
@@ -50,6 +51,9 @@ from noisesense_adapters.evaluate.wording import trust_sentences
 @click.option(
     "--judge", "judges", metavar="PROVIDER:MODEL", multiple=True, help="To ask. Repeatable."
 )
+@click.option(
+    "--checked-by", metavar="NAME", help="Who gave LABELS, or checked those that a judge gave."
+)
 @options.asking
 @options.definition
 @click.option("--confidence", type=float, default=0.95, help="The confidence of each interval.")
@@ -61,6 +65,7 @@ def command(
     on: Path | None,
     results: Path | None,
     judges: tuple[str, ...],
+    checked_by: str | None,
     asking: Asking,
     definition: str | None,
     confidence: float,
@@ -85,12 +90,21 @@ def command(
     reading = options.Reading(**chosen)
     judged = [] if results is None else list(reading.results(results))
     people = _people(labels_path, judged, reading)
+    if is_label_sheet(labels_path):
+        checked_by = checked_by or "people"
+    named = source_of_labels(people, checked_by)
     trusts: list[noisesense.Trust] = []
     if results is not None:
         trusts.append(
-            trust_results(judged, people, confidence=confidence, **_about(judged, chosen))
+            trust_results(
+                judged,
+                people,
+                checked_by=named,
+                confidence=confidence,
+                **_about(judged, chosen),
+            )
         )
-    trusts += _ask_judges(judges, people, asking, confidence, labels_path)
+    trusts += _ask_judges(judges, people, asking, confidence, labels_path, named)
     if as_json:
         _show_json(on, results, trusts)
     else:
@@ -171,6 +185,7 @@ def _ask_judges(
     asking: Asking,
     confidence: float,
     labels_path: Path,
+    named: str | None,
 ) -> Iterator[noisesense.Trust]:
     """Ask each judge about the labels, and compare its verdicts with them."""
     from noisesense_adapters.datasets.labels import judge_labels  # it loads SQLite
@@ -187,24 +202,23 @@ def _ask_judges(
                 concurrency=asking.concurrency,
                 on_done=partial(progress.add, None),
             )
-        yield noisesense.trust(model, judged.samples, usage=judged.usage, confidence=confidence)
+        yield noisesense.trust(
+            model,
+            judged.samples,
+            labels_by=named,
+            usage=judged.usage,
+            confidence=confidence,
+        )
 
 
 def _unlabeled(sheet: SheetLabels) -> str:
-    """How many questions of a sheet have no label, and what that means for their samples."""
+    """Say how many questions of a sheet have no label, and what that means for their samples."""
     questions = counted(sheet.questions, "question")
-    clauses = [f"{sheet.unlabeled:,} of the sheet's {questions} have no label"]
-    if sheet.without == 1:
-        clauses.append("1 sample has none and counts as not labeled")
-    elif sheet.without:
-        clauses.append(f"{sheet.without:,} samples have none and count as not labeled")
-    if sheet.in_part == 1:
-        clauses.append("1 sample is labeled in part, and its other questions stay open")
-    elif sheet.in_part:
-        clauses.append(
-            f"{sheet.in_part:,} samples are labeled in part, and their other questions stay open"
-        )
-    return f"{'; '.join(clauses)}."
+    return (
+        f"{sheet.unlabeled:,} of the sheet's {questions} have no label and stay open. Without any "
+        f"label, and not counted: {counted(sheet.without, 'sample')}; labeled in part: "
+        f"{sheet.in_part:,}."
+    )
 
 
 def _judge_names(judged: list[Result]) -> str:

@@ -31,6 +31,7 @@ async def ablate(
     *,
     variants: Sequence[str] = VARIANTS,
     seed: int = 0,
+    leave_out: int = 0,
     deterministic: bool = False,
     max_concurrency: int = 4,
     answers: str | os.PathLike[str] | None = None,
@@ -46,6 +47,7 @@ async def ablate(
             ``relevant-only`` it also says which chunks are relevant where nobody did.
         variants: as `plan` takes them.
         seed: likewise.
+        leave_out: likewise.
         deterministic: the same question and chunks always give the same response: ``again`` is
             not asked, and repeats the old response.
         max_concurrency: answers at once.
@@ -61,7 +63,7 @@ async def ablate(
     check_whole(max_concurrency, 1, "max_concurrency")
     results = list(results)
     cases = cases_of(results, Counter())
-    planned = await plan_async(results, variants, seed, judge)
+    planned = await plan_async(results, variants, seed, judge, leave_out)
     rows = [Row.model_validate(row) for row in planned]
     path = as_path(answers or os.devnull)
     earlier = _earlier_answers(path)

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.datasets.rows import is_reference
-from noisesense_adapters.evaluate.chunks import texts_of
-from noisesense_adapters.evaluate.inputs import as_list, as_object, named
+from noisesense_adapters.reading.chunks import words
+from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.places import ROW_NAMES
+from noisesense_adapters.reading.values import as_list, as_object, is_list, normal, texts_of
 
 _LISTS = (
-    "results",
-    "testRunData",
-    "testCases",
-    "test_cases",
-    "goldens",
-    "data",
-    "samples",
-    "cases",
-    "examples",
-    "per_question",
-    "rows",
-    "records",
-    "items",
-    "questions",
-    "predictions",
-    "scores",
+    *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples"),
+    *("cases", "examples", "per_question", "rows", "records", "items", "questions"),
+    *("predictions", "scores"),
 )
-"""The fields that hold a document's rows, the likeliest first.
-
-Promptfoo, RAGChecker, DeepEval and pydantic-evals use some of them; the others are common.
-"""
+"""The fields that hold a document's rows, the likeliest first."""
+_NESTED = ("paragraphs", "qas")
+"""The lists in a row of SQuAD: each item is a row, with what its paragraph and article say."""
 
 
 def rows_in(data: Any, path: Path) -> list[Any]:
@@ -42,24 +30,29 @@ def rows_in(data: Any, path: Path) -> list[Any]:
     while document:
         if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
             return _rows_of_split(document["columns"], document["data"], path)
-        data = _inner(document)
-        if data is None:
+        inner = [document[name] for name in _LISTS if _may_be_rows(document.get(name))]
+        if not inner:
             return _rows_of_table(document, path)
+        data = inner[0]
         document = as_object(data)
-    if type(data) is not list:
+    if not is_list(data):
         raise InputError("a list of rows", describe(data), where=str(path))
-    rows = as_list(cast("object", data))
-    nested = all(type(row) is list for row in rows)
-    return list(chain.from_iterable(rows)) if nested else rows
+    rows = as_list(data)
+    if all(map(is_list, rows)):
+        rows = [*chain.from_iterable(rows)]
+    return [*chain.from_iterable(map(_nested_rows, rows))]
 
 
-def _inner(document: dict[str, Any]) -> Any:
-    """What the first of the `_LISTS` in a document holds; None if it has none of them."""
-    for name in _LISTS:
-        value = document.get(name)
-        if _may_be_rows(value):
-            return value
-    return None
+def _nested_rows(row: Any) -> Iterator[Any]:
+    """The rows in a row, each with the fields around it."""
+    fields = as_object(row)
+    for name in _NESTED:
+        if _are_objects(fields.get(name)) and fields[name]:
+            around = {key: value for key, value in fields.items() if key != name}
+            for inner in fields[name]:
+                yield from _nested_rows({**around, **inner})
+            return
+    yield row
 
 
 def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
@@ -78,9 +71,7 @@ def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
 
 def _may_be_rows(value: object) -> bool:
     """Is it an object, or a list of objects or lists?"""
-    if not isinstance(value, list):
-        return isinstance(value, dict)
-    items = cast("list[object]", value)
+    items = as_list(value) if is_list(value) else [value]
     return all(isinstance(item, (dict, list)) for item in items)
 
 
@@ -93,51 +84,43 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return as_list(lists[0])
-    values = list(document.values())
+    columns = {name: _cells(value) for name, value in document.items()}
     rows: list[Any] = []
-    if all(isinstance(value, list) for value in values):
-        rows = _rows_of_columns(document)
-    elif all(isinstance(value, dict) for value in values):
-        rows = _rows_of_numbers(document)
+    if all(columns.values()):
+        rows = [*document.values()] if _are_rows(document) else _transposed(columns)
     if not rows:
         got = f"an object with {named(document)}"
         raise InputError("a list of rows", got, where=str(path))
     return rows
 
 
-def _rows_of_columns(columns: dict[str, list[Any]]) -> list[Any]:
-    """The rows of columns that are lists of cells; none if the lists differ in length."""
-    lengths = {len(cells) for cells in columns.values()}
-    if len(lengths) != 1:
-        return []
-    rows: list[Any] = []
-    for cells in zip(*columns.values(), strict=True):
-        rows.append(dict(zip(columns, cells, strict=True)))
-    return rows
+def _cells(value: Any) -> dict[Any, Any]:
+    """The cells of a column by their numbers; none if it is no column."""
+    cells: dict[Any, Any] = dict(enumerate(as_list(value)))
+    return as_object(value) or cells
 
 
-def _rows_of_numbers(objects: dict[str, dict[str, Any]]) -> list[Any]:
-    """The rows of columns that are objects, with the rows' numbers as names.
+def _are_rows(document: dict[str, Any]) -> bool:
+    """Are its objects rows, as pandas writes them with ``orient="index"``, by their numbers?"""
+    references = words(ROW_NAMES["reference"])
+    first = as_object(next(iter(document.values())))
+    is_by_number = all(map(str.isdecimal, document))
+    return bool(first) and (is_by_number or any(normal(name) in references for name in first))
 
-    With ``orient="index"`` pandas writes rows by their numbers instead. If the columns differ in
-    their numbers, there are no rows.
-    """
-    first = next(iter(objects.values()))
-    if any(map(is_reference, first)) or all(map(str.isdecimal, objects)):
-        return list(objects.values())
-    if any(cells.keys() != first.keys() for cells in objects.values()):
+
+def _transposed(columns: dict[str, dict[Any, Any]]) -> list[Any]:
+    """The rows of columns, each with its cells by number; none if the columns differ in these."""
+    first = next(iter(columns.values()))
+    if any(cells.keys() != first.keys() for cells in columns.values()):
         return []
     rows: list[Any] = []
     for number in first:
-        rows.append({name: cells[number] for name, cells in objects.items()})
+        rows.append({name: cells[number] for name, cells in columns.items()})
     return rows
 
 
 def _are_objects(value: object) -> bool:
-    if not isinstance(value, list):
-        return False
-    items = cast("list[object]", value)
-    return all(isinstance(item, dict) for item in items)
+    return is_list(value) and all(isinstance(item, dict) for item in as_list(value))
 
 
 def check_names(names: list[str], where: str) -> None:

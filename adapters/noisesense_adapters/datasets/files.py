@@ -1,17 +1,20 @@
-"""The raw rows of files: JSON lines, CSV, JSON documents and Parquet."""
+"""The raw rows of files: JSON lines, CSV, JSON documents, Parquet and workbooks, also in gzip."""
 
 from __future__ import annotations
 
 import codecs
 import csv
+import gzip
+import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, AnyStr, NamedTuple
+from typing import IO, Any, AnyStr, BinaryIO, NamedTuple
 
 from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
@@ -19,25 +22,28 @@ from msgspec.json import decode as json_decode
 from noisesense.errors import InputError, encodable
 from noisesense.jsonl import as_path, parse_line
 from noisesense_adapters.datasets.documents import check_names, rows_in
-from noisesense_adapters.evaluate.inputs import as_list, as_object, named, read_json
 from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.values import as_list, as_object
 
 LARGEST = 1 << 25
 """The limit for a line or cell, in bytes. Larger ones are not samples, and fill memory."""
 
+_SAMPLE = 1 << 20
+_BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _OTHERS = {
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
     b"PK\x03\x04": "a ZIP archive (an Excel workbook is one)",
     b"\x1f\x8b": "a gzip file",
     b"PAR1": "a Parquet file",
 }
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
-_NO_WORKBOOK = (
-    "save it as 'CSV UTF-8'; Excel cuts texts after 32,767 characters, so better write"
-    " JSON lines from where the texts are"
-)
+_MOST_IN_A_CELL = 32_767
+"""Excel cuts longer texts without a word."""
 
 
 class Raw(NamedTuple):
@@ -48,27 +54,19 @@ class Raw(NamedTuple):
 
 
 def raw_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a file, whose format is known by its ending.
+    """The rows of a file, whose format is known by its ending. Lines of JSON lines are bytes.
 
     Raises:
         InputError: no such file, or an unknown format or encoding.
     """
-    state_file = path / "state.json"
-    if state_file.is_file():
-        state = as_object(read_json(state_file))
-        if "_data_files" in state:
-            return _saved_rows(path, as_list(state["_data_files"]))
-    ending = path.suffix.lower()
-    known_endings = f"a file ending in {', '.join(_KINDS)}"
-    if ending in _WORKBOOKS:
-        got = f"the workbook {path.name!r}"
-        raise InputError(known_endings, got, where="input", hint=_NO_WORKBOOK)
-    if path.is_dir() and (path / "dataset_dict.json").is_file():
-        splits = [file.parent.name for file in sorted(path.glob("*/state.json"))]
-        hint = "give the folder of one"
-        raise InputError("one split", named(splits), where=str(path), hint=hint)
+    if path.is_dir():
+        return _folder_rows(path)
+    ending = ending_of(path)
+    known_endings = f"a file ending in {', '.join(_KINDS)}, or one of the first five and .gz"
     if ending not in _KINDS:
         hint = 'of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
+        if path.suffix.lower() in (".zip", ".tar", ".tgz", ".7z", ".rar", ".bz2", ".xz", ".zst"):
+            hint = "unpack the archive"
         raise InputError(known_endings, repr(path.name), where="input", hint=hint)
     if not path.is_file():
         got = "something else, such as a pipe" if path.exists() else "no such file"
@@ -76,9 +74,11 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     return _KINDS[ending](path)
 
 
-def is_jsonl(path: Path) -> bool:
-    """Is it a file of JSON lines, by its ending?"""
-    return _KINDS.get(path.suffix.lower()) is jsonl_rows
+def ending_of(path: Path) -> str:
+    """The ending that tells a file's format, without that of gzip."""
+    name = path.name.lower()
+    ending = Path(name.removesuffix(".gz")).suffix
+    return ending if ending not in (".parquet", ".xlsx") or not name.endswith(".gz") else ".gz"
 
 
 def check_folder(folder: Path, where: str) -> None:
@@ -99,81 +99,110 @@ def check_new(path: Path, *, force: bool) -> None:
 def count_rows(path: str | os.PathLike[str]) -> int | None:
     """The number of rows, with broken ones; None if the file would have to be parsed."""
     path = as_path(path)
-    read = _KINDS.get(path.suffix.lower())
-    if not path.is_file() or read is None or read is document_rows:
+    ending = ending_of(path)
+    if not path.is_file() or ending not in _KINDS or ending in (".json", ".xlsx"):
         return None
-    if read is parquet_rows:
+    if ending == ".parquet":
         parquet = _arrow_module("pyarrow.parquet")
         with _readable(path):
             return int(parquet.read_metadata(path).num_rows)
-    rows = jsonl_lines(path) if read is jsonl_rows else read(path)
-    return sum(1 for _ in rows)
+    return sum(1 for _ in _KINDS[ending](path))
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
     """The rows of JSON lines; a broken line is an error in its place."""
-    for place, line in jsonl_lines(path):
-        yield Raw(place, json_value(line))
+    for raw in jsonl_lines(path):
+        yield Raw(raw.place, decoded(raw))
 
 
-def jsonl_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The lines that are not blank, with their places; lines above `LARGEST` are cut."""
+def jsonl_lines(path: Path) -> Iterator[Raw]:
+    """The lines that are not blank, as bytes; lines above `LARGEST` are cut."""
     name = path.name
     for number, line in enumerate(_lines(path), start=1):
         if not line.isspace():
-            yield f"{name}, line {number}", line
+            yield Raw(f"{name}, line {number}", line)
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file in UTF-8 or UTF-16, in UTF-8; see `_cut_lines`. Raises `InputError`."""
+@contextmanager
+def _opened(path: Path) -> Generator[BinaryIO, None, None]:
+    """The bytes of a file, or of what gzip packed in it. Raises `InputError`."""
     try:
-        with path.open("rb", 1 << 16) as file:
-            beginning = file.read(4)
-            _check_text(beginning, path)  # before UTF-16, whose mark begins UTF-32's
-            if beginning.startswith(_UTF_16):
-                yield from _lines_of_utf_16(path)
-                return
-            file.seek(0)
-            yield from _cut_lines(file, b"\n")
-    except OSError as error:
-        got = error.strerror or type(error).__name__
+        opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+        with opener(path, "rb") as file:
+            yield file
+    except (OSError, EOFError) as error:
+        got = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise InputError("a readable file", got, where=str(path)) from error
 
 
-def _lines_of_utf_16(path: Path) -> Iterator[bytes]:
-    """The lines of what spreadsheets call "Unicode text". Raises `InputError`."""
-    with path.open(encoding="utf-16", newline="\n") as file:
-        try:
-            for line in _cut_lines(file, "\n"):
-                yield line.encode("utf-8", "surrogatepass")
-        except UnicodeError as error:
-            raise InputError("UTF-16 text", str(error), where=str(path)) from None
+def encoding_of(path: Path) -> str:
+    """The encoding of a text file. Raises `InputError` for an archive, or an unknown one."""
+    with _opened(path) as file:
+        beginning = file.read(_SAMPLE)
+    for mark, name in _BOMS.items():
+        if beginning.startswith(mark):
+            return name
+    for mark, got in _OTHERS.items():
+        if beginning.startswith(mark):
+            raise InputError("text, as the file's ending says", got, where=str(path))
+    foreign = [line for line in beginning.splitlines()[:-1] if not line.isascii()]
+    foreign = foreign or [beginning]
+    if any(map(_is_utf_8, foreign)):
+        return "utf-8"  # where some lines are, the others are broken
+    with needs_extra("report", "charset_normalizer", "charset-normalizer"):
+        from charset_normalizer import from_bytes
+    best = from_bytes(b"\n".join(foreign), cp_isolation=[*_TAKEN, *_UNSURE]).best()
+    if best is None or best.encoding not in _TAKEN:
+        hint = "save the file as UTF-8"
+        raise InputError("UTF-8 text", "another encoding", where=str(path), hint=hint)
+    return best.encoding
 
 
-def _cut_lines(file: IO[AnyStr], newline: AnyStr) -> Iterator[AnyStr]:
-    """The lines of a file, long ones cut.
+_TAKEN = ("cp1252", "cp1251", "cp1253", "shift_jis")
+_UNSURE = ("gb18030", "big5", "euc_kr")  # short texts may be any of these
+
+
+def _is_utf_8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.end == len(line) > _SAMPLE - 4  # cut by the sample
+    return True
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a text file in UTF-8, long ones cut.
 
     Of a line above `LARGEST` only the first `LARGEST` + 1 bytes or characters are read into
     memory. By that length the reader tells that the line is too large.
     """
+    encoding = encoding_of(path)
+    with _opened(path) as file:
+        if encoding == "utf-8":
+            yield from _cut_lines(file)
+            return
+        texts = TextIOWrapper(file, encoding=encoding, newline="\n")
+        try:
+            for line in _cut_lines(texts):
+                yield line.encode("utf-8", "surrogatepass")
+        except UnicodeError as error:
+            raise InputError(f"{encoding} text", str(error), where=str(path)) from None
+
+
+def _cut_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
     line = file.readline(LARGEST + 1)
     while line:
         yield line
-        while len(line) > LARGEST and not line.endswith(newline):
+        while len(line) > LARGEST and line[-1:] not in ("\n", b"\n"):
             line = file.readline(LARGEST + 1)
         line = file.readline(LARGEST + 1)
 
 
-def _check_text(beginning: bytes, path: Path) -> None:
-    """Raise `InputError` for the first bytes of an archive, or of another encoding."""
-    for mark, got in _OTHERS.items():
-        if beginning.startswith(mark):
-            hint = "save the file as UTF-8"
-            raise InputError("UTF-8 text", got, where=str(path), hint=hint)
-
-
-def json_value(line: bytes) -> object:
-    """The value of a line of JSON, or the error in it."""
+def decoded(raw: Raw) -> object:
+    """The data of a row, parsed if it is a line of JSON; or the error in it."""
+    line = raw.data
+    if not isinstance(line, bytes):
+        return line
     if len(line) > LARGEST:
         return _too_large()
     with suppress(MsgspecError, ValueError, RecursionError):
@@ -194,9 +223,9 @@ def _bad_byte(byte: int) -> InputError:
     return InputError("UTF-8 text", f"the byte {byte:#04x}", hint="save the file as UTF-8")
 
 
-_DELIMITERS = (",", ";", "\t")
+_DELIMITERS = (",", ";", "\t", "|")
 _JSON = re.compile(r'\s*[\[{]\s*(["\[{]|$)')
-_WITHOUT_CELLS = re.compile(r"[\s,;]+")
+_WITHOUT_CELLS = re.compile(r"[\s,;|]+")
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
@@ -219,7 +248,7 @@ def csv_rows(path: Path) -> Iterator[Raw]:
     if _JSON.match(header):
         hint = "name it .json"
         raise InputError("a header of CSV", "what looks like JSON", where=str(path), hint=hint)
-    delimiters = ("\t",) if path.suffix.lower() == ".tsv" else _DELIMITERS
+    delimiters = ("\t",) if ending_of(path) == ".tsv" else _DELIMITERS
     delimiter = max(delimiters, key=header.count)
     reader = csv.reader(chain([header], lines), delimiter=delimiter, strict=True)
     names = _cells(reader) or []
@@ -233,13 +262,15 @@ def csv_rows(path: Path) -> Iterator[Raw]:
             return
         if isinstance(cells, InputError):
             yield Raw(place, cells)
-        elif not any(cell.strip() for cell in cells):
-            continue
-        elif len(cells) == len(names):
-            yield Raw(place, dict(zip(names, cells, strict=True)))
-        else:
-            expected = f"{len(names)} cells, as in the header"
-            yield Raw(place, InputError(expected, str(len(cells))))
+        elif any(cell.strip() for cell in cells):
+            yield Raw(place, _row(names, cells))
+
+
+def _row(names: list[str], cells: list[Any]) -> object:
+    """The cells by their columns, or an error."""
+    if len(cells) == len(names):
+        return dict(zip(names, cells, strict=True))
+    return InputError(f"{len(names)} cells, as in the header", str(len(cells)))
 
 
 def _texts(path: Path) -> Iterator[str]:
@@ -253,8 +284,7 @@ def _texts(path: Path) -> Iterator[str]:
     for number, line in enumerate(_lines(path), start=1):
         if len(line) > LARGEST:
             raise _too_large().within(f"{path.name}, line {number}")
-        encoding = "utf-8-sig" if number == 1 else "utf-8"
-        yield line.decode(encoding, "surrogateescape")
+        yield line.decode("utf-8", "surrogateescape")
 
 
 def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
@@ -269,11 +299,36 @@ def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
     return cells
 
 
+def workbook_rows(path: Path) -> Iterator[Raw]:
+    """The rows of the first sheet of a workbook, whose first row is the header."""
+    with needs_extra("report", "openpyxl"):
+        openpyxl: Any = import_module("openpyxl")
+    with _readable(path, "an Excel workbook"):
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        names: list[str] = []
+        for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
+            cells = ["" if value is None else value for value in values]
+            place = f"{path.name}, row {number}"
+            if not any(str(cell).strip() for cell in cells):
+                continue
+            if not names:
+                names = [str(cell) for cell in cells]
+                check_names(names, f"{path}, header")
+            elif any(len(str(cell)) >= _MOST_IN_A_CELL for cell in cells):
+                hint = "write JSON lines from where the texts are"
+                got = "one of that length, which Excel has cut"
+                error = InputError(f"texts below {_MOST_IN_A_CELL:,} characters", got, hint=hint)
+                yield Raw(place, error)
+            else:
+                yield Raw(place, _row(names, cells))
+
+
 def document_rows(path: Path) -> Iterator[Raw]:
     """The rows of a JSON document, or of JSON lines that are called one.
 
     Raises:
-        InputError: not UTF-8, not JSON, or a document without rows.
+        InputError: not JSON, or a document without rows.
     """
     try:
         rows = rows_in(read_json(path), path)
@@ -287,13 +342,32 @@ def document_rows(path: Path) -> Iterator[Raw]:
         yield Raw(f"{path.name}, result {number}", row)
 
 
-def _saved_rows(folder: Path, data_files: list[Any]) -> Iterator[Raw]:
-    """The rows of a folder that `datasets.Dataset.save_to_disk` wrote."""
+def read_json(path: Path) -> Any:
+    """The document in a file. Raises `InputError`."""
+    encoding = encoding_of(path)
+    with _opened(path) as file:
+        content = file.read()
+    try:
+        return json.loads(content.decode(encoding))
+    except (ValueError, RecursionError) as error:  # also nested too deep, or a number too long
+        hint = "it may be cut off; JSON lines need the ending .jsonl, CSV .csv"
+        raise InputError("a JSON document", str(error), where=str(path), hint=hint) from None
+
+
+def _folder_rows(folder: Path) -> Iterator[Raw]:
+    """The rows of a folder that `datasets.Dataset.save_to_disk` wrote. Raises `InputError`."""
+    state_file = folder / "state.json"
+    state = as_object(read_json(state_file)) if state_file.is_file() else {}
+    if "_data_files" not in state:
+        splits = [file.parent.name for file in sorted(folder.glob("*/state.json"))]
+        got = f"a folder with {named(splits)}" if splits else f"the folder {folder.name!r}"
+        hint = "give the folder of one" if splits else "give one of the files in it"
+        expected = "a file, or a folder of one split as save_to_disk() writes it"
+        raise InputError(expected, got, where="input", hint=hint)
     arrow = _arrow_module("pyarrow")
     number = 0
-    for data_file in data_files:
-        name = str(as_object(data_file).get("filename"))
-        path = folder / Path(name).name
+    for data_file in as_list(state["_data_files"]):
+        path = folder / Path(str(as_object(data_file).get("filename"))).name
         with _readable(path, "an Arrow file"), arrow.memory_map(str(path)) as file:
             for row in _arrow_rows(arrow.ipc.open_stream(file)):
                 yield Raw(f"{folder.name}, row {number}", row)
@@ -365,10 +439,11 @@ def _readable(path: Path, expected: str = "a Parquet file") -> Generator[None, N
 
 
 _KINDS: dict[str, Callable[[Path], Iterator[Raw]]] = {
-    ".jsonl": jsonl_rows,
-    ".ndjson": jsonl_rows,
+    ".jsonl": jsonl_lines,
+    ".ndjson": jsonl_lines,
     ".csv": csv_rows,
     ".tsv": csv_rows,
-    ".parquet": parquet_rows,
     ".json": document_rows,
+    ".parquet": parquet_rows,
+    ".xlsx": workbook_rows,
 }

@@ -10,6 +10,7 @@ from noisesense import InputError, LabeledVerdicts, Result, Sample, Usage, Verdi
 from noisesense.errors import check_whole
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Entailment, EntailmentJudge
+from noisesense.stats.clusters import cluster_of
 from noisesense.verdicts.verdicts import as_model
 from noisesense_adapters.datasets.score import Failures, ask_all
 
@@ -65,7 +66,7 @@ def judge_labels(
             on_done(None)
             judged = asked.verdicts
             usages.append(asked.usage)
-        return LabeledVerdicts(labels, judged, result.id, result.cluster)
+        return LabeledVerdicts(labels, judged, result.id, cluster_of(result))
 
     with_labels = (result for result in labeled if result.score is not None)
     run_blocking(ask_all(with_labels, ask, concurrency, samples.append))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,14 +12,10 @@ from noisesense.errors import InputError
 from noisesense.scoring.results import Choices, ResultLine
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import Row
-from noisesense_adapters.evaluate.inputs import (
-    as_list,
-    as_object,
-    named,
-    read_verdicts,
-    without_nulls,
-)
 from noisesense_adapters.promptfoo.sample import Inputs
+from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.row import read_verdicts
+from noisesense_adapters.reading.values import as_list, as_object, without_nulls
 
 _KEYS = {"testCase", "testIdx", "promptIdx", "vars"}
 
@@ -53,9 +47,6 @@ def result_name(row: Mapping[str, Any]) -> str:
 def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     """The results of one provider and prompt, as those of several have no common mean.
 
-    If a test ran several times (``--repeat``), its results have a ``cluster``, since answers to
-    one question are not independent.
-
     Args:
         rows: all rows of a file.
         provider: the name of the provider; None if there is only one. With several prompts it is
@@ -75,18 +66,7 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     _check_provider(provider, list(names.values()))
     if provider is not None:
         results = [raw for raw in results if names[_System.of(raw.data)] == provider]
-    return [*_with_clusters(results), *others]
-
-
-def _with_clusters(results: list[Raw]) -> list[Raw]:
-    """The results, those of each test as a cluster if one of the tests ran several times."""
-    clustered: list[Raw] = []
-    tests: set[str] = set()
-    for place, data in results:
-        test = _test(data)
-        tests.add(test)
-        clustered.append(Raw(place, {**data, "cluster": test}))
-    return clustered if len(tests) < len(results) else results
+    return [*results, *others]
 
 
 def _check_provider(provider: str | None, names: list[str]) -> None:
@@ -97,13 +77,6 @@ def _check_provider(provider: str | None, names: list[str]) -> None:
         )
     if provider is not None and provider not in names:
         raise InputError(f"one of {named(names)}", repr(provider), where="provider")
-
-
-def _test(row: Mapping[str, Any]) -> str:
-    """A name of the test, the same for all its repetitions, whose numbers differ."""
-    variables = json.dumps(row["vars"], sort_keys=True)
-    digest = hashlib.sha256(variables.encode()).hexdigest()
-    return f"test {digest[:12]}"
 
 
 def _names(systems: Iterable[_System]) -> dict[_System, str]:
@@ -144,28 +117,28 @@ class PromptfooReader:
         context = {"vars": row.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, _config(row, ours))
         judged_texts = _in_metadata(ours, "sample")
-        if judged_texts is None:
-            sample = inputs.sample
-        else:  # what the test holds is as before files and transforms
+        sample = None
+        if judged_texts is not None:  # what the test holds is as before files and transforms
             sample = Sample.model_validate(without_nulls(judged_texts))
         return Row(
             place,
             id=result_name(row),
             cluster=row.get("cluster"),
-            sample=sample,
-            verdicts=self._read_verdicts(inputs, sample, ours) if self._verdicts else None,
+            sample=sample or inputs.sample,
+            verdicts=self._read_verdicts(inputs, sample or inputs.sample, ours)
+            if self._verdicts
+            else None,
             line=_line(ours),
         )
 
     def _read_verdicts(
         self, inputs: Inputs, sample: Sample, ours: list[dict[str, Any]]
     ) -> Verdicts | None:
-        in_test = inputs.first("verdicts")
-        if in_test is None:
-            where = "metadata.verdicts"
+        inputs.reading.check("verdicts")
+        value = inputs.given_verdicts
+        where = inputs.reading.places.get("verdicts", "metadata.verdicts")
+        if value is None:
             value = _in_metadata(ours, "verdicts")
-        else:
-            where, value = in_test
         if isinstance(value, str):
             return self._recording(value.removeprefix("file://")).lookup(sample)
         return None if value is None else read_verdicts(value, sample, where)

@@ -1,6 +1,6 @@
 """The rows of a dataset, and the results of the verdicts in it.
 
-The format is known by the file's ending, the schema by its first rows.
+The format is known by the file's ending, the kind by its first rows.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
-from itertools import chain, islice, tee
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
@@ -19,33 +18,31 @@ from typing_extensions import Unpack
 from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import Choices, Result, ResultLine
-from noisesense.verdicts.form import LightSample, light_line
+from noisesense.stats.clusters import question_cluster
+from noisesense.verdicts.form import as_name, light_line
 from noisesense_adapters.datasets import files
-from noisesense_adapters.datasets.files import Raw
-from noisesense_adapters.datasets.groups import CONTEXTS, GROUP, Merged, object_of
+from noisesense_adapters.datasets.files import Raw, decoded
 from noisesense_adapters.datasets.promptfoo import (
     PromptfooReader,
     is_result,
     of_one_system,
     result_name,
 )
-from noisesense_adapters.datasets.rows import (
-    FIELDS,
-    BadRow,
-    ColumnReader,
-    Read,
-    Row,
-    name_of,
-    recognize,
-)
+from noisesense_adapters.datasets.rows import BadRow, Row
+from noisesense_adapters.datasets.tables import MAPPED, Table, object_of
 from noisesense_adapters.evaluate.evaluator import choices
-from noisesense_adapters.evaluate.inputs import Column, as_object, normal, pick, without_nulls
-from noisesense_adapters.evaluate.names import IDS
+from noisesense_adapters.reading.paths import Column, picked
+from noisesense_adapters.reading.row import EXPECTED, GROUP
+from noisesense_adapters.reading.values import as_object, is_empty, normal, without_nulls
+
+if TYPE_CHECKING:
+    from noisesense import Sample
 
 _FIRST_ROWS = 20
-_MOST_WITHOUT = 10_000
 _LINE = frozenset(ResultLine.model_fields)
-_NAMES = ("id", "cluster")
+
+Read = Callable[[Mapping[str, Any], str], Row]
+"""Reads a row from its data and its place. Raises `InputError`."""
 
 
 def read_rows(
@@ -56,24 +53,22 @@ def read_rows(
     texts: bool = True,
     split_contexts: str | None = None,
     provider: str | None = None,
+    guess: bool = False,
+    on_note: Callable[[str], object] = lambda _: None,
 ) -> Iterator[Row | BadRow]:
     """Read the samples of a dataset one by one.
 
-    JSON lines, CSV and Parquet are streamed; JSON documents are read as a whole (lists of rows,
-    Promptfoo's results, DeepEval's test runs). The columns of
-    known frameworks are recognized by their names, as are lines of recordings and of results. A
-    row that cannot be read becomes a `BadRow`.
-
-    Chunks are texts or objects with a text (``page_content``, ``pageContent``, ``text``,
-    ``content`` or ``context``), and optionally an id (``id``, ``doc_id``, ``source``, …) and a
-    label ``relevant``.
+    JSON lines, CSV, Parquet and workbooks are streamed; JSON documents are read as a whole (lists
+    of rows, Promptfoo's results, DeepEval's test runs). The columns of known tools are recognized
+    by their names, as are lines of recordings and of results. A row that cannot be read becomes a
+    `BadRow`.
 
     Args:
         path: the file.
         columns: columns with other names: for ``response``, ``reference``,
             ``retrieved_contexts``, ``retrieved_context_ids``, ``user_input``, ``verdicts``,
-            ``id`` or ``cluster`` the name of a column, a path into a column of objects
-            (``nodes[].text`` for each item of a list), or a function of the row.
+            ``id`` or ``cluster`` the name of a column, a path (see
+            `noisesense_adapters.reading.paths`), or a function of the row.
             ``retrieved_context_ids`` names the contexts' documents, ``relevant_contexts`` is a
             column of what should have been retrieved, which labels the chunks, and ``group`` what
             rows with one chunk each share.
@@ -82,45 +77,60 @@ def read_rows(
             without an id is named by a hash of its texts.
         split_contexts: the separator of chunks in a cell that is not a list.
         provider: of Promptfoo's results, whose; see `noisesense_adapters.datasets.promptfoo`.
+        guess: take the likeliest columns where names do not settle them.
+        on_note: called with hints about the first rows.
 
     Raises:
+        UnsettledError: names do not settle which columns are meant.
         InputError: no such file, an empty file, an unknown kind, another encoding, unknown
             columns, or Promptfoo's results of several providers and none chosen; while reading,
             an id twice.
     """
     path = as_path(path)
-    columns = _checked_columns(columns, split_contexts, verdicts=verdicts)
-    first, rows = _raw_rows(path, provider)
-    read = _reader(path, first, columns, verdicts=verdicts)
-    if not isinstance(read, ColumnReader):
-        _check_options(path, columns, split_contexts)
-    elif GROUP in columns:
-        merge = Merged(columns[GROUP], {**read.columns, **columns}, verdicts=verdicts)
-        rows = merge(rows)
-        first = list(merge(first))
-        read = _of_merged(read)
-    elif split_contexts is not None:
-        read = replace(read, separator=split_contexts)
-        rows = _with_separator(rows, read, path)
-    if columns:
-        _check_not_all_bad(_rows(first, read, columns, verdicts=verdicts))
-    is_light = verdicts and not texts and not columns
-    if is_light and read is read_line and files.is_jsonl(path):
-        lines = files.jsonl_lines(path)
-        return _each_once(light_row(place, line, keyed=False) for place, line in lines)
-    return _each_once(_rows(rows, read, columns, verdicts=verdicts))
+    columns = _checked_columns(columns, split_contexts)
+    raws: Iterable[Raw] = files.raw_rows(path)
+    first = list(islice(raws, _FIRST_ROWS))
+    if not first:
+        raise InputError("at least one row", "none", where=str(path))
+    row = _first_object(first, path)
+    raws = chain(first, raws)
+    is_plain = columns.keys() <= {"id", "cluster", GROUP}
+    if is_result(row):
+        _check_table_options(path, columns, split_contexts)
+        with error_context(str(path)):
+            raws = of_one_system(map(_parsed, raws), provider)
+        results = PromptfooReader(path.parent, verdicts=verdicts)
+        return _each_once(_read_each(raws, results, columns))
+    if provider is not None:
+        raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
+    if not is_plain or not _is_line(row):
+        table = Table(columns, split_contexts, verdicts=verdicts)
+        rows = table.rows(map(_parsed, raws), path, guess=guess)
+        return _each_once(_noted(rows, row, table.columns, on_note))
+    _check_table_options(path, columns, split_contexts)
+    if verdicts and not texts and not columns:
+        return _each_once(light_row(raw.place, raw.data, keyed=False) for raw in raws)
+    return _each_once(_read_each(raws, read_line if verdicts else _read_texts, columns))
 
 
-def _of_merged(read: ColumnReader) -> ColumnReader:
-    """A reader of merged rows, which have their chunks and the chunks' ids under our names."""
-    columns = dict(read.columns)
-    for name in (CONTEXTS, IDS):
-        if name in columns:
-            columns[name] = name
-    return replace(read, columns=columns)
+def _parsed(raw: Raw) -> Raw:
+    """The row with its data, if it is a line of JSON."""
+    return Raw(raw.place, decoded(raw))
 
 
-def _check_options(path: Path, columns: Mapping[str, Column], split_contexts: str | None) -> None:
+def _first_object(first: list[Raw], path: Path) -> dict[str, Any]:
+    """The first row that is an object. Raises the first row's `InputError` if none is."""
+    for raw in first:
+        fields = as_object(decoded(raw))
+        if fields:
+            return fields
+    with error_context(str(path.parent / first[0].place)):
+        return object_of(Raw(first[0].place, decoded(first[0])))
+
+
+def _check_table_options(
+    path: Path, columns: Mapping[str, Column], split_contexts: str | None
+) -> None:
     """Raise `InputError` if chunks are to be grouped or split: only those of a table can be."""
     if GROUP in columns or split_contexts is not None:
         option = GROUP if split_contexts is None else "split_contexts"
@@ -131,34 +141,22 @@ def _check_options(path: Path, columns: Mapping[str, Column], split_contexts: st
 _EXPECTED_CONTEXTS = ("referencecontexts", "relevantcontexts", "expectedcontexts")
 
 
-def label_note(path: Path, columns: Mapping[str, Column]) -> str:
-    """A note that a column of what should have been retrieved could label the chunks, if any."""
-    if "relevant_contexts" in columns:
-        return ""
-    first = Raw("", None)
-    with suppress(InputError):  # reported when the file is read
-        first = next(files.raw_rows(path), first)
-    for name in as_object(first.data):
-        if normal(name) in _EXPECTED_CONTEXTS:
+def _noted(
+    rows: Iterator[Row | BadRow],
+    row: Mapping[str, Any],
+    columns: Mapping[str, Column],
+    on_note: Callable[[str], object],
+) -> Iterator[Row | BadRow]:
+    """The rows of a table, after hints about the first ones."""
+    for name in row:
+        if normal(name) in _EXPECTED_CONTEXTS and EXPECTED not in columns:
             option = f"--map relevant_contexts={name}"
-            return f"note: {name} labels no chunks; with {option} what is in it is relevant"
-    return ""
-
-
-def question_note(path: Path, **reading: Any) -> str:
-    """A note that no question was read, without which a judge can hardly read a short answer.
-
-    Args:
-        path: the file; the note is empty if one of its first samples has a question.
-        reading: further arguments of `read_rows`.
-    """
-    rows: list[Row | BadRow] = []
-    with suppress(InputError):  # reported when the file is read
-        rows += islice(read_rows(path, verdicts=False, **reading), _FIRST_ROWS)
-    samples = [row.sample for row in rows if isinstance(row, Row) and row.sample is not None]
-    if not samples or any(sample.user_input.strip() for sample in samples):
-        return ""
-    return "note: no question was read; --map user_input=COLUMN names its column"
+            on_note(f"note: {name} labels no chunks; with {option} what is in it is relevant")
+    first = list(islice(rows, _FIRST_ROWS))
+    samples = [each.sample for each in first if isinstance(each, Row) and each.sample]
+    if samples and not any(sample.user_input.strip() for sample in samples):
+        on_note("note: no question was read; --map user_input=COLUMN names its column")
+    return chain(first, rows)
 
 
 _CONTENT_KEY = re.compile("[0-9a-f]{64}")
@@ -172,40 +170,16 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
         if isinstance(row, Row) and not is_key:
             mark = hash(row.id)
             if mark in seen:
-                hint = "give every sample its own id, or leave ids out"
-                if row.id_column is not None:
-                    hint = f"the ids are from {row.id_column!r}; --map id=COLUMN takes another"
+                hint = "give every sample its own id, leave ids out, or --map id=COLUMN"
                 raise InputError("each id once", f"{row.id!r} again", where=row.place, hint=hint)
             seen.add(mark)
         yield row
 
 
-def _raw_rows(path: Path, provider: str | None) -> tuple[list[Raw], Iterator[Raw]]:
-    """The first rows, and all rows including these. Raises as `read_rows`."""
-    rows = files.raw_rows(path)
-    first = list(islice(rows, _FIRST_ROWS))
-    if not first:
-        raise InputError("at least one row", _without_rows(path), where=str(path))
-    if any(is_result(raw.data) for raw in first):
-        with error_context(str(path)):
-            rows = iter(of_one_system(chain(first, rows), provider))
-        first = list(islice(rows, _FIRST_ROWS))
-    elif provider is not None:
-        raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
-    return first, chain(first, rows)
-
-
-def _without_rows(path: Path) -> str:
-    """What a file without rows is called in an error."""
-    if path.is_file() and not path.stat().st_size:
-        return "an empty file"
-    return "only a header" if path.suffix.lower() in (".csv", ".tsv") else "none"
-
-
 def _checked_columns(
-    columns: Mapping[str, Column] | None, separator: str | None, *, verdicts: bool
+    columns: Mapping[str, Column] | None, separator: str | None
 ) -> dict[str, Column]:
-    """The user's columns of the fields to read.
+    """The user's columns.
 
     Raises:
         InputError: an unknown field, an empty separator, or a separator beside a group.
@@ -217,101 +191,40 @@ def _checked_columns(
         hint = "a group's rows have one chunk each"
         raise InputError("split_contexts or a group", "both", where="split_contexts", hint=hint)
     for field in checked:
-        if field not in FIELDS:
-            raise InputError(f"one of {', '.join(FIELDS)}", repr(field), where="columns")
-    if not verdicts:
-        checked.pop("verdicts", None)
+        if field not in MAPPED:
+            from difflib import get_close_matches
+
+            near = get_close_matches(field, MAPPED, 1)
+            hint = f"did you mean {near[0]!r}?" if near else ""
+            expected = f"one of {', '.join(MAPPED)}"
+            raise InputError(expected, repr(field), where="columns", hint=hint)
     return checked
 
 
-def _check_not_all_bad(rows: Iterable[Row | BadRow]) -> None:
-    """Raise the first row's error if all rows are bad: the user's columns are wrong."""
-    error: InputError | None = None
-    for row in rows:
-        if isinstance(row, Row):
-            return
-        error = error or row.error
-    if error is not None:
-        raise error
+def _is_line(row: Mapping[str, Any]) -> bool:
+    """Is it a line of results or of a recording?"""
+    has_content = "sample" in row or "verdicts" in row or {"id", "error"} <= row.keys()
+    return has_content and row.keys() <= _LINE
 
 
-def _with_separator(rows: Iterator[Raw], read: ColumnReader, path: Path) -> Iterator[Raw]:
-    """The rows.
-
-    Raises:
-        InputError: in the first rows no cell of contexts, or of their names, has the separator.
-    """
-    ahead, rows = tee(rows)
-    fields = [name for name in (CONTEXTS, IDS) if name in read.columns]
-    for raw in islice(ahead, _MOST_WITHOUT):
-        for field in fields:
-            with suppress(InputError):
-                cell = pick(object_of(raw), read.columns[field], field)
-                if read.separator in str(cell):
-                    return rows
-    raise InputError(
-        f"{read.separator!r} in some cell of contexts",
-        "none in the first rows",
-        where=f"{path}, split_contexts",
-        hint="what is between two contexts?",
-    )
-
-
-def _reader(
-    path: Path, first: list[Raw], columns: Mapping[str, Column], *, verdicts: bool
-) -> Read:
-    """The reader for rows like the first ones. Raises `InputError`."""
-    objects = [object_of(raw) for raw in first if isinstance(raw.data, dict)]
-    if not objects:
-        with error_context(str(path.parent / first[0].place)):
-            object_of(first[0])
-    mapped = dict(columns)
-    for name in (*_NAMES, GROUP):
-        mapped.pop(name, None)
-    reader = None if mapped else _known_reader(path, objects, verdicts=verdicts)
-    if reader is not None:
-        return reader
-    with error_context(str(path)):
-        return recognize(objects, mapped)
-
-
-def _known_reader(path: Path, rows: list[dict[str, Any]], *, verdicts: bool) -> Read | None:
-    """The reader of a known format; None for a table."""
-    for row in rows:
-        if _is_line(row):
-            return read_line
-        if is_result(row):
-            return PromptfooReader(path.parent, verdicts=verdicts)
-    return None
-
-
-def _rows(
-    rows: Iterable[Raw], read: Read, columns: Mapping[str, Column], *, verdicts: bool
+def _read_each(
+    raws: Iterable[Raw], read: Read, columns: Mapping[str, Column]
 ) -> Iterator[Row | BadRow]:
-    for raw in rows:
-        yield _row(raw, read, columns, verdicts=verdicts)
+    for raw in raws:
+        yield _row(raw, read, columns)
 
 
-def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool) -> Row | BadRow:
-    """Read a row; a `BadRow` if it cannot be read."""
+def _row(raw: Raw, read: Read, columns: Mapping[str, Column]) -> Row | BadRow:
+    """Read a row of a known kind; a `BadRow` if it cannot be read."""
     place = raw.place
     row_id = place
     try:
-        fields = object_of(raw)
-        mapped: dict[str, Any] = {}
-        for name in _NAMES:
-            if name in columns:
-                mapped[name] = pick(fields, columns[name], name)
-        mapped_id = name_of(mapped, ("id",))
-        row_id = mapped_id or _own_id(fields) or place
-        if not verdicts:
-            fields = {**fields}
-            fields.pop("verdicts", None)
-        row = read(fields, place)
-        cluster = name_of(mapped, ("cluster",)) or row.cluster
-        if mapped_id is not None:
-            row = replace(row, id=mapped_id, id_column=None)
-        return replace(row, cluster=cluster)
+        fields = object_of(Raw(place, decoded(raw)))
+        names = {
+            name: str(as_name(picked(fields, column, name))) for name, column in columns.items()
+        }
+        row_id = names.get("id") or own_name(fields) or place
+        return replace(read(fields, place), **names)
     except InputError as error:
         return BadRow(place, row_id, error.within(place))
     except RecursionError:
@@ -319,15 +232,10 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column], *, verdicts: bool)
         return BadRow(place, row_id, InputError("a sample", got, where=place))
 
 
-def _own_id(fields: Mapping[str, Any]) -> str | None:
-    """The id in a row that may turn out to be bad."""
-    return result_name(fields) if is_result(fields) else name_of(fields, ("id",))
-
-
-def _is_line(row: Mapping[str, Any]) -> bool:
-    """Is it a line of results or of a recording?"""
-    has_content = "sample" in row or "verdicts" in row or {"id", "error"} <= row.keys()
-    return has_content and row.keys() <= _LINE
+def own_name(fields: Mapping[str, Any]) -> str | None:
+    """The name in a row that may turn out to be bad."""
+    name = result_name(fields) if is_result(fields) else as_name(fields.get("id"))
+    return None if is_empty(name) else str(name)
 
 
 def read_line(row: Mapping[str, Any], place: str) -> Row:
@@ -340,26 +248,25 @@ def read_line(row: Mapping[str, Any], place: str) -> Row:
     return Row(place, line.name, line.cluster, sample, verdicts, line)
 
 
-def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
-    """Read a line of a recording or of results, a plain one faster and without its texts.
+def _read_texts(row: Mapping[str, Any], place: str) -> Row:
+    """Same as `read_line`, without the verdicts."""
+    return read_line({**row, "verdicts": None}, place)
 
-    A line without an id is named by the key of its texts or, unless ``keyed``, by a quick hash of
-    them, which differs from process to process. A line without texts is named by its place.
+
+def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
+    """Read a line of a recording or of results, a plain one faster, in the light form.
+
+    A line without an id is named by the key of its texts or, unless ``keyed``, by its place.
     """
     line = light_line(content) if type(content) in (bytes, dict) else None
-    if line is not None:
-        name = line.id
-        if name is None:
-            name = _name(line.sample, place, keyed=keyed)
-        return Row(place, name, line.cluster, None, line.verdicts)
-    raw = Raw(place, files.json_value(content) if type(content) is bytes else content)
-    return _row(raw, read_line, {}, verdicts=True)
-
-
-def _name(sample: LightSample | None, place: str, *, keyed: bool) -> str:
-    if sample is None:
-        return place
-    return sample.key if keyed else f"{hash(sample.texts) % 2**64:064x}"
+    if line is None:
+        return _row(Raw(place, content), read_line, {})
+    name = line.id or place
+    if line.id is None and line.sample is not None and keyed:
+        name = line.sample.key
+    cluster = line.cluster or question_cluster(line.sample)
+    sample = cast("Sample | None", line.sample)  # the light form has all that is read of it
+    return Row(place, name, cluster, sample, line.verdicts)
 
 
 def results_of(
@@ -371,8 +278,8 @@ def results_of(
     """Score the verdicts in a file, row by row.
 
     Reads the formats of `noisesense_adapters.datasets.read_rows`: results, recordings, files of
-    Promptfoo, and tables with a column of verdicts. A row that cannot be read or scored is a
-    result with an error.
+    Promptfoo, and tables with a column of verdicts. A row that cannot be read or
+    scored is a result with an error.
 
     Args:
         path: the file.

@@ -24,8 +24,8 @@ from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.evaluate.evaluator import Evaluator, Given, Settings, choices
-from noisesense_adapters.evaluate.inputs import Column
 from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.reading.paths import Column
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -55,6 +55,8 @@ def score_dataset(
     on_done: OnDone = _nothing,
     split_contexts: str | None = None,
     provider: str | None = None,
+    guess: bool = False,
+    on_note: Callable[[str], object] = _nothing,
     confidence: float = 0.95,
     **chosen: Unpack[Choices],
 ) -> Summary:
@@ -78,6 +80,8 @@ def score_dataset(
         on_done: called with each result as it arrives.
         split_contexts: as `read_rows` takes it.
         provider: likewise.
+        guess: likewise.
+        on_note: likewise.
         confidence: of the summary's intervals.
         chosen: ``definition`` (of noise sensitivity), ``empty`` (what a sample with nothing to
             measure gives) and ``undetermined`` (what verdicts that the judge left open give); by
@@ -112,6 +116,8 @@ def score_dataset(
             texts=judge is not None or out is not None,
             split_contexts=split_contexts,
             provider=provider,
+            guess=guess,
+            on_note=on_note,
         )
         if judge is not None:
             run_blocking(_judge_rows(rows, judge, chosen, concurrency, on_done, keep))

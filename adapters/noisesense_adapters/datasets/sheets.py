@@ -20,7 +20,7 @@ from noisesense.stats.labels import is_lazy
 from noisesense.stats.needed import NeededCells
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, check_new, csv_rows
-from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.reading.values import as_object
 
 _KEYS = ("sample", "kind", "claim", "chunk")  # what a row is found again by
 _TEXTS = ("question", "statement", "source")

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import sys
 from collections.abc import Mapping
-from functools import cache
-from traceback import walk_stack
 from typing import Any, cast
 
 from deepeval.metrics import BaseMetric
@@ -16,7 +13,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.test_case import LLMTestCase
 from deepeval.utils import get_or_create_event_loop
 
-from noisesense.errors import InputError, NoiseSenseError, ReplyError, error_context
+from noisesense.errors import NoiseSenseError, ReplyError, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Judge, Judgement
 from noisesense.scoring.definitions import DefinitionName, Mode, check_mode
@@ -27,9 +24,6 @@ from noisesense_adapters.deepeval.result import begin, measured, outcome_of, rea
 from noisesense_adapters.deepeval.sample import place_of, read_case
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
 from noisesense_adapters.evaluate.judges import given_judge
-
-# Where DeepEval calls a metric and reads its score as higher is better.
-_HIGHER_IS_BETTER = {"deepeval.optimizer.scorer.utils", "deepeval.metrics.dag.nodes"}
 
 
 class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # DeepEval's hook
@@ -137,8 +131,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
 
         Raises:
             MissingTestCaseParamsError: a field is None or empty.
-            InputError: labels or verdicts that are malformed or do not fit the test case; or
-                DeepEval's optimizer or DAG, which take more noise for better.
+            InputError: labels or verdicts that are malformed or do not fit the test case.
             JudgeError: the model could not be called.
             DeepEvalError: the model cannot be made, e.g. its key is not configured.
         """
@@ -156,20 +149,12 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
     ) -> float | None:
         """As `measure`, within an event loop."""
         begin(self)
-        needs_number = _reads_higher_as_better()
-        if needs_number and not self.higher_is_better:
-            got = f"{type(self).__name__}: DeepEval would take more noise for better"
-            hint = f"use NoiseRobustnessMetric(mode={self.mode!r})"
-            raise InputError("a metric where higher is better", got, where="metrics", hint=hint)
         with metric_progress_indicator(
             self, async_mode=True, _show_indicator=_show_indicator, _in_component=_in_component
         ):
             try:
                 with error_context(place_of(test_case)):
                     await self._measure(test_case)
-                    if needs_number and self.score is None:
-                        hint = 'undetermined="high" and empty="zero" give one'
-                        raise NoiseSenseError(f"{self.reason} A number is needed here: {hint}")
             except Exception as error:
                 self.error = str(error)
                 self.success = False
@@ -268,49 +253,23 @@ class NoiseRobustnessMetric(NoiseSensitivityMetric):  # type: ignore[no-untyped-
     `NoiseSensitivityMetric`, but it passes at ``score >= threshold`` whatever the open verdicts
     are, and ``strict_mode`` means a threshold of 1: the direction of DeepEval's own metrics.
 
-    This is the one for DeepEval's prompt optimizer and DAG, which have no place for a test case
-    without a number: there that is an error, which names it. The optimizer keeps one metric of
-    each class name, so the class of each is named after what it measures.
+    This is the one for DeepEval's prompt optimizer and DAG, which take a higher score for better,
+    and have no place for a test case without a number: give ``undetermined="high"`` and
+    ``empty="zero"`` there. The optimizer keeps one metric of each class name: for both modes,
+    subclass this one.
 
     Args:
         threshold: the lowest score that passes.
         model: see `NoiseSensitivityMetric`, as all that follows.
-        mode: ``"relevant"`` or ``"irrelevant"``; give the optimizer one metric of each.
+        mode: ``"relevant"`` or ``"irrelevant"``.
         options: any other argument of `NoiseSensitivityMetric`. ``undetermined="low"`` and
             ``"high"`` are ends of the noise: "high" gives the lowest robustness.
 
     Raises:
         InputError: as `NoiseSensitivityMetric` raises it.
-        NoiseSenseError: no number in the optimizer or a DAG.
     """
 
     higher_is_better = True
 
     def __init__(self, threshold: float = 0.8, *args: Any, **options: Any) -> None:
         super().__init__(threshold, *args, **options)
-        kind = cast(Any, type(self))
-        details = self.__name__.removeprefix("Noise Robustness")
-        if not kind.__name__.endswith(details):  # a copy is made by calling the class of its own
-            self.__class__ = _named(kind, kind.__name__ + details)
-
-    def __reduce__(self) -> Any:
-        """For pickling: the class is made at run time."""
-        kind = type(self)
-        return _revived, (kind.__bases__[0], kind.__name__, vars(self))
-
-
-def _revived(kind: Any, name: str, state: dict[str, Any]) -> NoiseRobustnessMetric:
-    metric: NoiseRobustnessMetric = object.__new__(_named(kind, name))
-    vars(metric).update(state)
-    return metric
-
-
-@cache
-def _named(kind: Any, name: str) -> Any:
-    return type(name, (kind,), {"__module__": kind.__module__})
-
-
-def _reads_higher_as_better() -> bool:
-    """Does the caller, as DeepEval's optimizer and DAG? Only the calls that led here show it."""
-    frames = walk_stack(sys._getframe())  # pyright: ignore[reportPrivateUsage]
-    return any(frame.f_globals.get("__name__") in _HIGHER_IS_BETTER for frame, _ in frames)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
-
 from deepeval.errors import MissingTestCaseParamsError
 from deepeval.test_case import LLMTestCase
 
-from noisesense import InputError, Sample
-from noisesense.errors import describe, error_context
-from noisesense_adapters.evaluate.chunks import chunks_of
-from noisesense_adapters.evaluate.evaluator import Given
-from noisesense_adapters.evaluate.inputs import read_verdicts
-from noisesense_adapters.evaluate.texts import texts_of_sample
+from noisesense import InputError
+from noisesense.errors import describe
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.row import Reader, Reading
 
 _NEEDED = ("actual_output", "expected_output", "retrieval_context")
+_READER = Reader(HOSTS["deepeval"])
 
 
 def place_of(test_case: LLMTestCase) -> str:
@@ -23,7 +19,7 @@ def place_of(test_case: LLMTestCase) -> str:
     return f"test case {describe(test_case.name or test_case.input)}"
 
 
-def read_case(test_case: LLMTestCase, metric: str) -> Given:
+def read_case(test_case: LLMTestCase, metric: str) -> Reading:
     """The test case as a `Sample`, and the verdicts that it brings.
 
     Raises `MissingTestCaseParamsError`, `InputError`.
@@ -40,17 +36,7 @@ def read_case(test_case: LLMTestCase, metric: str) -> Given:
         raise MissingTestCaseParamsError(f"{names} {where}")
     if test_case.multimodal:
         raise InputError("a test case of texts", "one with images")
-    metadata = cast("Mapping[str, Any]", getattr(test_case, "metadata", None) or {})
-    with error_context("retrieval_context"):
-        chunks = chunks_of(test_case.retrieval_context, labels=metadata.get("chunk_labels"))
-    with error_context("actual_output"):
-        texts = texts_of_sample(
-            user_input=test_case.input,
-            response=test_case.actual_output,
-            reference=test_case.expected_output,
-        )
-    sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
-    verdicts = metadata.get("verdicts")
-    if verdicts is None:
-        return Given(sample)
-    return Given(sample, read_verdicts(verdicts, sample, "metadata['verdicts']"))
+    row = {name: getattr(test_case, name) for name in ("input", *_NEEDED)}
+    reading = _READER.read({**row, "metadata": getattr(test_case, "metadata", None)})
+    reading.check(*reading.errors)
+    return reading

@@ -17,6 +17,7 @@ from noisesense.scoring.definitions import (
     modes_of,
 )
 from noisesense.scoring.scoring import (
+    GIVEN_VERDICTS,
     NO_JUDGE,
     Empty,
     Score,
@@ -214,7 +215,7 @@ class Evaluator:
         """The score that needs no judge; None if a judge is needed."""
         verdicts = row.verdicts
         if verdicts is not None:
-            return Evaluated(self.settings.score(verdicts), "given verdicts")
+            return Evaluated(self.settings.score(verdicts), GIVEN_VERDICTS)
         empty = skip_judging(row.sample, self.settings.definition)
         if empty is not None:
             return Evaluated(self.settings.score(empty.verdicts), NO_JUDGE, empty)

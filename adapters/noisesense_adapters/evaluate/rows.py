@@ -5,7 +5,7 @@ A host's adapter says where its users keep the texts, and makes the host's resul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,11 +17,13 @@ from noisesense.judging.sharing import sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import extent, percent_text
 from noisesense.scoring.scoring import Empty, Undetermined
+from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
-from noisesense_adapters.evaluate.inputs import Column, as_object
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
-from noisesense_adapters.evaluate.places import Places, Usual
+from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.row import Reader
+from noisesense_adapters.reading.values import as_object
 
 Modes = Literal["relevant", "irrelevant", "both"]
 
@@ -81,7 +83,7 @@ class RowEvaluator:
     """Evaluates a host's rows: each is judged once, for both modes.
 
     Args:
-        usual: where the host's users keep the texts.
+        places: where the host keeps the texts; see `noisesense_adapters.reading.places`.
         bridge: makes a `noisesense.StructuredLLM` over the model.
         judge: see `Arguments`, also for the parameters after it.
 
@@ -92,7 +94,7 @@ class RowEvaluator:
 
     def __init__(
         self,
-        usual: Usual,
+        places: Mapping[str, str],
         bridge: Callable[[Any], StructuredLLM],
         *,
         judge: Any = None,
@@ -103,13 +105,18 @@ class RowEvaluator:
         undetermined: Undetermined = "none",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
-        **places: Any,
+        contexts: Column | None = None,
+        reference: Column | None = None,
+        response: Column | None = None,
+        user_input: Column | None = None,
     ) -> None:
         if judge is None and model is None:
             hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
             raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
         self.modes = check_modes(mode, definition)
-        self.places = Places(usual, **places)
+        chosen = {"contexts": contexts, "reference": reference}
+        chosen |= {"response": response, "user_input": user_input}
+        self.reader = Reader(places, chosen)
         settings = Settings.checked(definition, empty, undetermined)
         self.definition = settings.definition
         self._evaluator = Evaluator(settings, self.judge)
@@ -149,10 +156,10 @@ class RowEvaluator:
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         with error_context(place):
-            texts_and_verdicts = self.places.read(row)
-            sample = texts_and_verdicts.sample
+            reading = self.reader.read(row)
+            sample = reading.sample
             try:
-                evaluated = await self._evaluator.evaluate(texts_and_verdicts)
+                evaluated = await self._evaluator.evaluate(reading)
             except NoiseSenseError as error:
                 self._keep(Result(sample.key, error=str(error), sample=sample))
                 raise
@@ -192,7 +199,7 @@ class RowEvaluator:
         """
         result = await self.evaluate(row, place)
         figures = self.figures(result)
-        figures[0].metadata["scored"] = as_scored(result)
+        figures[0].metadata["scored"] = {**as_scored(result), "modes": [*self.modes]}
         return figures
 
     def collect(self) -> None:
@@ -214,12 +221,12 @@ class RowEvaluator:
         results: list[Result] = []
         for number, row in enumerate(rows):
             results.append(self._latest(str(number), row))
-        return summarize(results)
+        return replace(summarize(results), only=_only(self.modes))
 
     def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
         """The latest result of a row, removed from those that are kept."""
         try:
-            sample = self.places.read(row).sample
+            sample = self.reader.read(row).sample
         except InputError as error:
             return Result(number, error=str(error))
         results = (self._results or {}).get(sharing_key(sample))
@@ -256,8 +263,8 @@ def rows_of(evaluator: object) -> RowEvaluator:
 def as_scored(result: Result) -> dict[str, Any]:
     """A result with a score as JSON-ready data that `rescored` reads.
 
-    It holds the verdicts without their texts, the settings of the score, and whether the response
-    repeats the reference, which only the texts tell.
+    It holds the verdicts without their texts, the settings of the score, and what only the texts
+    tell: the cluster, and whether the response repeats the reference.
     """
     score: Any = result.score
     return {
@@ -265,46 +272,67 @@ def as_scored(result: Result) -> dict[str, Any]:
         "empty": score.empty,
         "undetermined": score.undetermined,
         "verdicts": score.verdicts.to_matrices(),
+        "cluster": cluster_of(result),
         "echoes": result.echoes,
     }
 
 
 def rescored(name: str, kept: Mapping[str, Any]) -> Result:
     """The result that `as_scored` kept, under a new name."""
-    settings = dict(kept)
-    verdicts = Verdicts.from_matrices(**settings.pop("verdicts"))
-    del settings["echoes"]
-    return Result(name, Settings(**settings).score(verdicts))
+    verdicts = Verdicts.from_matrices(**kept["verdicts"])
+    settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
+    return Result(name, settings.score(verdicts), cluster=kept["cluster"])
+
+
+def summary_of_kept(results: Iterable[Result], kept: Iterable[Mapping[str, Any]]) -> Summary:
+    """Summarize results, some of them made by `rescored` of these data."""
+    echoes = 0
+    modes: dict[Mode, None] = {}
+    for each in kept:
+        echoes += each["echoes"]
+        modes |= dict.fromkeys(each["modes"])
+    # Results without their texts do not know their echoes.
+    return replace(summarize(results), echoes=echoes, only=_only([*modes]))
+
+
+def _only(modes: Sequence[Mode]) -> Mode | None:
+    """The one mode that was asked for; None if both were."""
+    return modes[0] if len(modes) == 1 else None
 
 
 def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> Summary:
     """Summarize a host's run from the metadata that the host stored.
 
-    A row without a score under the definition counts as failed. If it has several, such as those
-    of two judges, the last one counts.
+    A row without a score under the definition counts as failed.
 
     Args:
         rows: for each row, the metadata of its scores.
         definition: of the scores in question.
 
     Raises:
-        InputError: an unknown definition.
+        InputError: an unknown definition, or a row with several scores of one mode.
     """
     name = check_definition(definition).name
     results: list[Result] = []
-    echoes = 0
+    of_rows: list[dict[str, Any]] = []
     for number, row in enumerate(rows):
-        result = Result(str(number), error="it has no score")
-        is_echo = False
+        kept: dict[str, Any] = {}
         for metadata in row:
-            kept = as_object(metadata).get("scored")
-            if kept is not None and kept["definition"] == name:
-                result = rescored(str(number), kept)
-                is_echo = kept["echoes"]
-        results.append(result)
-        echoes += is_echo
-    # Results without their texts do not know their echoes.
-    return replace(summarize(results), echoes=echoes)
+            scored = as_object(metadata).get("scored")
+            if scored is None or scored["definition"] != name:
+                continue
+            modes = [*kept.get("modes", ()), *scored["modes"]]
+            if len({*modes}) < len(modes):
+                hint = "run_summary takes the name of one"
+                got = "those of two evaluators"
+                raise InputError("one score a mode", got, where=f"row {number}", hint=hint)
+            kept = {**scored, "modes": modes}
+        if kept:
+            of_rows.append(kept)
+            results.append(rescored(str(number), kept))
+        else:
+            results.append(Result(str(number), error="it has no score"))
+    return summary_of_kept(results, of_rows)
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
@@ -335,6 +363,8 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     samples = f"{figures.determined} of {summary.samples} samples have a value"
     if figures.undetermined:
         samples += f", {figures.undetermined} undetermined"
+    if summary.clusters is not None:
+        samples += f"; {summary.grouped}"
     if summary.unmeasured:
         samples += f"; {summary.unmeasured}"
     reason = f"Mean noise sensitivity ({mode}): {text}; {samples}. Lower is better."

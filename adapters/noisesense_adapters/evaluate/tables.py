@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisesense import Comparison, Interval, Offender, Summary, Trust
@@ -13,7 +13,7 @@ from noisesense.stats.powered_mean import PPIMean
 from noisesense_adapters.evaluate.wording import document_name, standing
 
 if TYPE_CHECKING:  # only the command `ablation` needs it
-    from noisesense.ablation import Ablation, Cause, Fate
+    from noisesense.ablation import Ablation, Cause, Effect
 
 
 class Table(NamedTuple):
@@ -99,7 +99,6 @@ _LEGEND = {
     "samples": "with such a claim, of those that retrieved it",
     "rate": "that share, drawn towards the share of all documents, the more so the less often it "
     "was retrieved",
-    "gone": "of the claims that recur, those that vanish without their documents",
 }
 
 
@@ -116,13 +115,11 @@ _SHORT = 28
 """The table then fits into 80 columns."""
 
 
-def offender_table(documents: Iterable[Offender], causes: Mapping[str, Cause]) -> Table:
+def offender_table(documents: Iterable[Offender]) -> Table:
     """Return what is known of each document."""
-    titles = ("document", "claims", "open", "only", "samples", "rate", "95% interval", "gone")
+    titles = ("document", "claims", "open", "only", "samples", "rate", "95% interval")
     rows: list[tuple[str, ...]] = []
     for document in documents:
-        cause = causes.get(document.document)
-        gone = "" if cause is None else _part(cause.gone, cause.again)
         row = (
             document_name(document.document, _SHORT),
             shown(document.claims),
@@ -131,14 +128,9 @@ def offender_table(documents: Iterable[Offender], causes: Mapping[str, Cause]) -
             f"{document.samples:,} of {document.retrieved:,}",
             shown(document.rate, ".0%"),
             shown(document.interval, ".0%"),
-            gone,
         )
         rows.append(row)
     return Table(titles, rows).without_zeros()
-
-
-def _part(count: tuple[float, float], whole: tuple[float, float]) -> str:
-    return f"{extent(count, '.0f')} of {extent(whole, '.0f')}"
 
 
 def comparison_table(comparison: Comparison, a: str = "A", b: str = "B") -> Table:
@@ -172,51 +164,66 @@ _DOCUMENTS = 10
 
 def ablation_tables(found: Ablation) -> list[Table]:
     """Return what became of wrong claims, the variants and the documents, where there are some."""
-    fates = {
-        "without their documents": found.without,
-        "without any document": found.no_context,
-        "without other documents": found.without_other,
-    }
-    rows = [_fate_row(name, fate) for name, fate in fates.items() if fate is not None]
+    tables: list[Table] = []
     if found.effect is not None:
-        rows.append(("difference", "", "", _points(found.effect), _points_interval(found.effect)))
-    caption = (
-        "Wrong claims that came from a document: how many recur with the same documents, and how "
-        "many of those vanish when some are removed"
-    )
-    titles = ("removed", "claims", "recur", "vanish", "95% interval")
-    tables = [Table(titles, rows, caption)]
+        tables.append(_effect_table(found.effect))
     tables.append(_variant_table(found))
-    documents: list[tuple[str, ...]] = []
-    for cause in found.causes[:_DOCUMENTS]:
-        others = ""
-        if cause.gone_with_others is not None:
-            others = _part(cause.gone_with_others, cause.again_of_others)
-        row = (
-            document_name(cause.document),
-            shown(cause.claims),
-            _part(cause.gone, cause.again),
-            shown(cause.shared, ".0f"),
-            others,
-        )
-        documents.append(row)
-    caption = (
-        "How many of each document's recurring claims vanish without it. Shared: another document "
-        "was removed with it"
-    )
-    titles = ("document", "claims", "vanish", "shared", "without others")
-    tables.append(Table(titles, documents, caption).without_zeros())
+    tables.append(cause_table(found.causes[:_DOCUMENTS]))
     return [table for table in tables if table.rows]
 
 
-def _fate_row(name: str, fate: Fate) -> tuple[str, ...]:
-    recur = extent(fate.again, ".0f")
-    if fate.gone is None:
-        return name, shown(fate.claims), recur, "-", "-"
-    interval = "-"
-    if fate.gone.interval is not None:
-        interval = extent(fate.gone.interval[:2], ".0%")
-    return name, shown(fate.claims), recur, extent(fate.gone[:2], ".0%"), interval
+def _effect_table(effect: Effect) -> Table:
+    """Return the wrong claims that vanish without their documents, beside each control."""
+    controls = {
+        "other claims, same answers": effect.other_claims,
+        "the same documents": effect.again,
+        "without other documents": effect.other_chunks,
+    }
+    rows: list[tuple[str, ...]] = []
+    for name, control in controls.items():
+        if control is not None:
+            row = (
+                name,
+                shown(control.claims),
+                extent(control.gone, ".0%"),
+                extent(control.control, ".0%"),
+                _points(control.difference),
+                _points_interval(control.difference),
+            )
+            rows.append(row)
+    titles = ("beside", "claims", "vanish", "there", "points", "95% interval")
+    caption = (
+        "Wrong claims from documents: how many vanish without these, and how many there would "
+        "vanish anyway"
+    )
+    return Table(titles, rows, caption)
+
+
+def cause_table(causes: Iterable[Cause]) -> Table:
+    """Return what became of claims without each document."""
+    rows: list[tuple[str, ...]] = []
+    for cause in causes:
+        effect = "no effect shown"
+        if cause.is_shown:
+            effect = f"at least {100 * cause.low:.0f} points"
+        others = "-"
+        if cause.gone_without_others is not None:
+            others = extent(cause.gone_without_others, ".0%")
+        row = (
+            document_name(cause.document, _SHORT),
+            shown(cause.claims),
+            extent(cause.gone, ".0%"),
+            others,
+            shown(cause.shared),
+            effect if cause.entails else f"{effect} (says none of them)",
+        )
+        rows.append(row)
+    titles = ("document", "claims", "vanish", "without others", "shared", "effect")
+    caption = (
+        "Wrong claims that vanish without each document, and without others. Shared: another "
+        "document was removed with it"
+    )
+    return Table(titles, rows, caption).without_zeros()
 
 
 def _points(change: Estimate) -> str:
@@ -250,7 +257,7 @@ def _variant_table(found: Ablation) -> Table:
     for name, count in found.silent.items():
         if name not in found.changes:
             rows.append((name, "", shown(count), "", "", "", ""))
-    titles = ("variant", "samples", "silent", "same", "variant", "points", "95% interval")
+    titles = ("variant", "samples", "silent", "same", "changed", "points", "95% interval")
     caption = (
         "Share of wrong claims in a response, with the same documents and in each variant. "
         "Silent: answers that claim nothing"

@@ -9,11 +9,10 @@ from noisesense import Comparison, Offenders, Summary, Trust
 from noisesense.scoring.definitions import MODES
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.figures import Figure, FigureComparison
-from noisesense.stats.interval import Estimate
 from noisesense.stats.summarize import counted
 
 if TYPE_CHECKING:  # only the command `ablation` needs it
-    from noisesense.ablation import Ablation, Cause
+    from noisesense.ablation import Ablation, Cause, Effect
 
 
 class Headline(NamedTuple):
@@ -52,6 +51,18 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
+def changed_claims(summary: Summary) -> str:
+    """Say how many claims the judge, asked once more, has added and dropped; empty if none."""
+    parts: list[str] = []
+    if summary.claims_added:
+        parts.append(f"{summary.claims_added:,} added that its lists had left out")
+    if summary.strays:
+        parts.append(f"{summary.strays:,} dropped that are not in the text")
+    if summary.asides:
+        parts.append(f"{summary.asides:,} dropped that are beside the question")
+    return f"claims the judge was asked about once more: {', '.join(parts)}" if parts else ""
+
+
 def document_name(document: str, width: int = 60) -> str:
     """Name a document in one line of at most so many characters."""
     name = " ".join(document.split())
@@ -61,21 +72,15 @@ def document_name(document: str, width: int = 60) -> str:
 
 
 def guiltiest(causes: Iterable[Cause]) -> Cause | None:
-    """Return the document without which most claims vanish; None if none does for certain."""
-    first: Cause | None = None
-    most = 0.0
-    for cause in causes:
-        if cause.gone.low > most:
-            first = cause
-            most = cause.gone.low
-    return first
+    """Return the document that surely makes claims vanish, the surest if several do."""
+    return next((cause for cause in causes if cause.is_shown), None)
 
 
 def offender_sentences(found: Offenders, causes: Iterable[Cause] = ()) -> Iterator[str]:
     """Say where to look first, and what may be wrong with that."""
     guilty = guiltiest(causes)
     if guilty is not None:
-        yield f"By the ablation, most claims vanish without {document_name(guilty.document)}."
+        yield f"By the ablation, wrong claims vanish without {document_name(guilty.document)}."
     misleading = [document for document in found.documents if document.claims]
     if found.first is not None:
         claims = counted(found.first.claims, "wrong claim")
@@ -116,11 +121,6 @@ def comparison_sentences(comparison: Comparison, b: str = "B") -> Iterator[str]:
         words = _OF_CORRECT if found.figure == "correct" else _OF_NOISE
         where = f" in {FIGURE_NAMES[found.figure]}" if is_mode else ""
         yield f"{b} {words[found.side]}{where}{_beyond(found)}."
-    if whole is not None and whole.decision == "undecided" and whole.seen is not None:
-        yield (
-            f"{b} is called noisier{by_more(whole)} in 80 of 100 comparisons of as many pairs, if "
-            f"it is so by {whole.seen:.2g}."
-        )
 
 
 def by_more(found: FigureComparison) -> str:
@@ -161,28 +161,20 @@ def standing(found: FigureComparison) -> str:
 
 def cause_sentence(found: Ablation) -> str | None:
     """Say what became of the claims without their documents; None where that is not known."""
-    without = found.without
-    if without is None or without.gone is None:
+    effect = found.effect
+    if effect is None:
         return None
-    sentence = f"Of the claims that recur, {_amount(without.gone)} when we remove their documents"
-    sham = found.without_other
-    if sham is not None and sham.gone is not None:
-        sentence += f"; {_amount(sham.gone)} when we remove others"
+    share = extent(effect.gone.over(effect.claims), ".0%")
+    sentence = f"Of the wrong claims from documents, {share} vanish when we remove these"
+    others = effect.other_claims
+    if others is not None:
+        share = extent(others.control, ".0%")
+        sentence += f"; of the other claims in the same answers, {share}"
     return f"{sentence}."
-
-
-def _amount(gone: Estimate) -> str:
-    """Say how many claims vanish, without figures where it is all or none."""
-    if gone.value is None:
-        return f"{extent(gone[:2], '.0%')} vanish"
-    if gone.value in (0.0, 1.0):
-        return "all vanish" if gone.value else "none vanish"
-    return f"{gone.value:.0%} vanish"
 
 
 def ablation_sentences(found: Ablation) -> Iterator[str]:
     """Say what an ablation found."""
-    from noisesense.ablation import direction
     from noisesense.stats.paired import MIN_PAIRS
 
     if not found.claims:
@@ -190,33 +182,39 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
     cause = cause_sentence(found)
     if cause is not None:
         yield cause
-        if found.effect is None:
-            yield "No effect is shown: how many vanish without other documents is not known."
-        elif found.effect.interval is None or found.effect.interval.units < MIN_PAIRS:
-            yield f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
-        else:
-            yield _EFFECTS[direction(found.effect)]
-    elif found.without is not None:
-        yield "No claim recurs: what the documents do cannot be told."
-    if found.trend is not None:
-        yield f"At each step of more distractors {found.trend} of a response's claims are wrong."
+    effect = found.effect
+    if effect is not None and effect.is_shown:
+        yield "So these documents matter."
+    elif effect is not None and effect.samples < MIN_PAIRS:
+        yield f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
+    elif effect is not None:
+        yield f"No effect of these documents is shown{_lacking(effect)}."
+    for document in found.causes:
+        if document.is_shown and not document.entails:
+            name = document_name(document.document)
+            yield f"Wrong claims that are in no document vanish without {name}."
     for reason, count in found.left_out.items():
         nouns, _, rest = reason.partition(" ")
         yield f"Note: {counted(count, nouns.removesuffix('s'))} {rest}."
 
 
-_EFFECTS = {
-    "more": "So these documents matter.",
-    "less": "The other documents matter more.",
-    None: "No effect of these documents is shown.",
-}
+def _lacking(effect: Effect) -> str:
+    """Say which control is missing."""
+    if effect.other_claims is None:
+        return ": the answers have no other claims to compare with"
+    if effect.again is None:
+        return ": how many vanish with the same documents is not known"
+    if effect.other_chunks is None:
+        return ": how many vanish without other documents is not known"
+    return ""
 
 
 def trust_sentences(found: Trust) -> Iterator[str]:
     """Say whose verdicts were compared."""
     compared = counted(found.compared, "verdict")
     were = "was" if found.compared == 1 else "were"
-    yield f"{compared} of {found.judge} {were} compared with people's labels."
+    labels = "the labels" if found.labels_by is None else f"the labels of {found.labels_by}"
+    yield f"{compared} of {found.judge} {were} compared with {labels}."
     if found.not_asked:
         labels = "label is" if found.not_asked == 1 else "labels are"
         yield (

@@ -8,10 +8,10 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense import DefinitionName, Summary
-from noisesense_adapters.evaluate.places import CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.places import HOSTS
 
 with needs_extra("inspect-ai", "inspect_ai"):
     from inspect_ai.log import EvalLog
@@ -19,15 +19,6 @@ with needs_extra("inspect-ai", "inspect_ai"):
     from inspect_ai.solver import TaskState
 
 __all__ = ["noise_sensitivity", "run_summary"]
-
-_USUAL = {
-    "response": ("output",),
-    "reference": ("target",),
-    "contexts": paths("store metadata", CONTEXTS),
-    "user_input": ("input",),
-    "chunk_labels": ("metadata.chunk_labels",),
-    "verdicts": ("metadata.verdicts",),
-}
 
 
 @scorer(metrics={"noise_sensitivity_*": [mean(), stderr()]})
@@ -47,7 +38,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
-    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+    rows = RowEvaluator(HOSTS["inspect"], structured_llm, **arguments)
 
     async def score(state: TaskState, target: Target) -> Score:
         row = {
@@ -72,23 +63,29 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
     return score
 
 
-def run_summary(log: EvalLog, definition: DefinitionName = "ragas") -> Summary:
+def run_summary(
+    log: EvalLog, definition: DefinitionName = "ragas", *, scorer: str | None = None
+) -> Summary:
     """The means of a log's samples as ranges, with intervals.
 
     Inspect's own means are over the samples that have a number. Here every sample counts: an
-    undetermined one by its bounds, and failed and undefined ones are counted apart.
+    undetermined one by its bounds, and failed and undefined ones are counted apart. The epochs of
+    a sample are answers to one question, and count as one in the intervals.
 
     Args:
         log: what ``eval`` or ``read_eval_log`` returned, with its samples.
         definition: of the scores in question.
+        scorer: the log's name of the scorer, where the task has several of ours.
 
     Raises:
-        InputError: an unknown definition.
+        InputError: an unknown definition, or several scorers among which ``scorer`` does not
+            choose.
     """
     rows: list[list[Any]] = []
     for sample in log.samples or ():
         metadata: list[Any] = []
-        for score in (sample.scores or {}).values():
-            metadata += (score.metadata or {}).values()
+        for name, score in (sample.scores or {}).items():
+            if scorer in (None, name):
+                metadata += (score.metadata or {}).values()
         rows.append(metadata)
     return summary_of(rows, definition)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from noisesense.errors import NoiseSenseError, describe
-from noisesense_adapters.evaluate.inputs import plain
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.values import plain
 
 with needs_extra("langfuse"):
     from langfuse import Evaluation
@@ -24,15 +24,6 @@ __all__ = ["noise_sensitivity", "noise_sensitivity_run"]
 
 Evaluator = Callable[..., Awaitable[list[Evaluation]]]
 RunEvaluator = Callable[..., list[Evaluation]]
-
-_USUAL = {
-    "response": (*paths("output", ANSWERS), "output"),
-    "reference": (*paths("expected_output", "answer reference response"), "expected_output"),
-    "contexts": paths("output output.output output.answer metadata", CONTEXTS),
-    "user_input": (*paths("input", "question input query"), "input"),
-    "chunk_labels": ("metadata.chunk_labels",),
-    "verdicts": ("metadata.verdicts",),
-}
 
 
 def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
@@ -54,7 +45,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
-    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+    rows = RowEvaluator(HOSTS["langfuse"], structured_llm, **arguments)
 
     async def noise_sensitivity(
         *,

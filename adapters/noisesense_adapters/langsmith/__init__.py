@@ -12,30 +12,15 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense.errors import describe
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.chunks import is_one_text
+from noisesense_adapters.reading.places import HOSTS
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
 
 Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
 SummaryEvaluator = Callable[..., list[dict[str, Any]]]
-
-_USUAL = {
-    "response": (*paths("outputs", ANSWERS), "outputs"),
-    "reference": (
-        *paths("reference_outputs", "answer output reference response"),
-        "reference_outputs",
-    ),
-    "contexts": (
-        *paths("outputs outputs.output outputs.answer", CONTEXTS),
-        "context",
-        *paths("inputs", CONTEXTS),
-    ),
-    "user_input": (*paths("inputs", "question input query"), "inputs"),
-    "chunk_labels": ("reference_outputs.chunk_labels",),
-    "verdicts": ("reference_outputs.verdicts",),
-}
 
 
 def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
@@ -60,7 +45,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     """
     if hasattr(arguments.get("judge"), "ainvoke") and arguments.get("model") is None:
         arguments["model"] = arguments.pop("judge", None)
-    rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+    rows = RowEvaluator(HOSTS["langsmith"], structured_llm, **arguments)
 
     # Not by name only: older versions of LangSmith refuse that.
     async def noise_sensitivity(
@@ -70,6 +55,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
         example: Any = None,
         **kwargs: Any,
     ) -> list[dict[str, Any]]:
+        if is_one_text(kwargs.get("context")):  # openevals' argument may be one
+            kwargs["context"] = [kwargs["context"]]
         row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
         name = getattr(example, "id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"example {name}"

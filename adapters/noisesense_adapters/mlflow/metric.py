@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any, cast
@@ -19,22 +18,28 @@ from noisesense import (
     StructuredLLM,
     Summary,
     Undetermined,
-    summarize,
 )
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.chunks import chunks_of
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.inputs import as_object
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
-from noisesense_adapters.evaluate.rows import Arguments, Figure, Modes, RowEvaluator, rescored
+from noisesense_adapters.evaluate.rows import (
+    Arguments,
+    Figure,
+    Modes,
+    RowEvaluator,
+    rescored,
+    summary_of_kept,
+)
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.failures import made
 from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.running import in_thread
+from noisesense_adapters.reading.chunks import chunks_of
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.values import as_object
 
 
 class MLflowLLM(Bridge):
@@ -75,20 +80,6 @@ def bridge(model: object) -> StructuredLLM:
     if isinstance(model, str) and (":/" in model or model == "databricks"):
         return MLflowLLM(model)
     return structured_llm(model)
-
-
-_USUAL = {
-    "response": (*paths("outputs", ANSWERS), "outputs"),
-    # MLflow's other expectations are facts and guidelines: no part of the reference.
-    "reference": ("expectations.expected_response",),
-    "contexts": (
-        "retrieved",
-        *paths("outputs outputs.output outputs.answer inputs", CONTEXTS),
-    ),
-    "user_input": (*paths("inputs", "question query input"), "inputs"),
-    "chunk_labels": ("expectations.chunk_labels",),
-    "verdicts": ("expectations.verdicts",),
-}
 
 
 def _retrieved(trace: Any) -> list[Any] | InputError | None:
@@ -194,7 +185,7 @@ class NoiseSensitivity(Scorer):
     ) -> None:
         if arguments.get("judge") is None and arguments.get("model") is None:
             arguments["model"] = get_default_model()
-        rows = RowEvaluator(_USUAL, bridge, **arguments)
+        rows = RowEvaluator(HOSTS["mlflow"], bridge, **arguments)
         known = type(self).model_fields  # MLflow shows a scorer by its fields
         fields: dict[str, Any] = {key: value for key, value in arguments.items() if key in known}
         super().__init__(
@@ -270,12 +261,12 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
         InputError: the run has no feedback of that scorer.
     """
     results: list[Result] = []
-    echoes = 0
+    kept: list[dict[str, Any]] = []
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
         row = trace.info.trace_id
         scored, error = _feedback_on(trace, run_id, name)
         if scored is not None:
-            echoes += scored["echoes"]
+            kept.append(scored)
             results.append(rescored(row, scored))
         elif error is not None:
             results.append(Result(row, error=error))
@@ -283,8 +274,7 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
     for number in range(len(results), _row_count(run_id)):
         results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
-    # Without their texts the results do not know.
-    return replace(summarize(results), echoes=echoes)
+    return summary_of_kept(results, kept)
 
 
 def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | None, str | None]:
@@ -299,7 +289,10 @@ def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] |
             error = assessment.error.error_message
         elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
             # Of both modes, though each may have a scorer of its own, of this name.
-            scored = json.loads(metadata[_SCORED])
+            found: dict[str, Any] = json.loads(metadata[_SCORED])
+            if scored is not None:
+                found["modes"] = [*scored["modes"], *found["modes"]]
+            scored = found
     return scored, error
 
 

@@ -10,10 +10,10 @@ from pydantic import BaseModel
 
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.inputs import as_list
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.failures import RequestRefusedError, call_model
 from noisesense_adapters.models.replies import field_of
+from noisesense_adapters.reading.values import as_list
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -25,9 +25,9 @@ from noisesense.errors import (
     PromptTooLongError,
     ReplyError,
 )
-from noisesense_adapters.evaluate.inputs import as_object
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.running import is_about_loops
+from noisesense_adapters.reading.values import as_object
 
 T = TypeVar("T")
 

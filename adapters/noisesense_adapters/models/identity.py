@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.reading.values import as_object
 
 _DEPTH = 12
 _FRAMEWORK = re.compile(r"(langchain(_\w+)?|ragas|deepeval|llama_index|haystack)(\.|$)")

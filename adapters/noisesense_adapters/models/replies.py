@@ -14,7 +14,7 @@ from noisesense.errors import ReplyError
 from noisesense.judging.markers import THOUGHTS
 from noisesense.judging.prompts import consistent
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.inputs import as_object
+from noisesense_adapters.reading.values import as_object
 
 S = TypeVar("S", bound=BaseModel)
 

@@ -286,8 +286,8 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     except OpenAIError:
         pass
     raise JudgeSetupError(
-        "no API key. Hint: set the environment variable OPENAI_API_KEY, or name another by "
-        "--api-key-env NAME (in Python: api_key=…); where none is needed, any text will do"
+        "no API key. Hint: set the environment variable OPENAI_API_KEY, in Python api_key=…; "
+        "where none is needed, any text will do"
     )
 
 

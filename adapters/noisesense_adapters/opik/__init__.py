@@ -11,11 +11,12 @@ from typing_extensions import Unpack
 from noisesense import DefinitionName, Summary
 from noisesense.errors import NoiseSenseError, describe
 from noisesense.judging.calls import run_blocking
+from noisesense.scoring.definitions import MODES
 from noisesense_adapters.evaluate.evaluator import suffix
-from noisesense_adapters.evaluate.places import CONTEXTS
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.places import HOSTS
 
 with needs_extra("opik"):
     from opik.evaluation.metrics.base_metric import BaseMetric
@@ -26,14 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NoiseSensitivity", "run_summary"]
 
-_USUAL = {
-    "response": ("output", "answer", "response"),
-    "reference": ("expected_output", "reference", "expected"),
-    "contexts": tuple(CONTEXTS.split()),
-    "user_input": ("input", "question", "query"),
-    "chunk_labels": ("chunk_labels",),
-    "verdicts": ("verdicts",),
-}
+
+_NAME = "noise_sensitivity"
 
 
 class NoiseSensitivity(BaseMetric):
@@ -45,6 +40,8 @@ class NoiseSensitivity(BaseMetric):
     NaN and marked as failed, which Opik's statistics leave out; the reason says why.
 
     Args:
+        name: how its scores' names begin; two metrics in one run, as of two answers or two judges,
+            need two.
         track: whether Opik traces the metric, as its own.
         arguments: see `noisesense_adapters.evaluate.rows.Arguments`. A function of the row gets
             what the task returned, and the other fields of the dataset's item.
@@ -53,10 +50,12 @@ class NoiseSensitivity(BaseMetric):
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
 
-    def __init__(self, *, track: bool = True, **arguments: Unpack[Arguments]) -> None:
-        self._rows = RowEvaluator(_USUAL, structured_llm, **arguments)
-        name = "noise_sensitivity" + suffix(self._rows.definition)
-        super().__init__(name=name, track=track)
+    def __init__(
+        self, name: str = _NAME, *, track: bool = True, **arguments: Unpack[Arguments]
+    ) -> None:
+        self._rows = RowEvaluator(HOSTS["opik"], structured_llm, **arguments)
+        super().__init__(name=name + suffix(self._rows.definition), track=track)
+        self._begin = name
 
     def score(self, **row: Any) -> list[ScoreResult]:
         """Both modes of one row."""
@@ -71,7 +70,7 @@ class NoiseSensitivity(BaseMetric):
     def _result(self, figure: Figure) -> ScoreResult:
         """Without a value NaN, and marked: no average takes it for a number."""
         return ScoreResult(
-            name=self._rows.name(figure.mode),
+            name=f"{self._begin}_{figure.mode}{suffix(self._rows.definition)}",
             value=math.nan if figure.value is None else figure.value,
             reason=figure.reason,
             metadata=figure.metadata,
@@ -79,7 +78,9 @@ class NoiseSensitivity(BaseMetric):
         )
 
 
-def run_summary(results: Iterable[TestResult], definition: DefinitionName = "ragas") -> Summary:
+def run_summary(
+    results: Iterable[TestResult], definition: DefinitionName = "ragas", *, name: str = _NAME
+) -> Summary:
     """The means of a run's items as ranges, with intervals.
 
     Opik's own means are over the items that have a number. Here every item counts: an undetermined
@@ -88,11 +89,14 @@ def run_summary(results: Iterable[TestResult], definition: DefinitionName = "rag
     Args:
         results: the ``test_results`` of what ``evaluate`` returned.
         definition: of the scores in question.
+        name: as the metric has it.
 
     Raises:
-        InputError: an unknown definition.
+        InputError: an unknown definition, or two metrics of that name.
     """
+    names = {f"{name}_{mode}{suffix(definition)}" for mode in MODES}
     rows: list[list[object]] = []
     for result in results:
-        rows.append([score.metadata for score in result.score_results])
+        scores = [score for score in result.score_results if score.name in names]
+        rows.append([score.metadata for score in scores])
     return summary_of(rows, definition)

@@ -12,26 +12,16 @@ from noisesense.errors import describe
 from noisesense.judging.calls import run_blocking
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.evaluate.evaluator import score_name, suffix
-from noisesense_adapters.evaluate.inputs import as_object
-from noisesense_adapters.evaluate.places import CONTEXTS
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.values import as_object
 
 with needs_extra("phoenix", "phoenix", "arize-phoenix-evals"):
     from phoenix.evals import Evaluator, Score
 
 __all__ = ["NoiseSensitivity", "run_summary"]
-
-# Not `reference`: in Phoenix's own tables that is the retrieved text.
-_USUAL = {
-    "response": ("output", "answer", "response"),
-    "reference": ("expected_output", "expected", "ground_truth"),
-    "contexts": tuple(CONTEXTS.split()),
-    "user_input": ("input", "question", "query"),
-    "chunk_labels": ("chunk_labels",),
-    "verdicts": ("verdicts",),
-}
 
 
 class _AnyRow(BaseModel):
@@ -57,7 +47,7 @@ class NoiseSensitivity(Evaluator):
     """
 
     def __init__(self, **arguments: Unpack[Arguments]) -> None:
-        self._rows = RowEvaluator(_USUAL, structured_llm, **arguments)
+        self._rows = RowEvaluator(HOSTS["phoenix"], structured_llm, **arguments)
         name = "noise_sensitivity" + suffix(self._rows.definition)
         super().__init__(name=name, kind="llm", direction="minimize", input_schema=_AnyRow)
 

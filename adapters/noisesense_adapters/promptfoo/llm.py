@@ -13,11 +13,11 @@ from noisesense.errors import InputError, JudgeError, error_context
 from noisesense.judging.prompts import Budget
 from noisesense.judging.protocol import Judge
 from noisesense.verdicts.sample import Model
-from noisesense_adapters.evaluate.inputs import as_object
 from noisesense_adapters.evaluate.judges import judge_over
 from noisesense_adapters.models.identity import check_address, patience
 from noisesense_adapters.openai import OpenAILLM, usual_key
 from noisesense_adapters.openai.client import ChatClient
+from noisesense_adapters.reading.values import as_object
 
 _OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from noisesense.errors import InputError, NoiseSenseError, describe, error_context
 from noisesense.scoring.definitions import Mode, check_mode
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
-from noisesense_adapters.evaluate.inputs import as_list, as_object
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs
+from noisesense_adapters.reading.values import as_list, as_object, normal
 
 if TYPE_CHECKING:
     from noisesense.judging.protocol import Judge
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SCORING = ("definition", "empty", "undetermined")
 _KNOWN = (
     *("mode", "maxNoise", "threshold", *_SCORING),
-    *("judge", "noiseContext", *(name for names in NAMES.values() for name in names)),
+    *("judge", "noiseContext", "query", "reference", "contextChunks", "verdicts"),
 )
 _BELOW_ANY_THRESHOLD = -1000.0
 
@@ -147,7 +147,7 @@ def _settings(context: dict[str, Any]) -> _Settings:
 
 def _check_known(name: object) -> None:
     """Raise `InputError` for an unknown setting, with the one that was meant."""
-    if name in _KNOWN:
+    if name in _KNOWN or normal(str(name)) in NAMES:
         return
     from difflib import get_close_matches  # not needed to start
 

@@ -16,14 +16,16 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.outcomes import percent_text
-from noisesense_adapters.evaluate.inputs import Column, as_object
-from noisesense_adapters.evaluate.places import ANSWERS, CONTEXTS, paths
+from noisesense.stats.clusters import cluster_of
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.failures import made
 from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.replies import json_form, usage_of
+from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.values import as_object
 
 with needs_extra("pydantic-evals", "pydantic_evals"):
     # Not for types only: pydantic-evals reads them to write a dataset's JSON schema.
@@ -81,21 +83,6 @@ class PydanticAILLM(Bridge):
 
 
 _ATTRIBUTE = "noise_sensitivity"
-_USUAL = {
-    "response": (*paths("output", ANSWERS), "output"),
-    "reference": (
-        *paths("expected_output", "answer response"),
-        "expected_output",
-        "metadata.reference",
-    ),
-    "contexts": (
-        *paths("attributes", "retrieved_contexts contexts"),
-        *paths("output output.output output.answer metadata", CONTEXTS),
-    ),
-    "user_input": (*paths("inputs", "question query"), "inputs"),
-    "chunk_labels": ("metadata.chunk_labels",),
-    "verdicts": ("metadata.verdicts",),
-}
 _IN_TITLE = ("judge", "model", "contexts", "reference", "response", "empty", "undetermined")
 _PASSED_ON = (
     *("judge", "mode", "definition", "empty", "undetermined", "store"),
@@ -185,7 +172,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         rows = self._rows
         result = await rows.evaluate(row, place)
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
-        lines[self._title()] = replace(result, id=ctx.name or "", sample=None).to_dict()
+        kept = replace(result, id=ctx.name or "", sample=None, cluster=cluster_of(result))
+        lines[self._title()] = kept.to_dict()
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in rows.figures(result):
             name = rows.name(mode)
@@ -228,7 +216,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
             judging: Any = import_module("pydantic_evals.evaluators.llm_as_a_judge")
             model = judging._default_model
         same: dict[str, Any] = {name: getattr(self, name) for name in _PASSED_ON}
-        return RowEvaluator(_USUAL, PydanticAILLM, model=model, **same)
+        return RowEvaluator(HOSTS["pydantic-evals"], PydanticAILLM, model=model, **same)
 
 
 @dataclass(repr=False)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import hashlib
 import json
 import logging
-import weakref
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -28,7 +25,7 @@ from ragas.llms.base import (
     LangchainLLMWrapper,
 )
 from ragas.llms.base import InstructorLLM as FactoryLLM
-from ragas.run_config import add_async_retry, add_retry
+from ragas.run_config import add_retry
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
@@ -107,7 +104,6 @@ class RagasLLM(Bridge):
         if isinstance(llm, LangchainLLMWrapper):
             self._llm = copy.copy(self._llm)
             self._llm.bypass_temperature = True  # ragas would set its own, 0.01
-            self._agenerate = _retried(self._llm)
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`."""
@@ -125,7 +121,7 @@ class RagasLLM(Bridge):
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         value = StringPromptValue(text=prompt)
         if isinstance(self._llm, LangchainLLMWrapper):
-            call = partial(self._agenerate, value, callbacks=_listeners())
+            call = partial(self._llm.generate, value, callbacks=_listeners())
             result = await ask_either(call, partial(_blocking, self._llm, value))
         else:
             result = await self._llm.generate(value, callbacks=_listeners())
@@ -155,13 +151,11 @@ class InstructorLLM(RagasLLM):
         if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
             self._llm = copy.copy(self._llm)
             self._llm.model_args = {**llm.model_args, "max_retries": 0}
-        self._loop: object = None
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
         token = _quiet.set(True)
         try:
             if getattr(self._llm, "is_async", True):
-                self._leave_other_loops()
                 reply = await self._llm.agenerate(prompt, schema)
             else:
                 reply = await in_thread(partial(self._llm.generate, prompt, schema))
@@ -177,20 +171,6 @@ class InstructorLLM(RagasLLM):
             return completion_reply(raw)
         return Reply(reply.model_dump_json(), usage_of(raw), *ending_of(raw))
 
-    def _leave_other_loops(self) -> None:
-        """Before an async client is first asked in an event loop: drop its idle connections.
-
-        Those of an earlier ``evaluate()`` belong to a loop that is gone: a request on one of them
-        would be sent, paid for, and its reply lost.
-        """
-        loop = weakref.ref(asyncio.get_running_loop())
-        if loop != self._loop:
-            self._loop = loop
-            with suppress(AttributeError):  # no client over httpx, as OpenAI's and Anthropic's are
-                http = self._llm.client.client._client
-                pool = http._transport_for_url(http.base_url)._pool
-                pool._connections = [each for each in pool._connections if not each.is_idle()]
-
 
 def _listeners() -> Any:
     """The row's callbacks without ragas' tracer: it hears of chains alone, and LangChain would
@@ -203,41 +183,6 @@ def _listeners() -> Any:
         if type(handler) is RagasTracer:
             heard.remove_handler(handler)
     return heard
-
-
-def _retried(llm: LangchainLLMWrapper) -> Callable[..., Awaitable[LLMResult]]:
-    """Same as ``llm.generate``, but ragas' retries are set up only for a call that has failed."""
-    if type(llm).generate is not BaseRagasLLM.generate:  # the user's own
-        return llm.generate
-    config = llm.run_config
-
-    async def retry(
-        failure: BaseException, prompt: StringPromptValue, callbacks: Any
-    ) -> LLMResult:
-        failures = [failure]
-
-        async def agenerate_text() -> LLMResult:
-            if failures:  # the first attempt, which counts and is waited for as ragas says
-                raise failures.pop()
-            return await llm.agenerate_text(prompt, callbacks=callbacks)
-
-        return await add_async_retry(agenerate_text, config)()
-
-    async def attempt(prompt: StringPromptValue, callbacks: Any) -> LLMResult | BaseException:
-        try:
-            return await llm.agenerate_text(prompt, callbacks=callbacks)
-        except config.exception_types as error:
-            return error
-
-    async def generate(prompt: StringPromptValue, callbacks: Any) -> LLMResult:
-        result = await attempt(prompt, callbacks)
-        if isinstance(result, BaseException):  # not in the handler: no cause of a later failure
-            result = await retry(result, prompt, callbacks)
-        if not llm.is_finished(result):
-            raise LLMDidNotFinishException
-        return result
-
-    return generate
 
 
 def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:

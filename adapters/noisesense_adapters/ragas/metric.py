@@ -19,7 +19,7 @@ from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, suffix
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
 from noisesense_adapters.ragas.llm import bridge_over, row_group
-from noisesense_adapters.ragas.result import ScoredFloat, count_row
+from noisesense_adapters.ragas.result import ScoredFloat
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
 
 
@@ -171,13 +171,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             row_group.reset(token)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
-        value = math.nan
-        try:
-            row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
-            value = await self._scored(row)
-            return value
-        finally:
-            count_row(value, f"{self.name}(mode={self.mode})", row_group.get())
+        row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
+        return await self._scored(row)
 
     async def _scored(self, row: Mapping[str, Any]) -> ScoredFloat:
         """Read the row, have it judged and scored, and give ragas the number."""

@@ -8,21 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from langchain_core.callbacks import BaseCallbackHandler
-
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.protocol import Judgement
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score, Status
 from noisesense.scoring.scoring import score as make_score
+from noisesense.stats.clusters import question_cluster
 from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense.verdicts.form import LightVerdicts
 from noisesense_adapters.evaluate.evaluator import Settings
-from noisesense_adapters.evaluate.names import IDS
-from noisesense_adapters.evaluate.rows import mean_of
-from noisesense_adapters.ragas.sample import read_row, row_trace
+from noisesense_adapters.ragas.sample import read_row
+from noisesense_adapters.reading.chunks import IDS
 
 _log = logging.getLogger("noisesense")
 
@@ -93,54 +91,6 @@ def _no_number_in_ragas(score: Score) -> bool:
     return None in score.chunk_relevance
 
 
-class _OpenRows(BaseCallbackHandler):
-    """Logs what ragas' own mean hides. It hears of the end of rows, which ragas ends once all of a
-    run are scored."""
-
-    def __init__(self) -> None:
-        self.columns: dict[str, list[float]] = {}
-
-    def on_chain_end(self, outputs: Any, **_: Any) -> None:
-        columns = self.columns
-        self.columns = {}
-        lines: list[str] = []
-        for column, values in columns.items():
-            if any(map(math.isnan, values)):
-                lines.append(_log_line(column, values))
-        if lines:
-            _log.warning("%s ragas' own mean hides that: use summarize(result).", " ".join(lines))
-
-
-def _log_line(column: str, values: Sequence[float]) -> str:
-    """How many rows have no number, and the mean of all that were measured, as `summarize` has
-    it."""
-    missing = sum(map(math.isnan, values))
-    line = f"{column}: {missing} of {len(values)} rows have no number."
-    scored = [value for value in values if isinstance(value, ScoredFloat)]
-    if not scored:
-        return f"{line} All of them failed."
-    return f"{line} {mean_of(_summary(values), scored[0].mode).reason}"
-
-
-def count_row(value: float, column: str, group: Any) -> None:
-    """Count a row for the log line of the run that ragas' group of it belongs to: its number, or
-    NaN if it failed."""
-    if row_trace(group) is None:
-        return
-    rows = _open_rows(group.parent_run_manager.handlers)
-    rows.columns.setdefault(column, []).append(value)
-
-
-def _open_rows(handlers: list[Any]) -> _OpenRows:
-    """What counts the rows of a run, among the handlers that all its rows share."""
-    for handler in handlers:
-        if isinstance(handler, _OpenRows):
-            return handler
-    rows = _OpenRows()
-    handlers.append(rows)
-    return rows
-
-
 def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     """The figures of an evaluation: what to report of it in place of ragas' own mean.
 
@@ -162,7 +112,14 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     scores = getattr(result, "scores", result)
     rows = cast("list[dict[str, Any]]", scores if isinstance(scores, list) else [])
     column = _our_column(rows, name)
-    return _summary([row[column] for row in rows], **options)
+    values = [row[column] for row in rows]
+    clusters: dict[int, str] = {}
+    for number, row in enumerate(getattr(result, "dataset", None) or ()):
+        if isinstance(values[number], ScoredFloat):
+            cluster = question_cluster(read_row(row.model_dump()).sample)
+            if cluster is not None:
+                clusters[number] = cluster
+    return _summary(values, clusters, **options)
 
 
 def results_of(result: Any, *, name: str = "") -> list[Result]:
@@ -227,8 +184,9 @@ def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     return columns[-1]
 
 
-def _summary(values: Sequence[Any], **options: Any) -> Summary:
-    results = (_result(row, value) for row, value in enumerate(values))
+def _summary(values: Sequence[Any], clusters: Mapping[int, str], **options: Any) -> Summary:
+    """The figures; of rows with texts, by the clusters that `noisesense.summarize` makes."""
+    results = (_result(row, value, clusters.get(row)) for row, value in enumerate(values))
     run = summarize_results(results, **options)
     # The response of a row that is undefined in ragas alone does make claims.
     bare = 0
@@ -237,10 +195,10 @@ def _summary(values: Sequence[Any], **options: Any) -> Summary:
     return replace(run, nothing_claimed=run.nothing_claimed - bare)
 
 
-def _result(row: int, value: Any) -> Result:
+def _result(row: int, value: Any, cluster: str | None = None) -> Result:
     if not isinstance(value, ScoredFloat):
         return Result(str(row), error="the row failed; ragas has logged why")
     score = _NOTHING if _is_bare(value) else value.score
     judgement = value.judgement
     usage = judgement.usage + judgement.paid
-    return Result(str(row), score, unanswered=judgement.unanswered, usage=usage)
+    return Result(str(row), score, cluster=cluster, unanswered=judgement.unanswered, usage=usage)

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from noisesense.errors import InputError, describe, error_context
+from noisesense.errors import InputError, describe
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
-from noisesense_adapters.evaluate.chunks import chunks_of
-from noisesense_adapters.evaluate.evaluator import Given
-from noisesense_adapters.evaluate.inputs import is_empty, read_verdicts
-from noisesense_adapters.evaluate.names import named_by
-from noisesense_adapters.evaluate.texts import texts_of_sample
+from noisesense_adapters.reading.chunks import IDS
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.row import Reader, Reading
+from noisesense_adapters.reading.values import is_empty
 
-_TEXTS = ("user_input", "response", "reference")
-FIELDS = (*_TEXTS, "retrieved_contexts")
+FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
 _LABELS = "noisesense_labels"
 _VERDICTS = "noisesense_verdicts"
 
@@ -50,23 +48,17 @@ class VerdictsInRows:
         raise InputError("verdicts in the row's rubrics", "none", hint="rubrics(verdicts=…)")
 
 
-def read_row(row: Mapping[str, Any], ids: Any = None) -> Given:
-    """The row's sample, and its verdicts if it carries any. Raises `InputError`.
+_READER = Reader({**HOSTS["ragas"], IDS: IDS})
+
+
+def read_row(row: Mapping[str, Any], ids: Any = None) -> Reading:
+    """The row's sample, and its verdicts if it carries any.
 
     Args:
         row: of the dataset.
-        ids: names of the contexts' documents; see `named_by`.
+        ids: names of the contexts' documents.
     """
-    entries = cast("Mapping[str, str]", row.get("rubrics") or {})
-    with error_context("retrieved_contexts"):
-        chunks = chunks_of(row.get("retrieved_contexts"), labels=entries.get(_LABELS))
-    chunks = named_by(ids, chunks)
-    with error_context("response"):
-        texts = texts_of_sample(**{name: row.get(name) for name in _TEXTS})
-    sample = Sample.model_validate({**texts, "retrieved_contexts": chunks})
-    if _VERDICTS not in entries:
-        return Given(sample)
-    return Given(sample, read_verdicts(entries[_VERDICTS], sample, f"rubrics[{_VERDICTS!r}]"))
+    return _READER.read({**row, IDS: ids})
 
 
 def row_trace(group: Any) -> Any:

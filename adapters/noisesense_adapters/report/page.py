@@ -214,11 +214,10 @@ def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
     """The effect of the chunks, for the template."""
     if ablation is None:
         return {"ablation": None, "cause": None}
-    cause = cause_sentence(ablation)
     return {
         "ablation": ablation,
-        "cause": cause,
-        "caused": [line for line in ablation_sentences(ablation) if line != cause],
+        "cause": cause_sentence(ablation),
+        "caused": ablation_sentences(ablation),
         "ablation_tables": ablation_tables(ablation),
     }
 

@@ -81,6 +81,7 @@ class Samples:
             "judge": result.judge,
             "error": result.error,
             "unanswered": result.unanswered,
+            "changes": [[each.text, each.of, each.change] for each in result.changes],
         }
         sample = result.sample
         if sample is not None:
@@ -140,6 +141,7 @@ def _row(result: Result) -> dict[str, Any]:
         "id": result.id,
         "question": None if result.sample is None else result.sample.user_input,
         "kinds": None,
+        "changed": bool(result.changes),
         "cells": [cell_of(result) for cell_of in COLUMNS.values()],
     }
     row |= dict.fromkeys(MODES)

@@ -20,8 +20,8 @@ from noisesense.stats.needed import cells_of
 from noisesense_adapters.datasets.documents import check_names
 from noisesense_adapters.datasets.read import light_row, result_of
 from noisesense_adapters.evaluate.evaluator import choices
-from noisesense_adapters.evaluate.inputs import without_nulls
 from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.reading.values import without_nulls
 
 __all__ = ["score_schema", "score_table", "tally_table"]
 

@@ -16,11 +16,12 @@ from noisesense.scoring.definitions import DefinitionName, Mode, check_definitio
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_rows
-from noisesense_adapters.evaluate.inputs import Column
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
-from noisesense_adapters.evaluate.places import Places
 from noisesense_adapters.evaluate.rows import Modes, check_modes
 from noisesense_adapters.models.failures import judge_error
+from noisesense_adapters.reading.paths import Column
+from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.row import Reader
 from noisesense_adapters.validmind.result import plots, raw_data, tables
 
 _NAMESPACE = "noisesense"
@@ -207,14 +208,6 @@ def _modes(
     return modes
 
 
-_USUAL = {
-    "response": ("response",),
-    "contexts": ("retrieved_contexts",),
-    "reference": ("reference",),
-    "user_input": ("user_input",),  # optional
-}
-
-
 def _of_series(column: Callable[[Any], Any], row: Mapping[str, Any]) -> Any:
     """Call the user's function with the row as ValidMind has it."""
     return column(pandas.Series(row))
@@ -230,16 +223,16 @@ def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
         raise InputError("a ValidMind dataset with rows", got, where="dataset", hint=hint)
     chosen: dict[str, Column] = {}
     for field, column in columns.items():
-        if (column,) != _USUAL[field]:
-            chosen[field] = partial(_of_series, column) if callable(column) else column
-    places = Places(_USUAL, **chosen)
+        chosen[field] = partial(_of_series, column) if callable(column) else column
+    if chosen["user_input"] not in table.columns:
+        del chosen["user_input"]  # optional
+    reader = Reader(HOSTS["validmind"], chosen)
     rows: list[Row | BadRow] = []
-    # Empty cells are None instead of pandas' NaN.
-    for label, cells in table.astype(object).where(table.notna(), None).iterrows():
+    for label, cells in table.astype(object).iterrows():
         place = f"dataset {dataset.input_id!r}, row {label}"
         try:
             with error_context(place):
-                sample = places.read(dict(cells)).sample
+                sample = reader.read(dict(cells)).sample
             rows.append(Row(place, str(label), sample=sample))
         except InputError as error:
             rows.append(BadRow(place, str(label), error))

@@ -6,38 +6,21 @@ says what to ask the system, `ablation` reads the answers. In one process,
 
 | variant | chunks | question |
 |---|---|---|
-| ``again`` | the same | how often does the system say it again by itself? The control |
+| ``again`` | the same | how often does the system say it again by itself? A control |
 | ``without`` | minus those that the noisy claims come from | does the claim go with them? |
 | ``without-other`` | minus as many others | the sham: is it these chunks, or any? |
+| ``leave-out-I`` | minus the document of chunk I | does a claim go that no chunk entails? |
 | ``relevant-only`` | the relevant ones | what would a perfect reranker give? |
 | ``plus-K`` | and K of other samples, at random places | how do errors grow with noise? |
 
-A sample of which ``without`` leaves no chunk is asked as ``no-context``, and counted apart.
-
-What is measured must not change with the chunks: a claim that no chunk entails, as its chunk was
-taken away, is no improvement. So variants are compared by the share of a response's claims that
-the reference does not support, each with a fresh ``again`` of the same samples.
+A claim can also go because it was read anew, in other words. So the claims are followed beside the
+other claims of the same answers, which have lost nothing; and an effect is said only where more go
+than of those, than with the same chunks and than without others. What is counted is whether a
+claim is said again, by which no sample was chosen.
 """
 
-from noisesense.ablation.causes import Cause
-from noisesense.ablation.effect import (
-    Ablation,
-    Change,
-    Fate,
-    Step,
-    ablation,
-    direction,
-)
+from noisesense.ablation.causes import Cause, Control, Effect
+from noisesense.ablation.effect import Ablation, Change, ablation
 from noisesense.ablation.planning import VARIANTS, plan
 
-__all__ = [
-    "VARIANTS",
-    "Ablation",
-    "Cause",
-    "Change",
-    "Fate",
-    "Step",
-    "ablation",
-    "direction",
-    "plan",
-]
+__all__ = ["VARIANTS", "Ablation", "Cause", "Change", "Control", "Effect", "ablation", "plan"]

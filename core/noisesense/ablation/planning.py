@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from random import Random
@@ -19,16 +19,17 @@ from noisesense.scoring.definitions import Truth, any_of
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
+from noisesense.stats.clusters import cluster_of
+from noisesense.stats.interval import mean_range
+from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.summarize import counted
-from noisesense.verdicts.form import ClaimForm
+from noisesense.verdicts.form import ResponseClaimForm
 from noisesense.verdicts.sample import Chunk, ChunkLike, Line, Sample
 
-VARIANTS = ("again", "without", "without-other", "plus-2")
-"""What is asked by default. ``relevant-only`` needs the relevance of every chunk, which a lazy
-plan asks only of samples that erred: a call of the judge for each chunk of the others."""
+VARIANTS = ("again", "without", "without-other")
+"""What is asked by default."""
 
-OF_CLAIMS = {"again", "without", "no-context", "without-other"}
-"""Of the answers to these it is also asked whether the noisy claims are said again."""
+_LEAVE_OUT = "leave-out-"
 
 
 class Row(Line):
@@ -58,8 +59,8 @@ class Answer(NamedTuple):
 
     Attributes:
         unsupported: the share of the response's claims that the reference does not support; None
-            where it makes no claims.
-        said: of each noisy claim of the results, from 0 to 1: does the response say it again?
+            where it makes no claims, or nothing is compared by it.
+        said: of each claim of the old response, from 0 to 1: does this one say it again?
     """
 
     unsupported: Range | None
@@ -71,29 +72,42 @@ class Case:
     """One sample of the results, and the answers to it by variant.
 
     Attributes:
-        noisy: its claims that the reference does not support and a chunk entails.
-        sources: the texts of the chunks that these claims come from, or may come from.
+        unit: the cluster that it is in.
+        noisy: the positions of its claims that the reference does not support and a chunk entails.
+        unexplained: of those that the reference does not support and no chunk entails.
+        sources: the texts of the chunks that the noisy claims come from, or may come from.
         relevance: whether each chunk is relevant; None where that is not known.
     """
 
     id: str
-    unit: str
+    unit: Hashable
     sample: Sample
     score: Score
-    noisy: list[ClaimForm] = field(init=False)
+    noisy: list[int] = field(init=False)
+    unexplained: list[int] = field(init=False)
     sources: set[str] = field(init=False)
     relevance: tuple[Truth, ...] = field(init=False)
     answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
 
     def __post_init__(self) -> None:
         """Derive the rest from the score, whose ``from_a_chunk`` implies an incorrect claim."""
-        claims = zip(self.score.verdicts.response_claims, self.score.outcomes, strict=True)
-        self.noisy = [claim for claim, outcome in claims if outcome.from_a_chunk]
-        self.relevance = self.score.chunk_relevance
+        self.noisy = []
+        self.unexplained = []
         self.sources = set()
-        for claim in self.noisy:
-            for position in (*claim.entailed_by, *claim.undetermined):
-                self.sources.add(self.sample.retrieved_contexts[position].text)
+        self.relevance = self.score.chunk_relevance
+        outcomes = zip(self.claims, self.score.outcomes, strict=True)
+        for position, (claim, outcome) in enumerate(outcomes):
+            if outcome.from_a_chunk:
+                self.noisy.append(position)
+                for chunk in (*claim.entailed_by, *claim.undetermined):
+                    self.sources.add(self.sample.retrieved_contexts[chunk].text)
+            elif claim.correct is False and outcome.from_a_chunk is False:
+                self.unexplained.append(position)
+
+    @property
+    def claims(self) -> Sequence[ResponseClaimForm]:
+        """The claims of the old response."""
+        return self.score.verdicts.response_claims
 
     @property
     def chunks(self) -> Iterator[tuple[Chunk, Truth]]:
@@ -107,24 +121,54 @@ class Case:
 
     @property
     def reference_claims(self) -> list[str]:
+        """The texts of the reference's claims."""
         return [claim.text for claim in self.score.verdicts.reference_claims]
 
     def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
+        """The chunks but for those with these texts."""
         return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
+
+    @property
+    def documents(self) -> dict[str, int]:
+        """The documents, each with the position of its first chunk."""
+        documents: dict[str, int] = {}
+        for position, chunk in enumerate(self.sample.retrieved_contexts):
+            documents.setdefault(document_of(chunk), position)
+        return documents
+
+    def chunks_of(self, position: int) -> set[str]:
+        """The texts of the chunks of the same document as the one at this position."""
+        chunks = self.sample.retrieved_contexts
+        document = document_of(chunks[position])
+        return {chunk.text for chunk in chunks if document_of(chunk) == document}
 
     def unsupported(self, variant: str) -> Range | None:
         """The share of unsupported claims; None without an answer, or where it claims nothing."""
         answer = self.answers.get(variant)
         return None if answer is None else answer.unsupported
 
-    def said_in(self, *variants: str) -> Iterable[tuple[Range, ...]]:
-        """For each noisy claim, whether each variant says it; empty if one has no answer."""
-        said: list[tuple[Range, ...]] = []
-        for variant in variants:
-            if variant not in self.answers:
-                return ()
-            said.append(self.answers[variant].said)
-        return zip(*said, strict=True)
+    def gone(self, variant: str, claims: Iterable[int]) -> Range | None:
+        """The share of these claims that an answer does not say; None if there is none."""
+        answer = self.answers.get(variant)
+        if answer is None:
+            return None
+        said = mean_range([answer.said[claim] for claim in claims])
+        return None if said is None else Range(1 - said.high, 1 - said.low)
+
+    def others(self, followed: Iterable[int], taken: AbstractSet[str]) -> list[int]:
+        """The claims that are not followed, and that no chunk with these texts entails."""
+        texts = [chunk.text for chunk in self.sample.retrieved_contexts]
+        others: list[int] = []
+        for position, claim in enumerate(self.claims):
+            entailing = {texts[chunk] for chunk in claim.entailed_by}
+            if position not in followed and not entailing & taken:
+                others.append(position)
+        return others
+
+
+def document_of(chunk: Chunk) -> str:
+    """The document's id, or the text of a chunk without one."""
+    return chunk.id or chunk.text
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
@@ -146,7 +190,7 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")
-        cases[result.id] = Case(result.id, result.cluster or result.id, sample, scored)
+        cases[result.id] = Case(result.id, cluster_of(result), sample, scored)
     if not cases:
         raise InputError("results with verdicts and texts", "none", where="results")
     return cases
@@ -157,10 +201,16 @@ def distractors(variant: str) -> int:
     plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
     if plus is not None:
         return int(plus[1])
-    if variant not in {*OF_CLAIMS, "relevant-only"}:
+    if left_out(variant) is None and variant not in {*VARIANTS, "relevant-only"}:
         expected = "again, without, without-other, relevant-only, or plus-K with K from 1 to 9999"
         raise InputError(expected, repr(variant), where="variant")
     return 0
+
+
+def left_out(variant: str) -> int | None:
+    """The position of the chunk whose document is left out; None for another variant."""
+    position = variant.removeprefix(_LEAVE_OUT)
+    return int(position) if position != variant and position.isdecimal() else None
 
 
 def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
@@ -171,13 +221,16 @@ def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
         if None in case.relevance:
             return None
         return case.relevant_chunks or None
+    position = left_out(variant)
+    if position is not None:
+        if position >= len(case.sample.retrieved_contexts):
+            return None
+        return case.chunks_without(case.chunks_of(position)) or None
     if not case.noisy:
         return None
     innocent = case.chunks_without(case.sources)
     if variant == "without":
         return innocent or None
-    if variant == "no-context":
-        return None if innocent else []
     texts = sorted({chunk.text for chunk in innocent})
     if len(texts) < len(case.sources):
         return None
@@ -263,21 +316,23 @@ def plan(
     variants: Sequence[str] = VARIANTS,
     seed: int = 0,
     judge: Judge | None = None,
+    leave_out: int = 0,
 ) -> list[dict[str, Any]]:
     """What to ask the system: a row for each sample and variant, in the results' order.
 
-    All samples are asked. Only what takes chunks away for their noisy claims needs samples that
-    have some: ``without``, called ``no-context`` where no chunk would be left, and
-    ``without-other``, where there are as many other chunks. ``relevant-only`` is asked where some
-    chunk is relevant.
+    ``without`` and ``without-other`` are asked of samples with noisy claims of which other chunks
+    are left, ``relevant-only`` and ``plus-K`` of all samples, ``relevant-only`` where some chunk
+    is relevant. Whatever is asked of a sample, ``again`` is, too.
 
     Args:
         results: with verdicts and texts, as `noisesense.read_results` gives them.
         variants: ``"without"``, ``"without-other"``, ``"relevant-only"``, ``"plus-K"``.
-            ``"again"``, beside which each stands, is always asked.
-        seed: of the distractors and their places, and of the other chunks that go.
+        seed: of what comes or goes by chance.
         judge: asks, for ``relevant-only``, which chunks are relevant where nobody said: one call
             a chunk.
+        leave_out: how many answers may be asked for beside those, to leave out one document at a
+            time: those that no wrong claim was entailed by, and that were retrieved most often
+            where an answer had a wrong claim that no chunk entails.
 
     Returns:
         JSON-ready rows with ``id``, ``variant``, ``user_input``, ``retrieved_contexts`` and an
@@ -288,11 +343,15 @@ def plan(
             samples, or ``relevant-only`` with chunks of unknown relevance and no judge.
         JudgeError: the judge could not be asked.
     """
-    return run_blocking(plan_async(results, variants, seed, judge))
+    return run_blocking(plan_async(results, variants, seed, judge, leave_out))
 
 
 async def plan_async(
-    results: Iterable[Result], variants: Sequence[str], seed: int, judge: Judge | None
+    results: Iterable[Result],
+    variants: Sequence[str],
+    seed: int,
+    judge: Judge | None,
+    leave_out: int = 0,
 ) -> list[dict[str, Any]]:
     """Same as `plan`, in a running event loop."""
     if isinstance(variants, str):
@@ -301,13 +360,11 @@ async def plan_async(
     if not any(case.sample.user_input.strip() for case in cases.values()):
         hint = "was its column read? score --map user_input=COLUMN"
         raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
-    asked = {variant: distractors(variant) for variant in ("again", *variants)}
-    if "without" in asked:
-        asked["no-context"] = 0
+    asked = {variant: distractors(variant) for variant in variants if variant != "again"}
     if "relevant-only" in asked:
         await _learn_relevance(cases.values(), judge)
     pool = _Pool(cases.values())
-    rows: list[dict[str, Any]] = []
+    planned = defaultdict[str, dict[str, list[Chunk]]](dict)
     for case in cases.values():
         for variant, count in asked.items():
             chunks: list[Chunk] | None
@@ -315,8 +372,16 @@ async def plan_async(
                 chunks = pool.with_distractors(case, count, seed)
             else:
                 chunks = contexts_of(case, variant, seed)
-            if chunks is None:
-                continue
+            if chunks is not None:
+                planned[case.id][variant] = chunks
+    for case, variant in _leaving_out(cases.values(), {*planned}, leave_out, seed):
+        planned[case.id][variant] = contexts_of(case, variant, seed) or []
+    rows: list[dict[str, Any]] = []
+    for case in cases.values():
+        variants_of = planned[case.id]
+        if variants_of:
+            variants_of = {"again": [*case.sample.retrieved_contexts], **variants_of}
+        for variant, chunks in variants_of.items():
             row = Row(
                 id=case.id,
                 variant=variant,
@@ -325,6 +390,51 @@ async def plan_async(
             )
             rows.append(row.to_dict())
     return rows
+
+
+def _leaving_out(
+    cases: Iterable[Case], asked: AbstractSet[str], budget: int, seed: int
+) -> Iterator[tuple[Case, str]]:
+    """What to leave out, document by document, within a number of answers.
+
+    A document is left out of each answer with a wrong claim that no chunk entails; and, as a
+    sham, one of the others, of answers of which none is left out yet. A document that is in fewer
+    than six clusters of such answers could not be told from chance.
+
+    Args:
+        asked: the ids of the cases that are answered again already.
+        budget: how many answers there may be, those to ``again`` counted.
+        seed: of the shams.
+    """
+    suspects = defaultdict[str, list[tuple[Case, int]]](list)
+    sources = set[str]()
+    for case in cases:
+        for chunk in case.sample.retrieved_contexts:
+            if chunk.text in case.sources:
+                sources.add(document_of(chunk))
+        if case.unexplained:
+            for document, position in case.documents.items():
+                suspects[document].append((case, position))
+    ranked = sorted(suspects.items(), key=lambda suspect: (-len(suspect[1]), suspect[0]))
+    done = defaultdict[str, set[int]](set)
+    for document, places in ranked:
+        if document in sources or len({case.unit for case, _ in places}) < MIN_PAIRS:
+            continue
+        for case, position in places:
+            others = {*case.documents.values()} - {position}
+            if not others:
+                continue
+            new = {position}
+            if not done[case.id]:
+                new.add(Random(_seed(case, seed)).choice(sorted(others)))
+            new -= done[case.id]
+            is_first = not done[case.id] and case.id not in asked
+            budget -= len(new) + is_first
+            if budget < 0:
+                return
+            done[case.id] |= new
+            for place in sorted(new):
+                yield case, f"{_LEAVE_OUT}{place}"
 
 
 async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:

@@ -12,10 +12,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from noisesense.judging.sentences import sentences
-from noisesense.judging.words import by_words, distinct, novelty
+from noisesense.judging.words import by_words, distinct, has_new_name, novelty
 
 _SHORTEST_ECHO = 3
 _BARE_WORDS = 3
@@ -103,7 +103,8 @@ class ClaimSource:
             if by_words(claim) in self._text_words:
                 continue
             new = novelty(claim, self.text, self.question)
-            if new.number or new.name or new.share > _MOSTLY_NEW:
+            is_named = new.name or has_new_name(claim, self.text, self.question)
+            if new.number or is_named or new.share > _MOSTLY_NEW:
                 found.append(claim)
         return found
 
@@ -117,12 +118,13 @@ class ClaimSource:
             return []
         lines = distinct(sentences(_TABLE_HEAD.sub("", self.text)))
         said = set(map(by_words, claims))
+        all_claims = "\n".join(claims)  # one by one, long lists would take minutes
         found: list[str] = []
         for line in lines:
             if by_words(line) in said:
                 continue
             told = _MARK.sub("", _ITEM.sub("", line))
-            new = novelty(told, *claims, aside=self.question)
+            new = novelty(told, all_claims, aside=self.question)
             if new.number or new.name or new.share > _PARTLY_NEW:
                 found.append(line)
         return found
@@ -148,12 +150,14 @@ class ClaimSource:
 
 
 def _is_json(claim: str) -> bool:
-    """Is it a JSON list or object?"""
+    """Is it a JSON list or object? A list of numbers alone is a mark, as "[1]"."""
     text = claim.strip()
     if not text.startswith(("[", "{")):
         return False
     try:
-        json.loads(text)
+        value: Any = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return True
+    if not isinstance(value, list):
+        return True
+    return not all(isinstance(each, int) for each in cast("list[Any]", value))

@@ -65,8 +65,8 @@ class LLMJudge(PlannedJudge):
     later run asks for it again, and for nothing else. A first reply that a text makes no claims
     is asked again, however small ``max_reasks``: only two that agree are believed.
 
-    A text beyond the `Budget` takes more
-    calls. A blank chunk entails nothing and is not asked about; equal chunks are asked once.
+    A text beyond the `Budget` takes more calls. A blank chunk entails nothing and is not asked
+    about; equal chunks are asked once.
 
     Args:
         llm: the model; each framework's adapter wraps its own.
@@ -351,7 +351,11 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     """
     said = reply.by_number
     beside = said.keys() - set(asked)
-    agreed = {number: said[number] for number in asked if said.get(number) is not None}
+    agreed: dict[int, bool] = {}
+    for number in asked:
+        answer = said.get(number)
+        if answer is not None:
+            agreed[number] = answer
     if beside & {0, len(asked) + 1}:
         return None
     if beside and (len(agreed) < len(asked) or any(said[number] is None for number in beside)):

@@ -11,15 +11,16 @@ _END = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|
 _NEXT = re.compile(r"\s*(\S?)")
 # The number of an item ("1.", "iv.") is all that stands before its stop.
 _ITEM = re.compile(r"[\W_]{0,8}(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivxIVX]{1,4})")
-_INITIAL = re.compile(r"(?:\A|[\W_])([^\W\d_])\Z")
+_SHORT = re.compile(r"(?:\A|[\W_])([^\W_]{1,3})\Z")
 
 
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, without the white space around them.
 
     A sentence ends at a line's end, at an East Asian full stop, and at a Western one before white
-    space and anything but a small letter; not after a single letter ("J. K. Rowling", "p. 5") and
-    the number of a list's item ("1.", "a."). What holds no letter and no digit is no sentence.
+    space and anything but a small letter; not after a single letter ("J. K. Rowling", "p. 5"),
+    a short word with a capital ("Dr. Roth"), a number of one or two digits ("am 3. Mai"), and the
+    number of a list's item ("1.", "a."). What holds no letter and no digit is no sentence.
     """
     found: list[str] = []
     start = 0
@@ -51,7 +52,12 @@ def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:
         return False
     if _ITEM.fullmatch(text, start, mark.start()):
         return True
-    initial = _INITIAL.search(text, max(start, mark.start() - 2), mark.start())
-    if initial is None or text[mark.end()] == "\n":
+    short = _SHORT.search(text, max(mark.start() - 4, 0), mark.start())
+    if short is None or text[mark.end()] == "\n":
         return False
-    return initial[1].isupper() or following.isdecimal()
+    word = short[1]
+    if word.isdecimal():
+        return len(word) < 3
+    if len(word) == 1 and following.isdecimal():
+        return True
+    return word[0].isupper() and not word[1:].isupper()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
@@ -61,12 +62,13 @@ class Vocabulary(NamedTuple):
 
     Attributes:
         numbers: its numbers, whatever the script of their digits.
-        pieces: its words, short ones aside where there are longer ones.
+        pieces: its different words and how much each weighs, short ones aside where there are
+            longer ones.
         by_gram: for each run of letters, two or three long, the words that have it.
     """
 
     numbers: frozenset[int]
-    pieces: tuple[_Piece, ...]
+    pieces: dict[_Piece, int]
     by_gram: dict[str, list[int]]
 
     def has(self, piece: _Piece) -> bool:
@@ -97,20 +99,37 @@ def vocabulary(text: str) -> Vocabulary:
     """Take a text apart: numbers, and words as runs of letters."""
     plain = unicodedata.normalize("NFKC", text)
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
-    by_gram: dict[str, list[int]] = {}
-    pieces: list[_Piece] = []
-    for number, word in enumerate(_WORD.findall(plain)):
+    weights: dict[_Piece, int] = {}
+    for word, times in Counter(_words(plain)).items():
         for piece in _pieces(word):
-            pieces.append(piece)
-            for gram in piece.grams:
-                by_gram.setdefault(gram, []).append(number)
-    longer = [piece for piece in pieces if piece.weight > _SHORT]
-    return Vocabulary(numbers, tuple(longer or pieces), by_gram)
+            weights[piece] = weights.get(piece, 0) + times * piece.weight
+    by_gram: dict[str, list[int]] = {}
+    for number, piece in enumerate(weights):
+        for gram in piece.grams:
+            by_gram.setdefault(gram, []).append(number)
+    longer = {piece: weight for piece, weight in weights.items() if piece.weight > _SHORT}
+    return Vocabulary(numbers, longer or weights, by_gram)
+
+
+def _words(plain: str) -> Iterator[str]:
+    """The words of a text; two where letters of two cases meet others ("LIC以其")."""
+    for word in _WORD.findall(plain):
+        start = 0
+        for at, (before, letter) in enumerate(pairwise(word), start=1):
+            is_in_words = before.isalpha() and letter.isalpha()
+            if is_in_words and _has_cases(before) is not _has_cases(letter):
+                yield word[start:at]
+                start = at
+        yield word[start:]
+
+
+def _has_cases(word: str) -> bool:
+    return word.casefold() != word.upper()
 
 
 def _pieces(word: str) -> list[_Piece]:
     plain = word.casefold()
-    if plain != word.upper():  # it has letters of two cases
+    if _has_cases(word):
         return [_Piece(_runs(plain, _GRAM), len(word), is_name=word[:1].isupper())]
     # Without spaces a "word" is a whole sentence: it is cut into parts of four letters.
     size = 2 * _CASELESS_GRAM
@@ -143,9 +162,33 @@ def novelty(text: str, *others: str, aside: str = "") -> Novelty:
     total = new = 0
     name = False
     for piece in telling or own.pieces:
-        total += piece.weight
+        weight = own.pieces[piece]
+        total += weight
         if not any(each.has(piece) for each in known):
-            new += piece.weight
+            new += weight
             name = name or piece.is_name
     share = new / total if total else 0.0
     return Novelty(not own.numbers <= numbers, name, share)
+
+
+def has_new_name(text: str, *others: str) -> bool:
+    """Tell whether a text has a word that may be a name, and that no word of the others begins as.
+
+    Two short names have no run of three letters to compare. In scripts without capital letters
+    any two letters in a row that are new may be one.
+    """
+    known = frozenset[str]().union(*map(_beginnings, others))
+    return not _beginnings(text, names=True) <= known
+
+
+@lru_cache(maxsize=512)
+def _beginnings(text: str, *, names: bool = False) -> frozenset[str]:
+    """How its words begin, or only those that may be names."""
+    found: set[str] = set()
+    for word in _words(unicodedata.normalize("NFKC", text)):
+        plain = word.casefold()
+        if not _has_cases(word):
+            found |= _runs(plain, _CASELESS_GRAM)
+        elif not names or word[:1].isupper():
+            found.add(plain[:_GRAM])
+    return frozenset(found)

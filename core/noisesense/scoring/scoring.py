@@ -45,6 +45,9 @@ response claims."""
 NO_JUDGE = "none"
 """Stands for a judge's name where none was needed, as nothing was retrieved."""
 
+GIVEN_VERDICTS = "given verdicts"
+"""Stands for a judge's name where the row brought its verdicts."""
+
 _EMPTY: tuple[Empty, ...] = get_args(Empty)
 _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
 

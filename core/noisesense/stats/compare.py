@@ -11,19 +11,18 @@ from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import NO_JUDGE, Score
 from noisesense.stats.changes import SampleChange, largest_first, sample_change
+from noisesense.stats.clusters import are_questions, units_of_results
 from noisesense.stats.figures import Figure, FigureComparison, Values, value_of
 from noisesense.stats.interval import Resampling
 from noisesense.stats.pairing import (
     MIN_PAIRED,
     Paired,
     PairedBy,
-    clusters_of,
     pair,
     same_texts,
 )
 from noisesense.stats.summarize import (
     FEW_UNITS,
-    PARTLY_CLUSTERED,
     are_echoes,
     counted,
     echo_of,
@@ -124,12 +123,11 @@ def compare(
     """Two versions over the same samples: paired differences and what changed.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
-    leave of it, with an interval (see `noisesense.stats.interval.difference_interval`): where the
+    leave of it, with an interval (see `noisesense.stats.paired.difference_interval`): where the
     versions do not differ, each figure is called better or worse about ``1 − confidence`` of the
-    time, and *worse* half as often. Data in which B is worse never say less that it is. Hence,
-    where verdicts are open, the lowest differences and the highest decide for all between. Fewer
-    than 6 pairs decide nothing. If every pair's A names its cluster, pairs of a cluster count as
-    one; so do pairs of one question where no ids tell them apart. Claims are matched by their text
+    time, and *worse* half as often. Where verdicts are open, B is worse only if every way in which
+    they may fall says so. Fewer than 6 pairs decide nothing. Pairs that name the same cluster, or
+    else have the same question and reference, count as one. Claims are matched by their text
     within a sample. Memory grows with the number of samples.
 
     Args:
@@ -169,13 +167,14 @@ def compare(
         if _lacks(y.score, x.score):
             undefined_in_b.append(x.id)
     changes = largest_first(sample_change(pair.x.id, pair.a, pair.b) for pair in scored)
-    clusters = clusters_of([pair.x for pair in scored], paired.by)
-    figures = _figures(scored, clusters, resampling, margin)
+    units = units_of_results((pair.x, pair.y) for pair in scored)
+    clusters = len({*units})
+    figures = _figures(scored, units, resampling, margin)
     warnings = [
         *paired.warnings,
-        *_of_clusters(scored, clusters),
+        *_of_clusters(units),
         *_of_unpaired(paired),
-        *_of_few_units(figures.values(), clustered=clusters is not None),
+        *_of_few_units(figures.values(), clustered=clusters < len(units)),
         *_of_judges(scored),
         *_same_texts(scored, changes),
         *_echoes(scored),
@@ -194,7 +193,7 @@ def compare(
         any=figures.get("any"),
         correct=figures.get("correct"),
         changes=changes,
-        clusters=None if clusters is None else len({*clusters}),
+        clusters=clusters if clusters < len(units) else None,
         margin=margin,
         warnings=tuple(warnings),
     )
@@ -209,13 +208,12 @@ def _lacks(score: Score, other: Score) -> bool:
 
 def _figures(
     pairs: Sequence[_Pair],
-    clusters: Sequence[Hashable] | None,
+    units: Sequence[Hashable],
     resampling: Resampling,
     margin: float,
 ) -> dict[Figure, FigureComparison]:
     if not pairs:
         return {}
-    units = range(len(pairs)) if clusters is None else clusters
     chosen: tuple[Figure, ...] = (*modes_of(pairs[0].a.definition), "any", "correct")
     figures: dict[Figure, FigureComparison] = {}
     for figure in chosen:
@@ -236,15 +234,13 @@ def _values(figure: Figure, pairs: Sequence[_Pair], units: Sequence[Hashable]) -
     return values
 
 
-def _of_clusters(pairs: Sequence[_Pair], clusters: Sequence[Hashable] | None) -> Iterator[str]:
-    """A warning where only some pairs name a cluster, or where questions are taken for them."""
-    named = [pair.x.cluster is not None for pair in pairs]
-    if any(named) and not all(named):
-        yield PARTLY_CLUSTERED
-    elif clusters is not None and not any(named):
+def _of_clusters(units: Sequence[Hashable]) -> Iterator[str]:
+    """A warning where several pairs answer one question."""
+    questions = len({*units})
+    if questions < len(units) and are_questions(units):
         yield (
-            f"{counted(len(pairs), 'pair')} answer {counted(len({*clusters}), 'question')}: "
-            "answers to one question count as one cluster."
+            f"{counted(len(units), 'pair')} answer {counted(questions, 'question')}: the answers "
+            "to one question count as one in every interval."
         )
 
 

@@ -15,7 +15,6 @@ from noisesense.stats.interval import (
     dirichlet_interval,
     effective_units,
     mean_range,
-    totals,
     units_of,
 )
 from noisesense.stats.paired import (
@@ -24,7 +23,6 @@ from noisesense.stats.paired import (
     critical_t,
     difference_interval,
     fewest_pairs,
-    least_seen,
 )
 
 Decision = Literal["better", "worse", "same", "undecided"]
@@ -60,8 +58,6 @@ class FigureComparison(Record):
             may differ by 1; ``"undecided"``: the pairs do not say, as fewer than 6 never do (at
             99% confidence fewer than 8), or the open verdicts decide.
         left_open: whether B is worse depends on the open verdicts.
-        seen: if B were worse by this much, 80 of 100 such comparisons would say so; None where
-            the pairs decide nothing or do not scatter.
     """
 
     figure: Figure
@@ -77,7 +73,6 @@ class FigureComparison(Record):
     margin: float
     decision: Decision
     left_open: bool
-    seen: float | None
 
     @property
     def worsening(self) -> tuple[float, float] | None:
@@ -186,7 +181,6 @@ class Values(NamedTuple):
             margin=margin,
             decision=test.decision,
             left_open=test.left_open,
-            seen=test.seen,
         )
 
 
@@ -224,13 +218,3 @@ class _Test:
             return False
         t = critical_t(self.effective, 1 - self._resampling.tail)
         return LowEnds(self._units, t).greatest > self._margin
-
-    @property
-    def seen(self) -> float | None:
-        if self._too_few:
-            return None
-        scatter = least_seen(self._units, self._resampling)
-        if not scatter:
-            return None
-        low, high, pairs, _ = totals(self._units)
-        return self._margin + scatter + (high - low) / pairs

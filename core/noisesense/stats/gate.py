@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, get_args
 
-from noisesense.errors import check_whole
+from noisesense.errors import check_choice, check_whole
 from noisesense.scoring.definitions import MODES, Mode, check_mode, chunk_modes, modes_of
-from noisesense.scoring.outcomes import Record, check_limit, extent_beside, gate, percent_text
+from noisesense.scoring.outcomes import (
+    Partition,
+    Record,
+    check_limit,
+    extent_beside,
+    gate,
+    percent_text,
+)
+from noisesense.stats.signs import SIGNS
 from noisesense.stats.summarize import Summary, counted, echo_of
 
 MAX_UNDEFINED = 0.1
@@ -81,6 +90,9 @@ def gate_run(
     max_undefined: float = MAX_UNDEFINED,
     max_unanswered: float = MAX_UNANSWERED,
     min_samples: int = 0,
+    min_correct: float | None = None,
+    max_hallucinated: float | None = None,
+    waive: Collection[str] = (),
 ) -> RunGate:
     """Does a run stay within a limit? Lower is better. What was not measured does not pass.
 
@@ -94,7 +106,8 @@ def gate_run(
     Args:
         summary: the run, as `noisesense.summarize` gives it.
         limit: the highest mean that passes, 0 to 1; None asks only whether enough was measured.
-        mode: check this mode only; by default all that the definition has.
+        mode: check this mode only; by default the one that the run was asked for, or else all that
+            the definition has.
         by_interval: fail only a mean whose whole interval is above the limit, and warn where the
             interval holds the limit.
         fail_undecided: where the interval holds the limit the run is *undecided*, and does not
@@ -102,17 +115,24 @@ def gate_run(
         max_undefined: the highest share of the samples without a figure, 0 to 1.
         max_unanswered: the highest `Summary.unanswered_share`, 0 to 1.
         min_samples: how many samples there are at least. A run that stopped early has fewer.
+        min_correct: the lowest share of correct claims that passes, 0 to 1.
+        max_hallucinated: the highest share of claims that passes of those that neither the
+            reference nor a chunk supports, 0 to 1.
+        waive: names of signs of a broken run that are known and harmless, see `Sign`. Any other
+            one makes the run *not measured*, where a limit is given.
 
     Raises:
         InputError: a limit or a share that is no number from 0 to 1, an unknown mode, or a
-            ``min_samples`` that is no whole number.
+            ``min_samples`` that is no whole number, or an unknown sign.
     """
     check_limit(max_undefined, "max_undefined")
     check_limit(max_unanswered, "max_unanswered")
     check_whole(min_samples, 0, "min_samples")
-    modes = modes_of(summary.definition) if summary.definition else MODES
-    if mode is not None:
-        modes = (check_mode(mode),)
+    for name in waive:
+        check_choice(name, SIGNS, "waive")
+    shares = _shares(summary, min_correct, max_hallucinated)
+    is_check = (limit, min_correct, max_hallucinated) != (None, None, None)
+    modes = _modes(summary, mode or summary.only)
     if limit is not None:
         check_limit(limit)
     if not summary.partition.total:
@@ -122,18 +142,33 @@ def gate_run(
     findings = [
         *_undefined(summary, modes, max_undefined),
         *_unanswered(summary, max_unanswered),
+        *_missing(summary, min_samples),
+        *shares,
     ]
-    if summary.samples < min_samples:
-        samples = counted(summary.samples, "sample")
-        reason = f"only {samples}, and at least {min_samples:,} were expected"
-        findings.append(Finding("not measured", reason))
     unsure: RunOutcome = "undecided" if fail_undecided else "warn"
+    if is_check:
+        findings += _signs(summary, waive)
     if limit is not None:
         if summary.is_echo:
             findings.append(Finding("warn", echo_of(summary.echoes, summary.scored)))
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
+
+
+def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
+    """The mode, or all that the definition has."""
+    if mode is not None:
+        return (check_mode(mode),)
+    return modes_of(summary.definition) if summary.definition else MODES
+
+
+def _missing(summary: Summary, min_samples: int) -> Iterator[Finding]:
+    """A finding if there are fewer samples than expected."""
+    if summary.samples < min_samples:
+        samples = counted(summary.samples, "sample")
+        reason = f"only {samples}, and at least {min_samples:,} were expected"
+        yield Finding("not measured", reason)
 
 
 def _undefined(
@@ -170,6 +205,51 @@ def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
             f"{percent_text(max_unanswered)} may have none "
             "(--max-unanswered, in Python max_unanswered=, allows more)",
         )
+
+
+def _signs(summary: Summary, waive: Collection[str]) -> Iterator[Finding]:
+    """A finding for each sign of a broken run that is not waived."""
+    for sign in summary.signs:
+        if sign.name not in waive:
+            hint = f"--waive {sign.name}, in Python waive=, lets it pass"
+            yield Finding("not measured", f"a sign that the run is broken: {sign.reason} ({hint})")
+
+
+def _shares(
+    summary: Summary, min_correct: float | None, max_hallucinated: float | None
+) -> list[Finding]:
+    """Findings on the shares of correct and of hallucinated claims."""
+    claims = summary.partition
+    findings: list[Finding] = []
+    if min_correct is not None:
+        least = check_limit(min_correct, "min_correct")
+        not_correct = claims.total - claims.correct
+        outcome = _beside(claims, not_correct - claims.undetermined, 1 - Fraction(str(least)))
+        findings.append(
+            Finding(
+                outcome,
+                f"{claims.correct:,} of {counted(claims.total, 'claim')} "
+                f"are correct, and at least {percent_text(least)} have to be",
+            )
+        )
+    if max_hallucinated is not None:
+        most = check_limit(max_hallucinated, "max_hallucinated")
+        outcome = _beside(claims, claims.hallucination, Fraction(str(most)))
+        findings.append(
+            Finding(
+                outcome,
+                f"{claims.hallucination:,} of {counted(claims.total, 'claim')} are in neither the "
+                f"reference nor a chunk, and at most {percent_text(most)} may be",
+            )
+        )
+    return [finding for finding in findings if finding.outcome != "pass"]
+
+
+def _beside(claims: Partition, fewest: int, limit: Fraction) -> RunOutcome:
+    """Is the share of so many claims within the limit? Undetermined ones may be of them, too."""
+    if fewest > limit * claims.total:
+        return "fail"
+    return "pass" if fewest + claims.undetermined <= limit * claims.total else "undecided"
 
 
 def _value(

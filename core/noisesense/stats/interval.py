@@ -51,13 +51,13 @@ class Totals(NamedTuple):
         low: of the lowest values.
         high: of the highest.
         size: of the sizes.
-        count: how many units there are.
+        units: how many there are.
     """
 
     low: float
     high: float
     size: float
-    count: int
+    units: int
 
 
 def totals(units: Units) -> Totals:
@@ -67,7 +67,7 @@ def totals(units: Units) -> Totals:
         low=math.fsum(unit.low * times for unit, times in listed),
         high=math.fsum(unit.high * times for unit, times in listed),
         size=math.fsum(unit.size * times for unit, times in listed),
-        count=sum(units.values()),
+        units=sum(units.values()),
     )
 
 
@@ -104,7 +104,7 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
     return Range(low, high).over(len(ranges))
 
 
-Method = Literal["dirichlet", "t", "binomial", "posterior"]
+Method = Literal["dirichlet", "t", "posterior"]
 
 
 class Interval(NamedTuple):
@@ -115,8 +115,7 @@ class Interval(NamedTuple):
         high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
         method: ``"dirichlet"``: random weights on the units; ``"t"``: Student's t, of a paired
-            comparison; ``"binomial"``: of a share of independent cases; ``"posterior"``: of one
-            rate among many, see `noisesense.stats.shrinkage`.
+            comparison; ``"posterior"``: of one rate among many, see `noisesense.stats.shrinkage`.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
@@ -229,7 +228,7 @@ def dirichlet_interval(
         high=max(high_end, whole.high / whole.size),
         confidence=resampling.confidence,
         method="dirichlet",
-        units=whole.count,
+        units=whole.units,
     )
 
 

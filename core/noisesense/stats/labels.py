@@ -11,7 +11,9 @@ from noisesense.errors import InputError
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.outcomes import Record
-from noisesense.scoring.results import Result
+from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.scoring import GIVEN_VERDICTS, NO_JUDGE
+from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_cells import (
     CellAgreement,
@@ -34,7 +36,7 @@ class LabeledVerdicts:
         labels: by people; what they left open is in no figure.
         judge: on the same claims and chunks; None if it failed.
         name: of the sample.
-        cluster: what the sample has in common with others; by default each is on its own.
+        cluster: what the sample has in common with others, see `cluster_of`; None: nothing.
         lazy: was the judge asked for nothing but what its score needs?
     """
 
@@ -56,6 +58,7 @@ class Trust(Record):
 
     Attributes:
         judge: its name.
+        labels_by: whose the labels are, if known.
         means: by mode, the mean that people would find in your results had they labeled them all,
             estimated from the judge's and the labels; empty where the labels are on other samples.
         samples: labeled samples that it judged.
@@ -69,6 +72,7 @@ class Trust(Record):
     """
 
     judge: str
+    labels_by: str | None
     means: dict[Mode, PPIMean]
     samples: int
     failed: int
@@ -92,6 +96,7 @@ def trust(
     judge: str,
     labeled: Iterable[LabeledVerdicts],
     *,
+    labels_by: str | None = None,
     usage: Usage = NO_USAGE,
     confidence: float = 0.95,
 ) -> Trust:
@@ -105,6 +110,7 @@ def trust(
     Args:
         judge: its name.
         labeled: labels and the judge's verdicts on the same claims. Read once.
+        labels_by: who gave the labels, or checked them.
         usage: what judging the labels cost.
         confidence: of each interval.
 
@@ -137,6 +143,7 @@ def trust(
         agreements[kind] = cell_agreement(confusions, resampling)
     trusted = Trust(
         judge=judge,
+        labels_by=labels_by,
         means={},
         samples=samples,
         failed=failed,
@@ -155,6 +162,7 @@ def trust_results(
     labels: Iterable[Result],
     *,
     judge: str = "the judge",
+    checked_by: str | None = None,
     definition: DefinitionName | None = None,
     pair_by: PairedBy | None = None,
     confidence: float = 0.95,
@@ -171,6 +179,8 @@ def trust_results(
         results: of the judge, over all samples.
         labels: people's, on some of them.
         judge: its name.
+        checked_by: who checked the labels, or gave them. Verdicts that a judge gave are no labels
+            until a person has.
         definition: under which both were scored, to be sure of it; by default whichever it is.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
@@ -178,10 +188,13 @@ def trust_results(
 
     Raises:
         PairingError: no sample on both sides.
-        InputError: as `trust`; also an id twice on one side, or another definition.
+        InputError: as `trust`; also labels that a judge gave, an id twice on one side, or another
+            definition.
     """
     if definition is not None:
         check_definition(definition)
+    labels = list(map(result_in, labels))
+    people = source_of_labels(labels, checked_by)
     labeled = labeled_pairs(results, labels, pair_by)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
@@ -193,13 +206,26 @@ def trust_results(
             continue
         means[mode] = mean
         warnings += [f"{mode}: {warning}" for warning in mean.warnings]
-    if means and any(result.cluster for result in _results(labeled)):
-        warnings.append(
-            "The corrected means have intervals over single samples: where samples share a "
-            "cluster, they are too narrow."
-        )
-    trusted = trust(judge, _labeled_verdicts(labeled), confidence=confidence)
+    trusted = trust(judge, _labeled_verdicts(labeled), labels_by=people, confidence=confidence)
     return replace(trusted, means=means, warnings=tuple(warnings))
+
+
+def source_of_labels(labels: Iterable[Result], checked_by: str | None) -> str | None:
+    """Name whose labels these are; None where that is not known.
+
+    Args:
+        labels: verdicts; who gave them, their ``judge`` says.
+        checked_by: the person who checked them.
+
+    Raises:
+        InputError: a judge gave them, and nobody checked them.
+    """
+    judges = {result.judge for result in labels} - {None, NO_JUDGE, GIVEN_VERDICTS}
+    if judges and checked_by is None:
+        got = f"verdicts of {' and '.join(sorted(map(str, judges)))}"
+        hint = "if a person has checked them, say who: --checked-by NAME, in Python checked_by="
+        raise InputError("labels that a person gave", got, where="labels", hint=hint)
+    return checked_by
 
 
 def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
@@ -209,7 +235,7 @@ def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
                 labels=people.score.verdicts,
                 judge=ours.score.verdicts if ours.score else None,
                 name=ours.id,
-                cluster=ours.cluster or people.cluster,
+                cluster=cluster_of(ours, people),
                 lazy=is_lazy(ours.judge),
             )
 

@@ -10,6 +10,7 @@ from noisesense.errors import PairingError
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, check_scored_alike, result_in
+from noisesense.stats.clusters import units_of_results
 from noisesense.stats.interval import Resampling
 from noisesense.stats.pairing import PairedBy, pair, same_texts
 from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
@@ -123,13 +124,15 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
             others.append(bounds)
     scores: list[Range] = []
     labels: list[Range] = []
+    of_mode: list[tuple[Result, Result]] = []
     for ours, people in labeled.pairs:
         score = ours.bounds(mode)
         label = people.bounds(mode)
         if score is not None and label is not None:
             scores.append(score)
             labels.append(label)
-    powered = powered_mean(others, scores, labels, resampling)
+            of_mode.append((ours, people))
+    powered = powered_mean(others, scores, labels, resampling, units_of_results(of_mode))
     left_out = len(labeled.judged) - len(others) - len(labels)
     if left_out:
         are = "sample is" if left_out == 1 else "samples are"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from typing import NamedTuple
 
 from noisesense.scoring.outcomes import ClaimOutcome, Range, Record
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
+from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Interval
 from noisesense.stats.shrinkage import Hits, shrunken
 
@@ -44,14 +46,15 @@ class Offender(Record):
         document: its id, or its text where it has none; empty where it has neither.
         text: as retrieved.
         retrieved: in how many scored samples it was retrieved.
+        clusters: in how many of their clusters; each counts as one in the rate.
         samples: in how many it entails an incorrect claim for certain.
         open_samples: in how many more open verdicts decide whether it does.
         undetermined: further claims of which open verdicts decide whether they are incorrect and
             it entails them: at most ``claims + undetermined`` are.
         offences: the incorrect claims it entails for certain, in the order of the results.
-        rate: how often it misleads when it is retrieved, estimated: ``samples / retrieved`` drawn
-            towards the rates of all documents, the more the less often it was retrieved. A range
-            where verdicts are open.
+        rate: how often it misleads when it is retrieved, estimated: ``samples / retrieved``, of
+            each cluster on average, drawn towards the rates of all documents, the more the fewer
+            the clusters are. A range where verdicts are open.
         interval: of the rate, 95%, over the range; see `noisesense.stats.shrinkage`.
         top_tenth: how likely it is among the tenth of all retrieved documents that mislead most
             often.
@@ -62,6 +65,7 @@ class Offender(Record):
     document: str
     text: str
     retrieved: int = 0
+    clusters: int = 0
     samples: int = 0
     open_samples: int = 0
     undetermined: int = 0
@@ -124,18 +128,23 @@ def offenders(results: Iterable[Result]) -> Offenders:
         InputError: something else than results, or results that were not scored alike.
     """
     documents: dict[str, Offender] = {}
+    shares = defaultdict[str, dict[Hashable, _Share]](dict)
     first_scored: Result | None = None
     kinds = Counter[str]()
-    for result in results:
+    for place, result in enumerate(results):
         scored = result_in(result).score
         if scored is None:
             continue
         first_scored = first_scored or result
         check_scored_alike((first_scored, result), "results")
-        _add(documents, result.id, scored)
+        cluster = cluster_of(result)
+        unit = place if cluster is None else cluster
+        for name, (misled, may_have) in _add(documents, result.id, scored).items():
+            before = shares[name].get(unit, _Share())
+            shares[name][unit] = before.plus(misled=misled, may_have=may_have)
         for claim in scored.claims:
             kinds[claim.category] += 1
-    _estimate(documents.values())
+    _estimate(documents, shares)
     ranked = [each for each in documents.values() if each.claims or each.undetermined]
     ranked.sort(key=_order)
     first = None
@@ -161,26 +170,46 @@ def _order(each: Offender) -> tuple[object, ...]:
     return not each.claims, -low, -each.claims, -each.alone, -each.undetermined, each.document
 
 
-def _fewest(document: Offender) -> Hits:
-    return Hits(document.samples, document.retrieved)
+class _Share(NamedTuple):
+    """Of one cluster, in how many samples a document was retrieved, and misled.
+
+    Attributes:
+        retrieved: in how many it was retrieved.
+        misled: in how many it misled for certain.
+        may_have: in how many it did if open verdicts say so.
+    """
+
+    retrieved: int = 0
+    misled: int = 0
+    may_have: int = 0
+
+    def plus(self, *, misled: bool, may_have: bool) -> _Share:
+        """Count one sample more."""
+        return _Share(self.retrieved + 1, self.misled + misled, self.may_have + may_have)
 
 
-def _most(document: Offender) -> Hits:
-    return Hits(document.samples + document.open_samples, document.retrieved)
+def _hits(shares: Collection[_Share], counts: Iterable[int]) -> Hits:
+    """In how many clusters of all, each counted by its share of samples."""
+    parts = [count / share.retrieved for count, share in zip(counts, shares, strict=True)]
+    return Hits(round(fsum(parts), 9), len(parts))
 
 
-def _estimate(documents: Iterable[Offender]) -> None:
+def _estimate(documents: dict[str, Offender], shares: dict[str, dict[Hashable, _Share]]) -> None:
     """The rates, once with the fewest samples that each can have misled and once with the most."""
-    listed = list(documents)
-    fewest = Counter(map(_fewest, listed))
-    most = Counter(map(_most, listed))
-    lows = shrunken(fewest)
-    highs = lows if fewest == most else shrunken(most)
-    for each in listed:
-        low = lows[_fewest(each)]
-        high = highs[_most(each)]
+    fewest: dict[str, Hits] = {}
+    most: dict[str, Hits] = {}
+    for name, by_unit in shares.items():
+        units = by_unit.values()
+        fewest[name] = _hits(units, (share.misled for share in units))
+        most[name] = _hits(units, (share.may_have for share in units))
+    lows = shrunken(Counter(fewest.values()))
+    highs = lows if fewest == most else shrunken(Counter(most.values()))
+    for name, each in documents.items():
+        low = lows[fewest[name]]
+        high = highs[most[name]]
+        each.clusters = fewest[name].cases
         each.rate = Range(low.mean, max(low.mean, high.mean))
-        each.interval = _UNKNOWN._replace(low=low.low, high=high.high, units=each.retrieved)
+        each.interval = _UNKNOWN._replace(low=low.low, high=high.high, units=each.clusters)
         each.top_tenth = low.top_tenth
 
 
@@ -198,8 +227,15 @@ def _sources(claim: ClaimOutcome, names: Sequence[str]) -> _Sources:
     return _Sources(sure, perhaps - sure.keys())
 
 
-def _add(documents: dict[str, Offender], sample: str, score: Score) -> None:
-    """Count a sample for each document that was retrieved."""
+class _Guilt(NamedTuple):
+    """Did a document mislead in a sample, for certain or perhaps?"""
+
+    misled: bool
+    may_have: bool
+
+
+def _add(documents: dict[str, Offender], sample: str, score: Score) -> dict[str, _Guilt]:
+    """Count a sample for each document that was retrieved, and tell what each did in it."""
     names = _retrieved(documents, score)
     guilty = set[str]()
     suspect = set[str]()
@@ -220,10 +256,14 @@ def _add(documents: dict[str, Offender], sample: str, score: Score) -> None:
         for name in perhaps:
             documents[name].undetermined += 1
         suspect |= perhaps
-    for name in guilty:
-        documents[name].samples += 1
-    for name in suspect - guilty:
-        documents[name].open_samples += 1
+    guilt: dict[str, _Guilt] = {}
+    for name in dict.fromkeys(names):
+        misled = name in guilty
+        may_have = misled or name in suspect
+        documents[name].samples += misled
+        documents[name].open_samples += may_have and not misled
+        guilt[name] = _Guilt(misled, may_have)
+    return guilt
 
 
 def _retrieved(documents: dict[str, Offender], score: Score) -> list[str]:

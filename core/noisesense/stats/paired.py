@@ -33,16 +33,6 @@ def critical_t(size: float, p: float) -> float:
     return float(special().stdtrit(max(size - 1, 1.0), p))
 
 
-_POWER = 0.8
-
-
-def least_seen(units: Units, resampling: Resampling) -> float:
-    """The true difference that 80 of 100 comparisons of such units tell from none."""
-    size = effective_units(units)
-    errors = critical_t(size, 1 - resampling.tail) + critical_t(size, _POWER)
-    return errors * LowEnds(units, errors).error
-
-
 _TIE = 1e-12
 
 
@@ -64,7 +54,7 @@ def difference_interval(
         None below two units.
     """
     whole = totals(units)
-    if whole.count < 2:
+    if whole.units < 2:
         return None
     t = critical_t(effective_units(units), 1 - resampling.tail)
     low = LowEnds(units, t).least
@@ -73,7 +63,7 @@ def difference_interval(
         wide = dirichlet_interval(units, resampling, (-limit, limit))
         low = wide.low if low < _TIE else low
         high = wide.high if high > -_TIE else high
-    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", whole.count)
+    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", whole.units)
 
 
 def _mirrored(units: Units) -> Counter[Unit]:
@@ -124,15 +114,6 @@ class LowEnds:
     def greatest(self) -> float:
         """The greatest of any completion."""
         return -self._searched(lambda mean: -self._least_scatter(mean))
-
-    @property
-    def error(self) -> float:
-        """The larger of the errors with all lowest and with all highest values."""
-        errors: list[float] = []
-        for values in (self._low, self._high):
-            mean = self._times @ values / self._whole
-            errors.append(self._error(self._squares(values, mean)))
-        return max(errors)
 
     def _searched(self, end: Callable[[float], float]) -> float:
         """The least end over the means that can be: on a grid, then on finer ones beside it."""

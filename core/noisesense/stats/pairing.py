@@ -85,18 +85,6 @@ def _asks_otherwise(x: Result, y: Result) -> bool:
     return question is not None and other is not None and question != other
 
 
-def clusters_of(firsts: Sequence[Result], by: PairedBy) -> Sequence[Hashable] | None:
-    """What each pair, of which this is the first, shares with others; None: each stands alone."""
-    names = [each.cluster for each in firsts]
-    if names and None not in names:
-        return names
-    if by == "question" and not any(names):
-        questions = [question_of(each) for each in firsts]
-        if len({*questions}) < len(questions):
-            return questions
-    return None
-
-
 def same_texts(a: Result, b: Result) -> bool:
     """Are all texts the same, answer included? Where they are not known, the ids say so."""
     key = _key(a)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 from numbers import Real
@@ -109,8 +109,12 @@ def powered_mean(
     judged: list[Range],
     labels: list[Range],
     resampling: Resampling,
+    units: Sequence[Hashable] | None = None,
 ) -> PPIMean:
-    """As `prediction_powered_mean`, of ranges: with the lowest labels and with the highest."""
+    """As `prediction_powered_mean`, of ranges: with the lowest labels and with the highest.
+
+    ``units`` says of each labeled sample what it shares with others; by default each is alone.
+    """
     if len(labels) < 2:
         raise InputError("at least two scores", str(len(labels)), where="human_labeled")
     scores = _middles(judged)
@@ -141,7 +145,7 @@ def powered_mean(
         )
     return PPIMean(
         mean=mean,
-        interval=prediction.interval(error, resampling),
+        interval=prediction.interval(error, resampling, units or range(len(labels))),
         judge_mean=judge_mean,
         human_mean=prediction.labels.over(len(labels)),
         weight=fmean(slopes),
@@ -244,19 +248,23 @@ class _Prediction(NamedTuple):
         high_sum = self.labels.high + self.others * high
         return Range(low_sum, high_sum).over(self.samples)
 
-    def interval(self, error: float, resampling: Resampling) -> Interval:
+    def interval(
+        self, error: float, resampling: Resampling, units: Sequence[Hashable]
+    ) -> Interval:
         """The interval of `mean`.
 
         Args:
             error: how far the judge may be off on one more sample that nobody labeled.
             resampling: draws the weights.
+            units: what each labeled sample shares with others.
         """
         mean = self.mean
         if not self.others:
             return Interval(*mean, resampling.confidence, "dirichlet", self.samples)
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         limits = (self.shift - self.slope * error, self.shift + error)
-        of_endless = dirichlet_interval(units_of(enumerate(self.terms)), resampling, limits)
+        terms = units_of(zip(units, self.terms, strict=True))
+        of_endless = dirichlet_interval(terms, resampling, limits)
         # That is of the mean of endlessly many others. There are so many and no more, each of them
         # one draw, and they are a part of all samples: √(N / (n + N)).
         part = sqrt(self.others / self.samples)

@@ -19,9 +19,9 @@ from noisesense.stats.numerics import special
 
 
 class Hits(NamedTuple):
-    """In how many cases of all something happened."""
+    """In how many cases of all something happened; a case may count in part."""
 
-    hits: int
+    hits: float
     cases: int
 
 
@@ -97,11 +97,12 @@ def prior_of(counts: Counter[Hits]) -> Prior:
 
     ``E θ`` is the share of cases with a hit, ``E θ²`` that of the pairs of cases of one rate in
     which both have one, each averaged over the rates. A rate with four times as many cases weighs
-    twice as much. Few counts tell little of a variance: the prior is worth 1 to 16 cases. One
-    case more, half a hit, keeps the mean off 0 and 1.
+    twice as much. Few rates tell little of their variance: the prior is worth at most as many
+    cases as there are rates, at least 1 and at most 16. Two cases more, a fifth of a hit in them,
+    keep the mean off 0 and 1.
     """
-    hits = 0.5
-    weights = 1.0
+    hits = 0.2
+    weights = 2.0
     pairs_of_hits = 0.0
     weights_of_pairs = 0.0
     for seen, times in counts.items():
@@ -116,7 +117,8 @@ def prior_of(counts: Counter[Hits]) -> Prior:
     if not weights_of_pairs:
         return Prior(mean, _LEAST)
     variance = pairs_of_hits / weights_of_pairs - mean**2
-    if variance <= 0:
-        return Prior(mean, _MOST)
-    cases = mean * (1 - mean) / variance - 1
-    return Prior(mean, min(max(cases, _LEAST), _MOST))
+    cases = min(float(counts.total()), _MOST)
+    if variance > 0:
+        by_variance = mean * (1 - mean) / variance - 1
+        cases = min(max(by_variance, _LEAST), cases)
+    return Prior(mean, cases)

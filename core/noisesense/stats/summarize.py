@@ -17,6 +17,7 @@ from noisesense.scoring.outcomes import (
     percent_text,
 )
 from noisesense.stats.interval import Interval, interval_text
+from noisesense.stats.signs import Sign
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,11 @@ class Summary(Record, BothModes[ModeSummary]):
         strays: claims of the judge's lists that are not of the text, and were dropped.
         asides: claims of responses that give no information on the question, and were dropped:
             greetings, sources, "not found".
+        signs: that the system or the judge is broken, see `Sign`.
         echoes: scored samples whose response is the reference, word for word.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
-        in_clusters: scored samples that name their cluster.
-        repeated: scored samples that have no id and the same texts as another one; they are one
-            cluster with it.
         needed_cells: verdicts that the scores needed, as a lazy plan asks for them: of each claim
             whether the reference entails it; of each that is not known to be correct, whether
             each chunk entails it; and then, of each chunk without a label, whether it entails
@@ -94,11 +93,14 @@ class Summary(Record, BothModes[ModeSummary]):
         usage: what judging cost.
         relevant: the relevant mode.
         irrelevant: the irrelevant mode; None if the definition has none.
-        clusters: over how many clusters the intervals were made; None: over single samples.
+        clusters: how many clusters the scored samples are in; None if each is alone.
+        by_question: whether the clusters are the questions with their references, as no sample
+            names another.
         confidence: of every interval.
+        only: the one mode that a host's run was asked for, which its gate reads; None: both.
     """
 
-    _derived = ("unanswered_share", "unmeasured", "is_echo", "warnings")
+    _derived = ("grouped", "unanswered_share", "unmeasured", "is_echo", "warnings")
 
     definition: DefinitionName | None
     samples: int
@@ -110,18 +112,19 @@ class Summary(Record, BothModes[ModeSummary]):
     claims_added: int
     strays: int
     asides: int
+    signs: tuple[Sign, ...]
     echoes: int
     partition: Partition
     from_chunks: Counts
-    in_clusters: int
-    repeated: int
     needed_cells: int
     open_cells: int
     usage: Usage
     relevant: ModeSummary | None
     irrelevant: ModeSummary | None
     clusters: int | None
+    by_question: bool
     confidence: float
+    only: Mode | None = None
 
     def __str__(self) -> str:
         """Both means with their intervals, and the warnings, a line each."""
@@ -132,6 +135,15 @@ class Summary(Record, BothModes[ModeSummary]):
             if each is not None:
                 lines.append(f"{each.mode}: {_mean_text(each)}")
         return "\n".join([*lines, *self.warnings])
+
+    @property
+    def grouped(self) -> str:
+        """Over what the intervals are, e.g. ``60 answers to 12 questions``."""
+        if self.clusters is None:
+            return counted(self.scored, "sample")
+        if self.by_question:
+            return f"{counted(self.scored, 'answer')} to {counted(self.clusters, 'question')}"
+        return f"{counted(self.scored, 'sample')} in {counted(self.clusters, 'cluster')}"
 
     @property
     def unanswered_share(self) -> float | None:
@@ -207,29 +219,21 @@ def _mean_text(figures: ModeSummary) -> str:
 
 _NEARLY_ALL = 0.9
 
-PARTLY_CLUSTERED = (
-    "Only some samples name a cluster: the intervals are over single samples and may be too "
-    "narrow."
-)
-
 FEW_UNITS = 30
 """Fewer say little: their interval covers, and is wide."""
 
 
 def _of_run(run: Summary) -> Iterator[str]:
+    for sign in run.signs:
+        yield f"A sign that the run is broken: {sign.reason}."
     yield from _of_missing(run)
     if run.repeated_claims:
         claims = counted(run.repeated_claims, "claim")
         yield f"The given verdicts repeat {claims} of the same answer by words; each counts."
     if run.is_echo:
         yield _capitalized(echo_of(run.echoes, run.scored))
-    if 0 < run.in_clusters < run.scored:
-        yield PARTLY_CLUSTERED
-    if run.repeated:
-        yield (
-            f"{run.repeated:,} of {counted(run.scored, 'sample')} have no id and the same texts "
-            "as another one: those with the same texts count as one cluster."
-        )
+    if run.clusters is not None and run.by_question:
+        yield f"{run.grouped}: the answers to one question count as one in every interval."
 
 
 def _of_missing(run: Summary) -> Iterator[str]:
@@ -255,32 +259,17 @@ def _capitalized(text: str) -> str:
 
 
 def _left_out(run: Summary) -> str:
-    """How many samples are in no mean, or not in that of a mode."""
-    modes = run.modes
-    counts = {mode.mode: mode.undefined + run.failed for mode in modes}
-    most = max(counts.values(), default=0)
+    """Say how many samples are in no mean."""
+    counts = [mode.undefined + run.failed for mode in run.modes]
+    most = max(counts, default=0)
     if not most:
         return ""
-    if all(mode.mean is None for mode in modes):
+    if all(mode.mean is None for mode in run.modes):
         return ": there is no mean"
-    if len({*counts.values()}) > 1:
-        left_out = " and ".join(f"{count:,} in the {mode} mean" for mode, count in counts.items())
-        return f": left out are {left_out}; if they are the hard ones, the mean is too good"
-    # By some definitions an answer counts though nothing was retrieved.
-    named = run.nothing_claimed + run.nothing_retrieved + run.otherwise_undefined + run.failed
-    who = f"{most:,} samples are"
-    hard = "they are the hard ones"
-    if most == 1:
-        who = "it is" if named == 1 else "1 sample is"
-        hard = "it is a hard one"
-    elif named == most:
-        who = "they are"
-    where = "in neither mean"
-    means = "both means are"
-    if len(modes) == 1:
-        where = "not in the mean"
-        means = "the mean is"
-    return f": {who} {where}; if {hard}, {means} too good"
+    # By some definitions an answer counts in one mode though nothing was retrieved.
+    up_to = "up to " if min(counts) < most else ""
+    samples = counted(most, "sample")
+    return f": the means leave out {up_to}{samples}; if those are hard ones, they are too good"
 
 
 def are_echoes(echoes: int, samples: int) -> bool:
@@ -306,7 +295,7 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
         units = 1 if mode.interval is None else mode.interval.units
         unit = "cluster"
     if units < FEW_UNITS:
-        advice = "trust the range, not the average"
+        advice = "see how wide the range is"
         if mode.interval is None:
             advice = f"there is no range, as it takes two {unit}s"
         yield f"{mode.mode}: only {counted(units, unit)}: {advice}."

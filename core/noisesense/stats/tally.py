@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,13 +21,11 @@ from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth,
 from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
+from noisesense.stats.clusters import are_questions, cluster_of
 from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval, rounded_sum
 from noisesense.stats.needed import cells_of
+from noisesense.stats.signs import SignCounts
 from noisesense.stats.summarize import ModeSummary, Summary
-
-_DIGITS_OF_KEY = 64
-"""Of an id that is the key of a sample's texts; a quick hash fills the last 16 of them."""
-_BYTES_OF_HASH = 8
 
 _category = attrgetter("category")
 
@@ -56,8 +54,7 @@ class Tally:
 
     Memory does not grow with the number of samples, but with the ways in which claims may come
     out, of which responses of up to ten claims have some 1,000 to 3,000 where nothing is open;
-    with the number of the clusters; and with that of the samples that have no id, whose texts
-    are compared: some 100 bytes each.
+    and with the number of clusters, questions among them: some 100 bytes each.
 
     >>> from noisesense import Verdicts, score
     >>> clean, noisy = Tally(), Tally()
@@ -70,12 +67,9 @@ class Tally:
     definition: DefinitionName | None = field(default=None, init=False)
     _sums: Counter[str] = field(default_factory=Counter[str], init=False)
     _cost: Fraction | None = field(default=None, init=False)
-    _named: Counter[tuple[str | None, _Sample]] = field(
-        default_factory=Counter[tuple["str | None", _Sample]], init=False
-    )
-    """Samples that have an id or a cluster: with their cluster, if they have one."""
-    _unnamed: dict[bytes, _Unit] = field(default_factory=dict[bytes, _Unit], init=False)
-    """The others: of those with the same texts one unit, by the key of these."""
+    _alone: Counter[_Sample] = field(default_factory=Counter[_Sample], init=False)
+    _clusters: dict[str, _Unit] = field(default_factory=dict[str, _Unit], init=False)
+    _signs: SignCounts = field(default_factory=SignCounts, init=False)
 
     def add(self, result: Result | Score) -> None:
         """Count one result.
@@ -101,6 +95,7 @@ class Tally:
     def _count(self, result: Result, score: Score) -> None:
         sums = self._sums
         sums["echoes"] += result.echoes
+        self._signs.add(result, score)
         outcomes: tuple[Outcome, ...] = ()
         lack = score.lack
         # Not always ``score.measures``, which finds the lack again and takes twice as long.
@@ -113,12 +108,12 @@ class Tally:
             texts = [claim.text for claim in score.verdicts.response_claims]
             sums["repeated_claims"] += repetitions(texts)
         sample = _Sample(outcomes, measures, lack)
-        key = _key_of_texts(result.id) if result.cluster is None else None
-        if key is None:
-            self._named[result.cluster, sample] += 1
+        cluster = cluster_of(result)
+        if cluster is None:
+            self._alone[sample] += 1
         else:
-            unit = self._unnamed.get(key, _NOTHING)
-            self._unnamed[key] = _with(unit, sample)
+            unit = self._clusters.get(cluster, _NOTHING)
+            self._clusters[cluster] = _with(unit, sample)
 
     def _pay(self, cost: float | Fraction | None) -> None:
         """Without rounding; None: nobody knows what it was."""
@@ -146,12 +141,13 @@ class Tally:
             raise InputError("a Tally", describe(other), where="merge")
         if other.definition is not None:
             self._settle(other.definition, "merge")
+        self._signs.merge(other._signs)
         self._sums.update(other._sums)
-        self._named.update(other._named)
-        for key, unit in other._unnamed.items():
+        self._alone.update(other._alone)
+        for cluster, unit in other._clusters.items():
             for sample, times in unit:
-                own = self._unnamed.get(key, _NOTHING)
-                self._unnamed[key] = _with(own, sample, times)
+                own = self._clusters.get(cluster, _NOTHING)
+                self._clusters[cluster] = _with(own, sample, times)
         self._pay(other._cost)
 
     def __add__(self, other: Tally) -> Tally:
@@ -167,9 +163,7 @@ class Tally:
         """The figures so far; see `summarize`."""
         resampling = Resampling(confidence)
         sums = self._sums
-        in_clusters = self._in_clusters()
-        by_name = in_clusters == self._named.total() and not self._unnamed
-        units = self._units(by_name=by_name)
+        units = self._units()
         samples = _samples_in(units)
         scored = sum(times for _, times in samples)
         lacking = Counter[Lack | None]()
@@ -192,42 +186,25 @@ class Tally:
             claims_added=sums["left out"],
             strays=sums["stray"],
             asides=sums["beside the question"],
+            signs=self._signs.signs(),
             echoes=sums["echoes"],
             partition=_partition(outcomes),
             from_chunks=_counts(outcomes, "from_a_chunk"),
-            in_clusters=in_clusters,
-            repeated=0 if by_name else _repeated(units),
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
             usage=usage,
             relevant=modes.get("relevant"),
             irrelevant=modes.get("irrelevant"),
-            clusters=_clusters(units, by_name=by_name),
+            clusters=units.total() if units.total() < scored else None,
+            by_question=are_questions(self._clusters),
             confidence=confidence,
         )
 
-    def _in_clusters(self) -> int:
-        """How many samples name their cluster."""
-        samples = 0
-        for (cluster, _), times in self._named.items():
-            if cluster is not None:
-                samples += times
-        return samples
-
-    def _units(self, *, by_name: bool) -> Counter[_Unit]:
-        """The independent units, and how many are alike.
-
-        ``by_name``: each cluster is one, as every sample names its own. Else each sample with an
-        id is one, whatever its cluster.
-        """
-        units = Counter(self._unnamed.values())
-        clusters = defaultdict[object, list[tuple[_Sample, int]]](list)
-        for (cluster, sample), times in self._named.items():
-            if by_name:
-                clusters[cluster].append((sample, times))
-            else:
-                units[frozenset({(sample, 1)})] += times
-        units.update(map(frozenset, clusters.values()))
+    def _units(self) -> Counter[_Unit]:
+        """The independent units, and how many are alike."""
+        units = Counter(self._clusters.values())
+        for sample, times in self._alone.items():
+            units[frozenset({(sample, 1)})] += times
         return units
 
 
@@ -242,10 +219,6 @@ def _with(unit: _Unit, sample: _Sample, times: int = 1) -> _Unit:
     return frozenset(samples.items())
 
 
-def _size(unit: _Unit) -> int:
-    return sum(times for _, times in unit)
-
-
 def _samples_in(units: Counter[_Unit]) -> list[tuple[_Sample, int]]:
     """The samples, and how often each occurs."""
     samples = Counter[_Sample]()
@@ -253,27 +226,6 @@ def _samples_in(units: Counter[_Unit]) -> list[tuple[_Sample, int]]:
         for sample, times in unit:
             samples[sample] += times * units_alike
     return list(samples.items())
-
-
-def _repeated(units: Counter[_Unit]) -> int:
-    """How many samples are not alone in their unit."""
-    repeated = 0
-    for unit, units_alike in units.items():
-        size = _size(unit)
-        if size > 1:
-            repeated += size * units_alike
-    return repeated
-
-
-def _clusters(units: Counter[_Unit], *, by_name: bool) -> int | None:
-    """How many units have something to measure; None if each is one sample."""
-    measured = 0
-    are_clusters = by_name and bool(units)
-    for unit, units_alike in units.items():
-        if any("relevant" in sample.measures for sample, _ in unit):
-            measured += units_alike
-            are_clusters = are_clusters or _size(unit) > 1
-    return measured if are_clusters else None
 
 
 def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSummary:
@@ -305,21 +257,6 @@ def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSumm
         micro_interval=_interval(mode, units, _of_claims, resampling),
         ranges=tuple(sorted(ranges.items())),
     )
-
-
-def _key_of_texts(name: str) -> bytes | None:
-    """What tells an id made of a sample's texts from others like it; None of any other id.
-
-    That is its end: the start of a quick hash is only zeros (see `datasets.read.light_row`).
-    """
-    # Digits alone: `fromhex` passes over white space, with which a database fills up its ids.
-    if len(name) != _DIGITS_OF_KEY or not name.isalnum():
-        return None
-    try:
-        key = bytes.fromhex(name)
-    except ValueError:
-        return None
-    return key[-_BYTES_OF_HASH:]
 
 
 def _outcomes_of(samples: Iterable[tuple[_Sample, int]]) -> Counter[Outcome]:
@@ -415,10 +352,9 @@ def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) ->
     Over all samples with something to measure, ``mean = (Σ lowest value, Σ highest value) /
     samples`` (macro) and ``micro = (Σ noisy, Σ highest) / Σ claims``: whichever way the open
     verdicts fall, the figure lies between. No figure is over the determined samples alone: those
-    are the easy ones. Intervals (see `noisesense.stats.interval`) are over samples, or, if
-    every scored result names its cluster, over clusters, since samples that share something are
-    not independent; they cover the range. Results without ids that have the same texts are one
-    cluster.
+    are the easy ones. Intervals (see `noisesense.stats.interval`) cover the range. They are
+    over clusters: samples that name the same one, or else have the same question and reference,
+    are not independent.
 
     The results are read once; see `Tally` for what is kept of them.
 

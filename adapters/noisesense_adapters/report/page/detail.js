@@ -171,6 +171,12 @@ async function read(i) {
   }));
   return { ...detail, chunks: await Promise.all(chunks) };
 }
+/** What the judge, asked once more, said of a claim. */
+const CHANGED = {
+  "left out": "Added to the claims",
+  stray: "Dropped from the claims",
+  "beside the question": "Beside the question, so dropped from the claims",
+};
 /** Everything known of one sample. */
 async function detailOf(row, i) {
   const detail = await read(i);
@@ -179,6 +185,9 @@ async function detailOf(row, i) {
   for (const reason of detail.reasons ?? []) parts.append(h("p", { class: "reason", dir: "ltr" }, ...quoting(reason)));
   if (detail.unanswered) {
     parts.append(h("p", { class: "reason" }, `The judge left ${count(detail.unanswered, "verdict")} unanswered.`));
+  }
+  for (const [text, of, change] of detail.changes ?? []) {
+    parts.append(h("p", { class: "reason" }, `${CHANGED[change]} of the ${of}: `, h("q", { dir: "auto" }, text)));
   }
   parts.append(pairs([["Question", row.question]]));
   parts.append(pairs([["Response", detail.response], ["Reference", detail.reference]]));

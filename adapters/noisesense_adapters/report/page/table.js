@@ -39,6 +39,7 @@
     irrelevant: (row) => sum(row, [2]) > 0,
     hallucination: (row) => sum(row, [3]) > 0,
     undetermined: (row) => sum(row, [4]) > 0 || MODES.some((mode) => isOpen(row, mode)),
+    changed: (row) => row.changed,
     failed: (row) => !row.kinds || MODES.every((mode) => low(row, mode) === null),
   };
 

@@ -1,0 +1,387 @@
+"""Read retrieved chunks, in whatever form a retriever or a framework returns them.
+
+A chunk is a text, or an object with one text. Anything else is an error that shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+from noisesense.errors import InputError, describe, error_context
+from noisesense.verdicts.form import as_name
+from noisesense_adapters.reading import places
+from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.values import (
+    as_list,
+    as_object,
+    is_empty,
+    is_list,
+    normal,
+    opened,
+    parsed,
+    plain,
+    texts_of,
+)
+
+IDS = "retrieved_context_ids"
+"""The field with the name of each context's document, called as in ragas."""
+
+_MOST_CHUNKS = 10_000
+_LABEL_NAMES = ("relevant", "isrelevant")
+_BOOL_NAMES = ("relevance", "issupporting", "isgold", "isselected")
+"""Names of labels only where they hold true or false, and not a score."""
+_LABELS = {
+    **dict.fromkeys(("true", "yes", "1", "1.0"), True),
+    **dict.fromkeys(("false", "no", "0", "0.0"), False),
+    **dict.fromkeys(("", "null", "none", "nan", "<na>", "nat")),
+}
+"""The labels in a table's columns, in lower case."""
+
+_MARKED = re.compile(r"deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
+_PRINTED = re.compile(
+    r"(?:id='[^']*' )?page_content=(?P<text>'.*'|\".*\")(?: metadata=\{.*\})?", re.DOTALL
+)
+_NO_TEXT = re.compile(r"<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"", re.DOTALL)
+_DUMPED = frozenset(("page_content", "pageContent", "node", "kwargs"))
+_BARE = frozenset(
+    ("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
+)
+"""In an object without other fields the metadata holds the text (Pinecone)."""
+
+
+def words(names: str) -> dict[str, None]:
+    """The names of a table, without case and punctuation."""
+    return dict.fromkeys(map(normal, names.split()))
+
+
+_TEXTS = words(places.CHUNK_TEXTS)
+_PARTS = words(places.CHUNK_PARTS)
+_LISTS = words(places.CHUNK_LISTS)
+
+
+def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
+    """Read the retrieved contexts of a `Sample`: texts, or dicts of a text, an id and a label.
+
+    Args:
+        value: a list, as an object, as JSON or as a literal of Python or numpy; or an object
+            with one, as retrievers return it.
+        labels: a list with ``true``, ``false`` or ``null`` for each chunk.
+
+    Raises:
+        InputError: not a list of chunks, or another number of labels.
+    """
+    items = _items(value)
+    if len(items) > _MOST_CHUNKS:
+        raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(items):,}")
+    chunks: list[Any] = []
+    for number, item in enumerate(items):
+        with error_context(f"chunk {number}"):
+            chunks.append(_chunk(item))
+    if label_of(labels) is None:  # an empty cell of a table
+        return chunks
+    return labeled(chunks, labels)
+
+
+def is_one_text(value: object) -> bool:
+    """Is it a text that holds no list?"""
+    starts = ("[", "{", "(", "array(")
+    return isinstance(value, str) and not value.lstrip().startswith(starts)
+
+
+def _items(value: Any) -> list[Any]:
+    """The items of a list of chunks. Raises `InputError`."""
+    if is_one_text(value):
+        raise InputError("a list of chunks", f"one text, {describe(value)}")
+    listed = plain(parsed(value) if isinstance(value, str) else value)
+    if is_list(listed):
+        return as_list(listed)
+    rows = _side_by_side(as_object(listed))
+    if rows:
+        return rows
+    lists = dict(_lists_in(as_object(listed)))
+    different = {str(items) for items in lists.values()}
+    if len(different) > 1:
+        raise InputError("one list of chunks", f"different ones in {named(lists)}")
+    for items in lists.values():
+        return items
+    hint = "give list(…) of a generator" if hasattr(value, "__next__") else ""
+    raise InputError("a list of chunks", describe(value), hint=hint)
+
+
+def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, list[Any]]]:
+    """The lists of chunks in a retriever's answer, with their names."""
+    for name, value in fields.items():
+        if normal(name) not in _LISTS:
+            continue
+        if is_list(value):
+            yield name, as_list(value)
+        elif depth:
+            for inner, items in _lists_in(as_object(opened(value)), depth - 1):
+                yield f"{name}.{inner}", items
+
+
+def _side_by_side(fields: Mapping[str, Any]) -> list[Any]:
+    """The chunks of an object with a list of texts beside one of titles or ids, as in Chroma."""
+    columns = _columns_in(fields)
+    names = _TEXTS.keys() | _LISTS.keys() | {"sentences"}
+    texts = [name for name in columns if normal(name) in names]
+    if len(columns) < 2 or len(texts) != 1 or len({*map(len, columns.values())}) != 1:
+        return []
+    rows: list[Any] = []
+    for cells in zip(*columns.values(), strict=True):
+        row = dict(zip(columns, cells, strict=True))
+        if normal(texts[0]) in _LISTS:
+            row["text"] = row.pop(texts[0])
+        rows.append(row)
+    return rows
+
+
+def _columns_in(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The lists of an object, or what is in them where each is a list for one query."""
+    columns = {name: as_list(value) for name, value in fields.items() if is_list(value)}
+    columns.pop("included", None)  # Chroma's own list of names
+    inner = {name: cells[0] for name, cells in columns.items() if len(cells) == 1}
+    is_of_one_query = len(inner) == len(columns) and all(map(is_list, inner.values()))
+    return inner if is_of_one_query else columns
+
+
+def _chunk(item: Any) -> Any:
+    """A chunk's text, id and label, without the other fields of an object (e.g. a rank)."""
+    if isinstance(item, str):
+        return _of_text(item)
+    if is_list(item):
+        return _of_pair(as_list(item))
+    fields: object = item
+    if not as_object(fields) and hasattr(item, "__dict__"):
+        fields = plain(vars(item))
+    chunk = as_object(fields)
+    if not chunk and item != {}:
+        raise InputError("a text, or an object that holds one", describe(item))
+    text, holder = _only_text(chunk)
+    homes = [chunk, holder]
+    for name in ("metadata", "metadatas", "meta"):
+        homes += [as_object(chunk.get(name)), as_object(holder.get(name))]
+    return {"text": text, "id": _id(homes), "relevant": _label(homes)}
+
+
+class _Text(NamedTuple):
+    """A text of a chunk, and the object that holds it."""
+
+    text: str
+    holder: dict[str, Any]
+
+
+def _only_text(chunk: dict[str, Any]) -> _Text:
+    """The text of a chunk. Raises `InputError` if there is none, or two differ."""
+    texts = dict(_texts_in(chunk))
+    if not texts:
+        expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
+        raise InputError(expected, f"only {', '.join(list(chunk)[:30]) or 'an empty object'}")
+    full = {path: found for path, found in texts.items() if found.text.strip()}
+    if len({" ".join(found.text.split()) for found in full.values()}) > 1:
+        hint = "name the list of texts: contexts=, or --map retrieved_contexts=, with a path"
+        raise InputError("one text in a chunk", f"different ones in {named(full)}", hint=hint)
+    return next(iter((full or texts).values()))
+
+
+def _texts_in(fields: dict[str, Any], prefix: str = "", depth: int = 3) -> Iterator[_Found]:
+    """The texts in a chunk by their paths."""
+    own = _own_texts(fields)
+    for path, text in own.items():
+        yield f"{prefix}{path}", _Text(text, fields)
+    is_blank = not "".join(own.values()).strip()
+    for path, value in _parts_in(fields):
+        if as_object(value) and depth:
+            yield from _texts_in(as_object(value), f"{prefix}{path}.", depth - 1)
+        is_text = isinstance(value, str) and _last(path) in ("document", "doc")
+        text = value if is_text and is_blank else _joined(as_list(value))
+        if text:
+            yield f"{prefix}{path}", _Text(text, fields)
+
+
+def _own_texts(fields: dict[str, Any]) -> dict[str, str]:
+    """The texts in an object under the names of chunks' texts."""
+    own = {path: fields[path] for path in fields if _last(path) in _TEXTS}
+    return {path: text for path, text in own.items() if isinstance(text, str)}
+
+
+def _joined(parts: list[Any]) -> str:
+    """The joined texts of a list of these, or of objects with them."""
+    texts = texts_of([as_object(part).get("text", part) for part in parts])
+    return " ".join(text.strip() for text in texts)
+
+
+_Found = tuple[str, _Text]
+
+
+def _last(path: str) -> str:
+    """A name without case and punctuation. Phoenix has dots in its names."""
+    return normal(path.removeprefix("document."))
+
+
+def _parts_in(fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What may hold a chunk's text; the metadata only where there is nothing else."""
+    for path, value in fields.items():
+        if _last(path) in _PARTS or (path == "metadata" and not fields.keys() - _BARE):
+            yield path, value
+
+
+def _of_text(text: str) -> Any:
+    """The chunk in a text: that text, or an object printed or marked by a framework.
+
+    Raises `InputError` for an object that was printed without its text.
+    """
+    if marked := _MARKED.fullmatch(text):
+        return marked.groupdict()
+    if _NO_TEXT.fullmatch(text):
+        got = f"{describe(text)}, how Python prints an object"
+        hint = "it was written without its text: give its text, or a dict with it"
+        raise InputError("a chunk's text", got, hint=hint)
+    if printed := _PRINTED.fullmatch(text):
+        return parsed(printed["text"])
+    if text.lstrip().startswith("{"):
+        dumped = opened(text)
+        if _DUMPED & as_object(dumped).keys():
+            return _chunk(dumped)
+    return text
+
+
+def _of_pair(items: list[Any]) -> Any:
+    """A chunk and its score, or HotpotQA's title and sentences. Raises `InputError`."""
+    if len(items) == 2:
+        first, second = items
+        if isinstance(second, Real) and not isinstance(first, list):
+            return _chunk(first)
+        sentences = texts_of(second)
+        if isinstance(first, str) and sentences:
+            return {"text": " ".join(text.strip() for text in sentences), "id": first}
+    raise InputError("a text, or an object that holds one", describe(items))
+
+
+def _id(homes: Sequence[dict[str, Any]]) -> str | None:
+    """The name of a chunk's document, or else its own."""
+    for names in (places.CHUNK_NAMES, places.PIECE_NAMES):
+        for home in homes:
+            for name in names.split():
+                value = as_name(_at(home, name))
+                if _is_name(value) and str(value).strip():
+                    return str(value)
+    return None
+
+
+def _at(home: Any, path: str) -> Any:
+    """The value at a path of plain names; None if there is none."""
+    fields = as_object(home)
+    if path in fields or "." not in path:
+        return fields.get(path)
+    name, _, rest = path.partition(".")
+    return _at(fields.get(name), rest)
+
+
+def _is_name(value: object) -> bool:
+    """Can it name a document? Texts and whole numbers can, also those of numpy."""
+    return isinstance(value, (str, Integral)) and not isinstance(value, bool)
+
+
+def _label(homes: Sequence[dict[str, Any]]) -> Any:
+    """The first label in the objects; None if there is none."""
+    for home in homes:
+        for name, value in home.items():
+            name = normal(name)
+            if value is not None and name in _LABEL_NAMES:
+                return label_of(value)
+            if isinstance(value, bool) and name in _BOOL_NAMES:
+                return value
+    return None
+
+
+def label_of(value: Any) -> Any:
+    """A label such as ``"yes"`` or ``1`` as a bool or None; anything else as it is."""
+    return _LABELS.get(str(value).strip().lower(), value)
+
+
+def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
+    """The chunks with labels: relevant are those that equal, hold or are part of an expected one.
+
+    White space makes no difference. A chunk keeps a label of its own.
+    """
+    expected_texts = {words_of(chunk) for chunk in expected} - {""}
+    labeled: list[Any] = []
+    for chunk in chunks:
+        fields = fields_of(chunk)
+        if fields.get("relevant") is None:
+            text = words_of(chunk)
+            is_expected = any(other in text or text in other for other in expected_texts)
+            fields = {**fields, "relevant": is_expected and bool(text)}
+        labeled.append(fields)
+    return labeled
+
+
+def fields_of(chunk: Any) -> dict[str, Any]:
+    """The fields of a chunk of `chunks_of`; a text is the field ``text``."""
+    return as_object(chunk) or {"text": chunk}
+
+
+def words_of(chunk: Any) -> str:
+    """The text of a chunk with single spaces between its words."""
+    return " ".join(str(fields_of(chunk)["text"]).split())
+
+
+def labeled(chunks: Sequence[Any], labels: Any) -> list[Any]:
+    """The chunks with the labels of a list beside them, which win. Raises `InputError`."""
+    expected = f"true, false or null for each of {len(chunks)} chunks"
+    with error_context("chunk_labels"):
+        values = parsed(labels) if isinstance(labels, str) else labels
+        entries = _entries(values, chunks, expected)
+    changed: list[Any] = []
+    for chunk, entry in zip(chunks, map(label_of, entries), strict=True):
+        changed.append(chunk if entry is None else {**fields_of(chunk), "relevant": entry})
+    return changed
+
+
+def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
+    """The chunks, where each without an id of its own takes its id from a list of names.
+
+    Args:
+        chunks: the result of `chunks_of`.
+        ids: a text, a whole number or None for each chunk; as an object, as JSON or as a literal.
+            A text that is no list names a single chunk.
+
+    Raises:
+        InputError: the number of names is not that of the chunks, or an entry is no name.
+    """
+    if is_empty(ids):
+        return [*chunks]
+    with error_context(IDS):
+        values = plain(parsed(ids) if isinstance(ids, str) and not is_one_text(ids) else ids)
+        if values == []:
+            return [*chunks]
+        entries = as_list(values) or [values]
+        names = [*map(_name, _entries(entries, chunks, f"{len(chunks)} ids, as many as contexts"))]
+    changed: list[Any] = []
+    for chunk, name in zip(chunks, names, strict=True):
+        fields = fields_of(chunk)
+        changed.append({**fields, "id": name} if name and not fields.get("id") else chunk)
+    return changed
+
+
+def _entries(values: Any, chunks: Sequence[Any], expected: str) -> list[Any]:
+    """The entries of a list beside the chunks. Raises `InputError` if it is not as long."""
+    listed: object = plain(values)
+    if not is_list(listed) or len(as_list(listed)) != len(chunks):
+        hint = "write them as a JSON list, or joined as the contexts are"
+        raise InputError(expected, describe(values), hint=hint)
+    return as_list(listed)
+
+
+def _name(item: Any) -> str | None:
+    """A name without spaces around it, None for nothing. Raises `InputError`."""
+    name = as_name(item)
+    if is_empty(name):
+        return None
+    if not _is_name(name):
+        raise InputError("names of documents", describe(item))
+    return str(name).strip() or None

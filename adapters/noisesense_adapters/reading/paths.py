@@ -1,0 +1,198 @@
+"""Paths to values in a row, as people write them.
+
+``output.docs`` goes into objects, also in JSON; ``docs.0`` takes an item; ``docs[].text``
+that field of every item, ``docs[][]`` the items of lists of lists. A key with dots is quoted:
+``attr."x.y"``. ``positive,negative`` are the items of several columns, ``context_*`` those of
+numbered ones; a text there is one item, so that ``passage,`` is a list of one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+from noisesense.errors import InputError, describe
+from noisesense_adapters.reading.values import (
+    as_list,
+    as_object,
+    is_empty,
+    is_list,
+    normal,
+    opened,
+    plain,
+)
+from noisesense_adapters.reading.values import parsed as parsed_cell
+
+Column = str | Callable[[Mapping[str, Any]], Any]
+"""A column's name, a path, or a function of the row."""
+
+_MOST_NAMES = 30
+_STEP = re.compile(r'(?:"(?P<quoted>[^"]*)"|(?P<name>[^."\[\],]+))(?P<lists>(?:\[\])*)(?:\.|$)')
+_BETWEEN = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
+
+
+class UnclearError(InputError):
+    """Names do not settle where a field stands."""
+
+
+class MissingError(UnclearError):
+    """Nothing stands at a path. ``near`` gives a name like the one that was looked for."""
+
+    near: Callable[[], list[str]] = list
+
+
+class Step(NamedTuple):
+    """A field to go into, and how many lists of lists its items are taken from."""
+
+    name: str
+    lists: int
+
+
+@lru_cache(maxsize=1024)
+def parse(path: str) -> tuple[tuple[Step, ...], ...]:
+    """The steps of each column in a path. Raises `InputError`."""
+    columns: list[tuple[Step, ...]] = []
+    for column in _BETWEEN.split(path):
+        steps: list[Step] = []
+        position = 0
+        text = column.strip()
+        while position < len(text):
+            match = _STEP.match(text, position)
+            if match is None:
+                expected = 'a path such as a.b, a[].b, a."x.y" or a,b'
+                raise InputError(expected, describe(path))
+            name = match["quoted"] if match["name"] is None else match["name"]
+            steps.append(Step(name, len(match["lists"]) // 2))
+            position = match.end()
+        if steps:
+            columns.append(tuple(steps))
+    if not columns:
+        raise InputError("a path", describe(path))
+    return tuple(columns)
+
+
+def value_at(row: Mapping[str, Any], path: str) -> Any:
+    """The value of the column with this name, or else at this path.
+
+    Raises:
+        MissingError: nothing is there.
+        InputError: it is no path.
+    """
+    if path in row:
+        return row[path]
+    if "," not in path and "*" not in path:
+        return _follow(row, path, parse(path)[0])
+    values: list[Any] = []
+    for steps in parse(path):
+        name = steps[0].name
+        values += _numbered(row, name) if "*" in name else [_follow(row, path, steps)]
+    items: list[Any] = []
+    for value in values:
+        listed: object = None if is_empty(value) else _listed(value)
+        if listed is not None:  # a text is one item
+            items += as_list(listed) if is_list(listed) else [value]
+    return items
+
+
+def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
+    """The value of a user's column in a row. Raises `InputError`, which names the field."""
+    try:
+        return column(row) if callable(column) else value_at(row, column)
+    except InputError as error:
+        raise error.within(field) from None
+    except Exception as error:
+        got = f"{type(error).__name__}: {error}"
+        expected = "a row that the given function can read"
+        raise InputError(expected, got, where=field) from error
+
+
+def _numbered(row: Mapping[str, Any], stem: str) -> list[Any]:
+    """The values of the columns ``name_1``, ``name_2``, …, in order."""
+    pattern = re.compile(normal(stem) + r"(\d{1,9})")
+    cells: dict[int, Any] = {}
+    for name, cell in row.items():
+        match = pattern.fullmatch(normal(name))
+        if match is not None:
+            cells[int(match[1])] = cell
+    return [cells[number] for number in sorted(cells)]
+
+
+def _follow(row: Mapping[str, Any], path: str, steps: tuple[Step, ...]) -> Any:
+    values: list[Any] = [row]
+    is_list = False
+    for step in steps:
+        holders = [_fields(value) for value in values]
+        values = [_field(fields, step.name, path) for fields in holders]
+        for _ in range(step.lists):
+            is_list = True
+            values = [item for value in values for item in as_list(_listed(value))]
+    return values if is_list else values[0]
+
+
+def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
+    """The field of a name. Raises `MissingError`."""
+    key = key_of(tuple(fields), name)
+    if key is not None:
+        return fields[key]
+    got = f"only {named(fields)}" if fields else "nothing"
+    error = MissingError(f"a column {path!r}", f"{got} beside {name!r}")
+    error.near = lambda: get_close_matches(name, fields, 1)
+    raise error
+
+
+@lru_cache(maxsize=4096)  # every row has the same names
+def key_of(names: tuple[str, ...], name: str) -> str | None:
+    """The one of the names that is this one, or else the only one but for case or punctuation."""
+    if name in names:
+        return name
+    alike = [other for other in names if normal(other) == normal(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    """The fields of an object, or the items of a list by their numbers; also of those in JSON."""
+    value = _listed(value)
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    return {str(number): item for number, item in enumerate(as_list(value))}
+
+
+def _listed(value: Any) -> Any:
+    """The object or the list that a cell holds; anything else as it is."""
+    if isinstance(value, (dict, list)):
+        return cast("object", value)
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        return parsed_cell(value)
+    return plain(opened(value))
+
+
+def named(names: Iterable[str], most: int = _MOST_NAMES) -> str:
+    """The first names as a list for an error, with how many more there are."""
+    listed = list(names)
+    text = ", ".join(map(describe, listed[:most]))
+    more = len(listed) - most
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
+def quoted(name: str) -> str:
+    """A name as a step of a path."""
+    return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
+
+
+def inner_paths(value: Any, prefix: str = "", depth: int = 6) -> Iterable[str]:
+    """The paths in a value, nested ones included."""
+    try:
+        inner: object = _listed(value)
+    except InputError:
+        return
+    first = next(iter(as_list(inner)), None)
+    if as_object(first):
+        prefix = f"{prefix}[]"
+    for name, item in (as_object(first) or as_object(inner)).items():
+        path = f"{prefix}.{quoted(name)}" if prefix else quoted(name)
+        yield path
+        if depth:
+            yield from inner_paths(item, path, depth - 1)

@@ -1,0 +1,155 @@
+"""Where texts stand: one table for every file and host. A new export is a line, a name a word.
+
+Case and punctuation of names make no difference. No name is better than another one: where two
+of them hold different texts, the user is asked.
+"""
+
+from __future__ import annotations
+
+FIELDS = ("response", "reference", "retrieved_contexts", "user_input")
+"""The fields of a sample, and the columns of `FILES`."""
+
+FILES = {
+    "ragas": "response reference retrieved_contexts user_input",
+    "ragas before 0.2": "answer ground_truth contexts question",
+    "ragas before 0.1": "answer ground_truths contexts question",
+    "DeepEval": "actual_output expected_output retrieval_context input",
+    "RAGChecker": "response gt_answer retrieved_context query",
+    "Promptfoo": "output reference contextChunks query",
+    "MLflow": "outputs expected_response retrieved_context request",
+    "Langfuse, pydantic-evals": "output expected_output context input",
+    "LangSmith": "outputs reference_outputs context inputs",
+    "LangChain": "result reference source_documents query",
+    "LlamaIndex": "response reference_answer source_nodes query",
+    "Braintrust": "output expected context input",
+    "OpenAI evals": "completion ideal documents input",
+    "TruLens": "output ground_truth_output contexts input",
+    "FlashRAG": "pred golden_answers retrieval_result question",
+    "predictions": "prediction gold_answer passages question",
+    "generations": "generated_answer reference_output retrieved_documents query",
+    "services": "rag_response ground_truth chunks question",
+    "Phoenix": (
+        "attributes.output.value reference attributes.retrieval.documents attributes.input.value"
+    ),
+    "pandas, flattened": "output.answer expected_output.answer output.contexts input.question",
+    "LangSmith, flattened": "outputs.answer reference.answer outputs.contexts inputs.question",
+}
+"""What tools call the columns: a table may take each field from another line."""
+
+NUMBERED = "context_* retrieved_context_* chunk_* retrieved_chunk_* passage_*"
+"""Columns with one chunk each."""
+
+ROW_NAMES = {
+    field: " ".join(dict.fromkeys(names.split()[number] for names in FILES.values()))
+    for number, field in enumerate(FIELDS)
+}
+ROW_NAMES["verdicts"] = "verdicts recording"
+"""What the fields are called in an object that holds all of them, such as a row."""
+
+# What a field may be called, too, in an object that holds nothing else of the sample.
+ANSWERS = (
+    f"{ROW_NAMES['response']} generation final_answer replies messages message choices"
+    " text content"
+)
+QUESTIONS = f"{ROW_NAMES['user_input']} messages text content"
+REFERENCES = f"{ROW_NAMES['reference']} value"
+CHUNK_LISTS = (
+    f"{ROW_NAMES['retrieved_contexts']} docs nodes retrieval_results matches points hits children"
+    " objects results result_items value data retriever retrieval result root output outputs"
+    " answer response"
+)
+"""Lists of chunks, and the objects around them, in a retriever's or an application's answer."""
+SOURCES = f"{ROW_NAMES['retrieved_contexts']} sources citations search_results"
+"""The lists by which an object in a text is an application's output."""
+HOLDERS = "output outputs answer response result metadata inputs input attributes"
+"""The columns of objects in which a file may have the chunks."""
+
+# Of a chunk.
+CHUNK_TEXTS = (
+    "page_content text content contents context chunk chunk_text body passage passage_text"
+    " paragraph_text segment snippet page_snippet evidence_text"
+)
+CHUNK_PARTS = (
+    "node document doc payload _source properties entity fields data kwargs text_resource"
+    " content chunk retrieved_context document_excerpt sentences"
+)
+"""The objects in a chunk that may hold its text. Two of them are texts where there is no other."""
+CHUNK_NAMES = (
+    "id doc_id source doc_uri document_id docid doc_name document.id file_name filename"
+    " document_name title url uri page_url name location.s3Location.uri"
+)
+PIECE_NAMES = "chunk_id id_ _id ids file_id"
+
+# The words of names, those that speak most for a field before the first bar.
+WORDS = {
+    "reference": (
+        "reference references expected expectation expectations ground truth truths gold golden"
+        " ideal target correct wellformed | | | answer answers"
+    ),
+    "response": (
+        "prediction predicted pred generated response completion reply bot actual"
+        " | output outputs | answer result generation"
+    ),
+    "user_input": "question query | prompt input inputs request",
+    "retrieved_contexts": (
+        "context contexts chunk chunks passage passages document documents docs retrieved"
+        " retrieval evidence paragraphs nodes | | | doc results sources text"
+    ),
+}
+NO_TEXTS = "id ids name names score scores model type url source status time date version index"
+"""The last words of names that hold no text of a sample."""
+
+_READ = (*FIELDS, "chunk_labels", "verdicts")
+
+
+def _by_field(places: str) -> dict[str, str]:
+    """The places of each field, in the order of the table's columns."""
+    columns = map(str.strip, places.split("|"))
+    return {field: place for field, place in zip(_READ, columns, strict=True) if place}
+
+
+# The response, the reference, the chunks, the question, their labels, and given verdicts.
+# A place that ends in a dot is an object that holds all fields; of any other, the value is the
+# field or an object with it. Places behind ">" count where those before it hold nothing: a host's
+# task comes before its item, and what the author of a Promptfoo test chose before all.
+_CASES = "metadata.chunk_labels | metadata.verdicts"
+HOSTS = {
+    "ragas": _by_field(
+        "response | reference | retrieved_contexts | user_input"
+        " | rubrics.noisesense_labels | rubrics.noisesense_verdicts"
+    ),
+    "deepeval": _by_field(
+        f"actual_output | expected_output | retrieval_context | input | {_CASES}"
+    ),
+    "promptfoo": _by_field(
+        "output | config. > vars. > metadata. | config. > vars. metadata. providerOutput."
+        " | config. > vars. > metadata. | | config. > vars. > metadata."
+    ),
+    "langsmith": _by_field(
+        "outputs | reference_outputs | outputs. context > inputs. | inputs"
+        " | reference_outputs.chunk_labels | reference_outputs.verdicts"
+    ),
+    "langfuse": _by_field(f"output | expected_output | output. > metadata. | input | {_CASES}"),
+    # MLflow's other expectations are facts and guidelines: no part of the reference.
+    "mlflow": _by_field(
+        "outputs | expectations.expected_response | retrieved > outputs. > inputs. | inputs"
+        " | expectations.chunk_labels | expectations.verdicts"
+    ),
+    "pydantic-evals": _by_field(
+        "output | expected_output metadata.reference | attributes. output. > metadata. | inputs"
+        f" | {_CASES}"
+    ),
+    "inspect": _by_field(f"output | target | store. > metadata. | input | {_CASES}"),
+    # Opik merges the item and what the task returned: nothing tells which is which.
+    "opik": _by_field(". | . | . | . | chunk_labels | verdicts"),
+    # In Phoenix's own tables `reference` is the retrieved text.
+    "phoenix": _by_field(
+        ". | expected_output expected ground_truth | . | . | chunk_labels | verdicts"
+    ),
+    "validmind": _by_field("response | reference | retrieved_contexts | user_input | |"),
+}
+FILE = {
+    **_by_field(". | . | . | . | chunk_labels | verdicts"),
+    "retrieved_context_ids": "retrieved_context_ids",
+}
+"""A file's rows hold all fields under the names of `FILES`."""

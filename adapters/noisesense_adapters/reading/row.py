@@ -1,0 +1,437 @@
+"""Read a row once, at the places where its host, its file or its user keeps the texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from noisesense.errors import InputError, describe, error_context
+from noisesense_adapters.reading.chunks import (
+    IDS,
+    chunks_of,
+    is_one_text,
+    label_of,
+    labeled,
+    labeled_by,
+    named_by,
+    words,
+    words_of,
+)
+from noisesense_adapters.reading.paths import (
+    Column,
+    MissingError,
+    UnclearError,
+    key_of,
+    named,
+    picked,
+    quoted,
+    value_at,
+)
+from noisesense_adapters.reading.places import FIELDS, HOLDERS, NUMBERED, ROW_NAMES
+from noisesense_adapters.reading.texts import agreed, different, output_of, text_of
+from noisesense_adapters.reading.values import (
+    as_object,
+    is_gap,
+    normal,
+    opened,
+    parsed,
+    plain,
+    without_nulls,
+)
+
+if TYPE_CHECKING:
+    from noisesense import Sample, Verdicts
+
+CHUNKS = "retrieved_contexts"
+EXPECTED = "relevant_contexts"
+GROUP = "group"
+HOST_HINT = "{argument}= takes a name, a path or a function of the row"
+_NEEDED = ("response", "reference", CHUNKS)
+_LAST_STEP = re.compile(r'\.?(?:"[^"]*"|[^".]*)$')
+_STEMS = NUMBERED.split()
+_HOLDERS = words(HOLDERS)
+_AROUND = words("output outputs answer response result")
+
+
+class Found(NamedTuple):
+    """A value, and the place at which it stands; empty where a function gave it."""
+
+    value: Any
+    place: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a row holds.
+
+    Attributes:
+        values: by field the text, the chunks, or the verdicts as they are.
+        places: by field where it stands.
+        errors: by field why it cannot be read.
+    """
+
+    values: Mapping[str, Any]
+    places: Mapping[str, str]
+    errors: Mapping[str, InputError]
+
+    @property
+    def sample(self) -> Sample:
+        """The texts. Raises `InputError`: one names all that are missing."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
+        from noisesense import Sample
+
+        self.check(*FIELDS)
+        return Sample.model_validate({field: self.values[field] for field in FIELDS})
+
+    @property
+    def verdicts(self) -> Verdicts | None:
+        """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
+        self.check("verdicts")
+        value = self.values["verdicts"]
+        if isinstance(value, str):
+            with error_context("verdicts"):
+                value = parsed(value) if value.strip() else None
+        if value is None or is_gap(value):
+            return None
+        return read_verdicts(value, self.sample, self.places["verdicts"])
+
+    def check(self, *fields: str) -> None:
+        """Raise the `InputError` of these fields, if there is any."""
+        error = self.error(*fields)
+        if isinstance(error, UnclearError):
+            raise InputError(error.expected, error.got, where=error.where, hint=error.hint)
+        if error is not None:
+            raise error
+
+    def error(self, *fields: str) -> InputError | None:
+        """The first error of these fields, or one that names all that are missing."""
+        errors = [self.errors[field] for field in fields if field in self.errors]
+        missing = [error for error in errors if isinstance(error, MissingError)]
+        for error in errors:
+            if error not in missing:
+                return error
+        if not missing:
+            return None
+        expected = " and ".join(error.expected for error in missing)
+        where = ", ".join(error.where for error in missing)
+        return MissingError(expected, missing[0].got, where=where, hint=missing[0].hint)
+
+
+def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
+    """Read verdicts from data or JSON, and give them the sample's chunks.
+
+    Raises:
+        InputError: the verdicts are malformed or do not fit the sample. It names ``where``.
+    """
+    from noisesense import Verdicts
+
+    with error_context(where):
+        value = parsed(data) if isinstance(data, str) else data
+        verdicts = Verdicts.model_validate(without_nulls(value))
+        return verdicts if sample is None else verdicts.with_sample(sample)
+
+
+class Reader:
+    """Reads the rows of a host or a file.
+
+    Args:
+        places: for each field where it stands, as `noisesense_adapters.reading.places.HOSTS`
+            has it.
+        chosen: for each field, the user's column instead: a name, a path, or a function of the
+            row. A name is looked up in the row and in the objects in which the places begin.
+        hint: of the error where a field is missing.
+        separator: between chunks in a cell that holds no list.
+        one_chunk: whether a text is one chunk.
+
+    Attributes:
+        has_split: was the separator in a cell?
+
+    Raises:
+        InputError: not a column.
+        TypeError: an unknown field.
+    """
+
+    def __init__(
+        self,
+        places: Mapping[str, str],
+        chosen: Mapping[str, Column | None] | None = None,
+        *,
+        hint: str = HOST_HINT,
+        separator: str | None = None,
+        one_chunk: bool = False,
+    ) -> None:
+        self._groups = {
+            field: [group.split() for group in text.split(">")] for field, text in places.items()
+        }
+        self._chosen: dict[str, Column] = {}
+        self._hint = hint
+        self._separator = separator
+        self._one_chunk = one_chunk
+        self.has_split = False
+        for field, column in (chosen or {}).items():
+            if column is None:
+                continue
+            if not isinstance(column, str) and not callable(column):
+                expected = "a name, a path or a function of the row"
+                raise InputError(expected, describe(column), where=field)
+            self._chosen[CHUNKS if field == "contexts" else field] = column
+        self._fields = dict.fromkeys((*places, *self._chosen))
+
+    def read(self, row: Mapping[str, Any]) -> Reading:
+        """All that is read of a row. What cannot be read is an error in it."""
+        values: dict[str, Any] = dict.fromkeys((*FIELDS, "verdicts"))
+        places: dict[str, str] = {}
+        errors: dict[str, InputError] = {}
+        for field in self._fields:
+            try:
+                found = self._find(field, row)
+                if found is not None:
+                    values[field] = found.value
+                    places[field] = found.place
+            except InputError as error:
+                errors[field] = error
+        for field in ("chunk_labels", IDS, EXPECTED):
+            if field in errors:
+                errors.setdefault(CHUNKS, errors[field])
+        if CHUNKS not in errors:
+            try:
+                values[CHUNKS] = self._chunks(values, places, row)
+            except InputError as error:
+                errors[CHUNKS] = error
+        values["user_input"] = values["user_input"] or ""
+        if places.get("response") and places["response"] == places.get("reference"):
+            hint = "--map response=COLUMN --map reference=COLUMN, in Python the arguments"
+            expected = "a response and a reference at two places"
+            errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
+        return Reading(values, places, errors)
+
+    def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
+        """A field's value and its place; None if an optional one is missing."""
+        column = self._chosen.get(field)
+        if callable(column):
+            return self._agreed(field, {"": plain(picked(row, column, field))})
+        empty: str | None = None
+        for group in self._places(field, column):
+            candidates: dict[str, Any] = {}
+            for place, value in _candidates(field, group, row):
+                if isinstance(value, InputError):  # by which a host says why there is none
+                    raise value
+                if value is None or (is_gap(value) and field != CHUNKS):
+                    empty = place
+                else:
+                    candidates[place] = value
+            found = self._agreed(field, candidates)
+            if found is not None:
+                return found
+        if column is None and field not in _NEEDED:
+            return None
+        raise _null(field, empty) if empty is not None else self._missing(field, column, row)
+
+    def _places(self, field: str, column: str | None) -> list[list[str]]:
+        """The usual places; or a user's column, in the row and where the usual places begin."""
+        groups = self._groups.get(field, [])
+        if column is None:
+            return groups
+        heads = [place.partition(".")[0] for group in groups for place in group]
+        return [[column, *(f"{head}.{column}" for head in dict.fromkeys(heads) if head)]]
+
+    def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
+        """The value of all places that have one. Raises `InputError` if they differ."""
+        if not candidates:
+            return None
+        if field == CHUNKS:
+            return self._agreed_chunks(candidates)
+        if field not in FIELDS:
+            return Found(*next((value, place) for place, value in candidates.items()))
+        texts: dict[str, str] = {}
+        for place, value in candidates.items():
+            try:
+                text = text_of(value, field)
+            except InputError as error:
+                raise error.within(f"{field}, {place!r}") from None
+            if text is not None:
+                texts[place] = text
+        first = agreed(texts, field)
+        return None if first is None else Found(texts[first], first)
+
+    def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found | None:
+        """The chunks of all places that have some.
+
+        One text for all chunks, as a prompt's template joins them, is no other place.
+        """
+        lists: dict[str, list[Any]] = {}
+        joined: dict[str, list[Any]] = {}
+        for place, value in candidates.items():
+            if is_gap(value) or (isinstance(value, str) and not value.strip()):
+                continue
+            if is_one_text(value) and not self._separator and not self._one_chunk:
+                joined[place] = [value]
+                continue
+            with error_context(f"contexts, {place!r}" if place else "contexts"):
+                lists[place] = chunks_of(self._split(value))
+        if not lists and joined:
+            raise _one_text(*next(iter(joined.items())))
+        if not lists:
+            return Found([], next(iter(candidates)))
+        place = max(lists, key=lambda place: len(lists[place]))
+        _check_same(lists | joined, place)
+        return Found(lists[place], place)
+
+    def _split(self, value: Any) -> Any:
+        """The parts of a cell that holds no list."""
+        if self._one_chunk and is_one_text(value):
+            return [value]
+        if not self._separator or not isinstance(value, str):
+            return value
+        self.has_split = self.has_split or self._separator in value
+        if _begins_list(value):
+            return value
+        return [part for part in value.split(self._separator) if part.strip()]
+
+    def _chunks(
+        self, values: Mapping[str, Any], places: Mapping[str, str], row: Mapping[str, Any]
+    ) -> list[Any]:
+        """The chunks with their labels and their documents' names. Raises `InputError`."""
+        chunks = values[CHUNKS]
+        labels = values.get("chunk_labels")
+        if label_of(labels) is not None:
+            chunks = labeled(chunks, labels)
+        ids = values.get(IDS)
+        if IDS not in self._chosen:
+            home = _LAST_STEP.sub("", places[CHUNKS])
+            place = f"{home}.{IDS}" if home else IDS
+            ids = next((value for _, value in _candidates(IDS, [place], row)), None)
+        chunks = named_by(chunks, self._split(ids))
+        if EXPECTED in self._chosen:
+            with error_context(EXPECTED):
+                chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)
+        return chunks
+
+    def _missing(self, field: str, column: object, row: Mapping[str, Any]) -> InputError:
+        """The error that names the places where nothing stands, and what there is."""
+        if isinstance(column, str):
+            try:
+                got = describe(value_at(row, column))
+                expected = f"the {field} at {column!r}"
+            except MissingError as error:
+                near = error.near()
+                hint = f"did you mean {near[0]!r}?" if near else ""
+                return MissingError(error.expected, error.got, where=field, hint=hint)
+        else:
+            names: list[str] = []
+            for place in chain.from_iterable(self._groups[field]):
+                known = ROW_NAMES[field].split() if place.endswith(".") else [""]
+                home = place.removeprefix(".")
+                names += [f"{home}{name}" for name in known[: 1 if home else 3]]
+            expected = f"the {field} at {' or '.join(map(repr, names))}"
+            there = named(_names_in(row))
+            got = f"only {there}" if there else "an empty row"
+        argument = "contexts" if field == CHUNKS else field
+        hint = self._hint.format(argument=argument, field=field)
+        return MissingError(expected, got, where=field, hint=hint)
+
+
+def _one_text(place: str, texts: list[Any]) -> InputError:
+    """The error of one text where a list of chunks is expected."""
+    hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
+    hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
+    got = f"one text, {describe(texts[0])}"
+    return UnclearError("a list of chunks", got, where=f"contexts, {place!r}", hint=hint)
+
+
+def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
+    """Raise `DifferentError` if a place has other chunks than the one with most of them."""
+    if len(lists) < 2:
+        return
+    texts = [*map(words_of, lists[most])]
+    for place, chunks in lists.items():
+        others = [*map(words_of, chunks)]
+        is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
+        if others != texts and not is_joined:
+            raise different({most: texts, place: others}, CHUNKS)
+
+
+def _null(field: str, place: str) -> InputError:
+    """The error of a place that holds null."""
+    expected = "a list of chunks" if field == CHUNKS else "a text"
+    return InputError(expected, "None", where=f"{field}, {place!r}")
+
+
+def _begins_list(text: str) -> bool:
+    """Does a cell hold a list of texts or objects? A chunk may begin with ``[1]``."""
+    start = text.lstrip()[1:].lstrip()
+    return text.lstrip()[:1] == "[" and start[:1] in ("", "'", '"', "{", "[", "]", "D")
+
+
+def _candidates(
+    field: str, places: Iterable[str], row: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """What stands at places of a field, each with its path."""
+    for place in places:
+        if not place.endswith("."):
+            if not place.isidentifier() or key_of(tuple(row), place) is not None:
+                with suppress(MissingError):
+                    yield place, value_at(row, place)
+            continue
+        with suppress(MissingError):
+            home = row if place == "." else as_object(plain(opened(value_at(row, place[:-1]))))
+            yield from _inside(field, place.removeprefix("."), home)
+
+
+def _inside(
+    field: str, prefix: str, home: Mapping[str, Any], depth: int = 2
+) -> Iterator[tuple[str, Any]]:
+    """What an object holds under a field's names."""
+    keys = tuple(home)
+    for path in _matching(keys, field):
+        with suppress(MissingError):
+            value = value_at(home, path)
+            if field != CHUNKS or not _is_around(path, value):
+                yield f"{prefix}{path}", value
+    if field == CHUNKS and depth:
+        for key in keys:
+            if normal(key) in (_HOLDERS if not prefix else _AROUND):
+                inner = output_of(home[key])
+                yield from _inside(field, f"{prefix}{quoted(key)}.", inner, depth - 1)
+
+
+def _is_around(path: str, value: Any) -> bool:
+    return normal(path) in _HOLDERS and not isinstance(value, list)
+
+
+@lru_cache(maxsize=4096)  # every row has the same names
+def _matching(keys: tuple[str, ...], field: str) -> list[str]:
+    """The paths in an object with these keys under which a field may stand."""
+    names = ROW_NAMES[field].split()
+    wanted = words(ROW_NAMES[field])
+    paths = [quoted(key) if key not in keys else key for key in keys if normal(key) in wanted]
+    for name in names:
+        head = name.partition(".")[0]
+        if head != name and head in keys and head not in wanted:
+            paths.append(name)
+    return paths if field != CHUNKS else [*paths, *filter(partial(_has_numbered, keys), _STEMS)]
+
+
+def _has_numbered(keys: Iterable[str], stem: str) -> bool:
+    """Is one of the keys this stem with a number?"""
+    names = [normal(key) for key in keys if normal(key).startswith(normal(stem))]
+    return any(name.removeprefix(normal(stem)).isdecimal() for name in names)
+
+
+def _names_in(row: Mapping[str, Any]) -> list[str]:
+    """The names in a row and in its objects."""
+    names: list[str] = []
+    for name, value in row.items():
+        fields = as_object(plain(opened(value)))
+        names += [f"{name}.{field}" for field, inner in fields.items() if inner is not None]
+        if value is not None and not fields:
+            names.append(name)
+    return names

@@ -1,0 +1,165 @@
+"""Read the answer, the reference and the question out of the objects that hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+from noisesense.errors import InputError, describe
+from noisesense_adapters.reading import places
+from noisesense_adapters.reading.chunks import words
+from noisesense_adapters.reading.paths import UnclearError
+from noisesense_adapters.reading.values import (
+    as_list,
+    as_object,
+    is_list,
+    normal,
+    opened,
+    parsed,
+    plain,
+    texts_of,
+)
+
+_ANSWERS = words(places.ANSWERS)
+_NAMES = {
+    "response": _ANSWERS,
+    "reference": {**words(places.REFERENCES), **_ANSWERS},
+    "user_input": words(places.QUESTIONS),
+}
+_SOURCES = words(places.SOURCES)
+_LEAD_INS = ("answer", "finalanswer")
+"""What an object behind a sentence has to hold to be an application's output."""
+
+
+def text_of(value: Any, field: str) -> str | None:
+    """The text of a field, out of an object, a message or JSON; None if an object has none.
+
+    Of a reference's list of answers any is right: they become one text. A number is its text.
+
+    Raises:
+        InputError: something else than a text, or several different ones.
+    """
+    if isinstance(value, str):
+        return _in_text(value, field)
+    value = plain(value)
+    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+        return str(value)
+    fields = as_object(value)
+    if fields or value == {}:
+        return _in_object(fields, field)
+    if is_list(value):
+        return _in_list(as_list(value), field)
+    raise InputError("a text", describe(value))
+
+
+def _in_text(text: str, field: str) -> str | None:
+    """A text, or what stands in the object or the list that it holds."""
+    if field == "reference" and text.lstrip().startswith("["):
+        answers = _texts_in(text)
+        return _in_list(answers, field) if answers else text
+    fields = output_of(text) if field == "response" else as_object(opened(text))
+    if not fields:
+        return text
+    inner = _in_object(fields, field)
+    if inner is None and any(normal(name) in _SOURCES for name in fields):
+        return None
+    return text if inner is None else inner
+
+
+def _texts_in(text: str) -> list[str]:
+    try:
+        return texts_of(parsed(text))
+    except InputError:
+        return []
+
+
+def output_of(value: Any) -> dict[str, Any]:
+    """An application's output: an object, in a text alone, or between words with an answer.
+
+    Raises:
+        InputError: a text with such an object that is cut off.
+    """
+    fields = as_object(plain(opened(value)))
+    if fields or not isinstance(value, str) or "{" not in value:
+        return fields
+    text = value
+    inside = text[text.index("{") : text.rfind("}") + 1]
+    fields = as_object(opened(inside))
+    for name, value in fields.items():
+        if (normal(name) in _SOURCES and isinstance(value, list)) or normal(name) in _LEAD_INS:
+            return fields
+    names = {normal(part) for part in text.replace("'", '"').split('"')}
+    if not fields and text.lstrip().startswith(("{", "```")) and names & _SOURCES.keys():
+        hint = "retrieved texts stand in this answer; was it cut off?"
+        raise InputError("an answer, or a whole object with one", describe(text), hint=hint)
+    return {}
+
+
+def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
+    """The only text under the field's names in an object."""
+    texts: dict[str, str] = {}
+    for name, value in fields.items():
+        if value is None or normal(name) not in _NAMES[field] or isinstance(value, bool):
+            continue
+        text = text_of(value, field)
+        if text is not None:
+            texts[name] = text
+    return texts.get(agreed(texts, field) or "")
+
+
+def _in_list(items: list[Any], field: str) -> str | None:
+    """The text of a message's parts, the last message, the only item, or any right answer."""
+    objects = [as_object(item) for item in items]
+    if all(map(_is_part, objects)):
+        parts = [item.get("text", "") for item in objects]
+        if any(parts):
+            return "".join(parts)
+    if items and all(map(_is_message, objects)):
+        return text_of(items[-1], field)
+    if field == "reference":
+        texts = dict.fromkeys(text_of(item, field) or "" for item in items)
+        texts.pop("", None)
+        if texts:
+            return "\nor: ".join(texts)
+    elif len(items) == 1:
+        return text_of(items[0], field)
+    raise InputError("a text", f"{len(items)} in {describe(items)}")
+
+
+def _is_part(item: Mapping[str, Any]) -> bool:
+    """Is it a part of a message, rather than a whole one?"""
+    return "type" in item and "role" not in item and "content" not in item
+
+
+def _is_message(item: Mapping[str, Any]) -> bool:
+    """Has it the fields of a message: a role or a type?"""
+    return any(normal(name) in ("role", "type") for name in item)
+
+
+def agreed(texts: Mapping[str, str], field: str) -> str | None:
+    """The first place with a text, if all hold the same; blank ones count only where all are.
+
+    Raises:
+        DifferentError: two places hold different texts. It names them.
+    """
+    full = {place: text for place, text in texts.items() if text.strip()}
+    first = next(iter(full or texts), None)
+    for place, text in full.items():
+        if place != first and text.split() != full[str(first)].split():
+            raise different({str(first): full[str(first)], place: text}, field)
+    return first
+
+
+class DifferentError(UnclearError):
+    """Two places hold different texts."""
+
+
+def different(candidates: Mapping[str, object], field: str) -> DifferentError:
+    """The error that names two places, and what chooses between them."""
+    argument = "contexts" if field == "retrieved_contexts" else field
+    (first, text), (second, other) = candidates.items()
+    got = f"{describe(text)} at {first!r} and {describe(other)} at {second!r}"
+    hint = f"say which: {argument}={first!r}; in a file --map {field}={first}"
+    return DifferentError(f"one {field}", got, where=field, hint=hint)

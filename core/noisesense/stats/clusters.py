@@ -1,0 +1,53 @@
+"""Which samples are not independent of one another: one rule for every figure."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from hashlib import blake2b
+
+from noisesense.scoring.results import Result
+from noisesense.verdicts.form import SampleBase
+
+_QUESTION = "question "
+
+
+def question_cluster(sample: SampleBase | None) -> str | None:
+    """Name what the samples with this question and reference share; None without texts."""
+    if sample is None:
+        return None
+    user_input, _, reference, _ = sample.texts
+    asked = f"{len(user_input)} {user_input}{reference}".encode("utf-8", "surrogatepass")
+    return _QUESTION + blake2b(asked, digest_size=8).hexdigest()
+
+
+def cluster_of(*results: Result) -> str | None:
+    """Return the cluster that a result names, or else its question and reference.
+
+    None of a result without texts: it stands alone. Of the results of one sample in two runs, the
+    first that is known.
+    """
+    for result in results:
+        if result.cluster is not None:
+            return result.cluster
+    for result in results:
+        if result.sample is not None:
+            return question_cluster(result.sample)
+    return None
+
+
+def units_of_results(samples: Iterable[tuple[Result, ...]]) -> list[Hashable]:
+    """Return what each sample shares with others; of one that stands alone, its place.
+
+    Args:
+        samples: of each, the result, or those of two runs.
+    """
+    units: list[Hashable] = []
+    for place, results in enumerate(samples):
+        cluster = cluster_of(*results)
+        units.append(place if cluster is None else cluster)
+    return units
+
+
+def are_questions(clusters: Iterable[Hashable]) -> bool:
+    """Tell whether no cluster was given: all are questions, or stand alone."""
+    return all(not isinstance(name, str) or name.startswith(_QUESTION) for name in clusters)

@@ -1,0 +1,164 @@
+"""The same value is the same text in every host and file, or an error in every one."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from support.reading_hosts import FLAT, HOSTS, seen
+
+ERROR = "error"
+NOTHING = "nothing was retrieved"
+PARTS = [{"type": "text", "text": "Ada "}, {"type": "text", "text": "did."}]
+TEXT = "Ada did."
+WHOLE = {"answer": TEXT, "contexts": ["a", "b"]}
+
+RESPONSES: dict[str, tuple[Any, str]] = {
+    "a text": (TEXT, TEXT),
+    "white space around it": (" Ada did.\n", " Ada did.\n"),
+    "a number": (1902, "1902"),
+    "a broken number": (24.5, "24.5"),
+    "an object": ({"answer": TEXT}, TEXT),
+    "an object in an object": ({"output": {"response": TEXT}}, TEXT),
+    "other names": ({"prediction": TEXT}, TEXT),
+    "JSON": (json.dumps({"answer": TEXT}), TEXT),
+    "a dict as Python prints it": (repr({"answer": TEXT}), TEXT),
+    "a fence": (f"```json\n{json.dumps(WHOLE)}\n```", TEXT),
+    "JSON behind a sentence": (f"Here it is: {json.dumps(WHOLE)}", TEXT),
+    "JSON among words": (f"Here:\n```json\n{json.dumps(WHOLE)}\n```\nMore?", TEXT),
+    "a piece of JSON": ('{"city": "Paris"}', '{"city": "Paris"}'),
+    "settings behind a sentence": ('Use {"output": "a.txt"}', 'Use {"output": "a.txt"}'),
+    "braces": ("f(x) = {x}", "f(x) = {x}"),
+    "a list in a text": ("[1] Ada did.", "[1] Ada did."),
+    "one text in a list": ([TEXT], TEXT),
+    "several texts": (["Ada.", "Bob."], ERROR),
+    "several texts in an object": ({"answer": ["Ada.", "Bob."]}, ERROR),
+    "several objects": ([{"text": "Ada."}, {"text": "Bob."}], ERROR),
+    "parts of a message": ({"role": "assistant", "content": PARTS}, TEXT),
+    "the last message": (
+        [{"role": "user", "content": "q"}, {"role": "ai", "content": TEXT}],
+        TEXT,
+    ),
+    "a chat completion": ({"choices": [{"message": {"content": TEXT}}]}, TEXT),
+    "a blank name beside it": ({"answer": " ", "output": TEXT}, TEXT),
+    "the same text twice": ({"answer": TEXT, "output": TEXT}, TEXT),
+    "two texts": ({"answer": TEXT, "output": "Bob did."}, ERROR),
+    "two texts in JSON": (json.dumps({"answer": TEXT, "response": "Bob did."}), ERROR),
+    "null": (None, ERROR),
+    "a blank text": (" ", ERROR),
+    "nothing": ("", ERROR),
+    "true": (True, ERROR),
+    "an empty list": ([], ERROR),
+    "an empty object": ({}, ERROR),
+    "an object without an answer": ({"note": TEXT}, ERROR),
+    "cut off": (json.dumps(WHOLE)[:-5], ERROR),
+    "NaN": (math.nan, ERROR),
+    "bytes": (TEXT.encode(), ERROR),
+}
+REFERENCES: dict[str, tuple[Any, str]] = {
+    "a text": ("Ada.", "Ada."),
+    "a number": (1902, "1902"),
+    "a broken number": (24.5, "24.5"),
+    "a list of answers": (["Ada.", "Ada K."], "Ada.\nor: Ada K."),
+    "equal answers": (["Ada.", "Ada."], "Ada."),
+    "a list in a text": ('["Ada.", "Ada K."]', "Ada.\nor: Ada K."),
+    "numpy's list": ("['Ada.' 'Ada K.']", "Ada.\nor: Ada K."),
+    "lists of lists": ([["Ada."], ["Ada K."]], "Ada.\nor: Ada K."),
+    "numbers in a text": ("[1, 2]", "[1, 2]"),
+    "SQuAD": ({"text": ["Ada."], "answer_start": [3]}, "Ada."),
+    "TriviaQA": ({"value": "Ada.", "aliases": ["Ada K."], "type": "x"}, "Ada."),
+    "Natural Questions": ([{"text": ["Ada."]}], "Ada."),
+    "an object": ({"answer": "Ada."}, "Ada."),
+    "other names": ({"ideal": "Ada."}, "Ada."),
+    "JSON": ('{"answer": "Ada."}', "Ada."),
+    "a piece of JSON": ('{"city": "Paris"}', '{"city": "Paris"}'),
+    "two texts": ({"answer": "Ada.", "expected": "Bob."}, ERROR),
+    "null": (None, ERROR),
+    "a blank text": (" ", ERROR),
+    "an empty list": ([], ERROR),
+    "true": (True, ERROR),
+    "an object without one": ({"note": "Ada."}, ERROR),
+    "NaN": (math.nan, ERROR),
+}
+CONTEXTS: dict[str, tuple[Any, Any]] = {
+    "JSON in a text": ('["a", "b"]', ["a", "b"]),
+    "an empty list": ([], NOTHING),
+    "an empty list in a text": ("[]", NOTHING),
+    "an empty cell": ("", NOTHING),
+    "a blank cell": (" ", NOTHING),
+    "NaN": (math.nan, NOTHING),
+    "blank texts": (["", " "], NOTHING),
+    "null": (None, ERROR),
+    "one text": ("a b", ERROR),
+    "a number": (7, ERROR),
+    "a doc": ([{"doc": "a"}], ["a"]),
+    "the name of a doc": ([{"doc": "a.pdf", "text": "a"}], ["a"]),
+    "the name of a document": ([{"document": "a.pdf", "content": "a"}], ["a"]),
+    "two texts in a chunk": ([{"text": "a", "content": "b"}], ERROR),
+    "one text twice in a chunk": ([{"text": "a", "content": "a"}], ["a"]),
+    "lists of lists": ([["a", "b"]], ERROR),
+    "an object's address": (["<shop.Hit object at 0x7f2b8c0>"], ERROR),
+    "bytes that Python printed": (["b'a'"], ERROR),
+    "two lists": ({"documents": ["a"], "chunks": ["b"]}, ERROR),
+}
+
+FIELDS = {"response": RESPONSES, "reference": REFERENCES}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("field", FIELDS)
+def test_texts(field: str, host: str) -> None:
+    for name, (value, expected) in FIELDS[field].items():
+        if host == "file" and isinstance(value, bytes):
+            continue  # JSON has none
+        found = seen(host, **{field: value})
+        text = ERROR
+        if isinstance(found, tuple):
+            text = found[0] if field == "response" else found[1]
+            assert found[2] == ["a", "b"], name
+        assert text == expected, (host, name, found)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_contexts(host: str) -> None:
+    for name, (value, expected) in CONTEXTS.items():
+        if host == "deepeval" and not isinstance(value, list):
+            continue  # DeepEval refuses it before
+        found = seen(host, contexts=value)
+        if isinstance(found, tuple):
+            assert found[2] == expected, (host, name)
+        elif expected == NOTHING:
+            assert NOTHING in found, (host, name, found)
+        else:
+            assert expected == ERROR, (host, name, found)
+
+
+@pytest.mark.parametrize("host", [host for host in HOSTS if host not in ("ragas", "deepeval")])
+def test_two_places_with_different_texts(host: str) -> None:
+    """Names are never ranked: the error names both places, and what chooses."""
+    other = seen(host, more={"documents": ["stale"]})
+    assert isinstance(other, str)
+    assert "contexts'" in other or "contextChunks'" in other
+    assert "documents'" in other
+    assert "contexts=" in other
+    same = seen(host, more={"documents": ["a", "b"]})
+    joined = seen(host, more={"context": "a\n\nb"})  # for a prompt's template
+    assert same == joined == seen(host)
+    if host in ("promptfoo", "inspect_ai"):
+        return
+    two = seen(host, more={"output": "Bob did."})
+    assert isinstance(two, str)
+    assert "'Ada did.'" in two
+    assert "'Bob did.'" in two
+    assert "response=" in two
+
+
+@pytest.mark.parametrize("host", [h for h in HOSTS if h not in (*FLAT, "ragas", "deepeval")])
+def test_a_task_comes_before_its_item(host: str) -> None:
+    assert seen(host, item={"contexts": ["stale"], "output": "old"}) == seen(host)
+    taken = seen(host, item={"contexts": ["its own"]}, contexts=None)
+    assert isinstance(taken, tuple)
+    assert taken[2] == ["its own"]

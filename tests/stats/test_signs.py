@@ -1,0 +1,200 @@
+"""Signs of a broken run: broken systems do not pass a gate, and sound ones are not stopped.
+
+A row is its verdicts and texts. The sound system answers with two claims of which the second is
+wrong in every fifth row and comes from the first of two chunks: both means are at most 0.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from noisesense import Sample, Tally, Verdicts, gate_run, score, summarize
+from noisesense.errors import InputError
+from noisesense.scoring.results import Result
+from noisesense.stats.signs import SIGNS
+
+COUNT = 20
+Cells = Sequence[Sequence[bool | None]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: the answer's two claims, the reference's one, and two chunks."""
+
+    number: int
+    correct: Sequence[bool | None] = (True, True)
+    claims: Cells = ((None, None), (None, None))
+    reference: Cells = ((True, False),)
+    answer: str = ""
+    chunks: Sequence[str] = ()
+
+    @property
+    def result(self) -> Result:
+        chunks = self.chunks or [f"chunk {self.number} {j}" for j in range(2)]
+        verdicts = Verdicts.from_matrices(
+            list(self.correct), *map(_lists, (self.claims, self.reference))
+        )
+        sample = Sample(
+            user_input=f"question {self.number}",
+            response=self.answer or f"answer {self.number}",
+            reference=f"reference {self.number}",
+            retrieved_contexts=chunks,
+        )
+        scored = score(verdicts.with_sample(sample))
+        name = str(self.number)
+        return Result(name, scored, sample=sample)
+
+
+def _lists(cells: Cells) -> list[list[bool | None]]:
+    return [list(row) for row in cells]
+
+
+def sound(number: int) -> Row:
+    if number % 5:
+        return Row(number)
+    return Row(number, correct=(True, False), claims=((None, None), (True, False)))
+
+
+Change = Callable[[Row], Row]
+NO = (False, False)
+
+
+def unsupported(row: Row) -> Row:
+    return replace(row, correct=(True, False), claims=(NO, NO), reference=(NO,))
+
+
+BROKEN: dict[str, tuple[str, Change]] = {
+    "no claim correct and none from a chunk": (
+        "none-correct",
+        lambda row: replace(row, correct=NO, claims=(NO, NO)),
+    ),
+    "the judge always says no": (
+        "none-correct",
+        lambda row: replace(row, correct=NO, claims=(NO, NO), reference=(NO,)),
+    ),
+    "the contexts of other rows": ("none-supported", unsupported),
+    "contexts that are an error": (
+        "none-supported",
+        lambda row: replace(unsupported(row), chunks=["Error 503"] * 2),
+    ),
+    "the judge says yes to every cell": (
+        "all-alike",
+        lambda row: replace(
+            row, correct=(True, True), claims=((True, True),) * 2, reference=((True, True),)
+        ),
+    ),
+    "answers that are an object": (
+        "no-answers",
+        lambda row: replace(row, answer='{"error": "timeout"}'),
+    ),
+    "answers that are a page": (
+        "no-answers",
+        lambda row: replace(row, answer="<!DOCTYPE html><html>"),
+    ),
+    "answers without a text": ("no-answers", lambda row: replace(row, answer="[object Object]")),
+    "one answer to all": (
+        "same-answer",
+        lambda row: (
+            replace(row, correct=NO, claims=(NO, NO), answer="42") if row.number % 3 else row
+        ),
+    ),
+    "one context for most": (
+        "same-context",
+        lambda row: replace(unsupported(row), chunks=["About us", "x"]) if row.number % 3 else row,
+    ),
+}
+
+SOUND: dict[str, Change] = {
+    "as it is": lambda row: row,
+    "all right, and no chunk asked": lambda row: Row(row.number),
+    "all right, every cell asked": lambda row: Row(row.number, claims=((True, False),) * 2),
+    "one document that says all": lambda row: Row(
+        row.number, claims=((True,), (True,)), reference=((True,),), chunks=["The only document."]
+    ),
+    "a chunk that comes with every answer": lambda row: replace(
+        row, chunks=[f"chunk {row.number}", "About us"]
+    ),
+    "the same right answer to most": lambda row: replace(row, answer="Yes"),
+    "an object in one answer": lambda row: replace(row, answer="{}" if row.number == 1 else ""),
+}
+
+
+def run(change: Change, count: int = COUNT) -> Tally:
+    tally = Tally()
+    for number in range(count):
+        tally.add(change(sound(number)).result)
+    return tally
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_run_is_not_measured_unless_its_sign_is_waived(name: str) -> None:
+    sign, change = BROKEN[name]
+    summary = run(change).summary()
+    found = gate_run(summary, 0.3)
+    assert not found.passed
+    assert sign in {each.name for each in summary.signs}
+    assert any("A sign that the run is broken" in warning for warning in summary.warnings)
+    waived = gate_run(summary, 0.3, waive=[each.name for each in summary.signs])
+    assert "not measured" not in {finding.outcome for finding in waived.findings}
+
+
+@pytest.mark.parametrize("count", [10, COUNT, 40])
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_run_is_not_stopped(name: str, count: int) -> None:
+    summary = run(SOUND[name], count).summary()
+    assert summary.signs == ()
+    assert gate_run(summary, 0.3).outcome == "pass"
+
+
+def test_wrong_answers_from_chunks_fail_by_their_number() -> None:
+    """All wrong in truth: the mean says so, and no sign is needed."""
+
+    def wrong(row: Row) -> Row:
+        return replace(row, correct=NO, claims=((True, False),) * 2)
+
+    found = gate_run(run(wrong).summary(), 0.3)
+    assert found.outcome == "fail"
+    assert len(found.findings) == 1
+
+
+def test_a_handful_of_samples_is_no_sign() -> None:
+    assert run(BROKEN["answers that are a page"][1], 4).summary().signs == ()
+
+
+def test_parts_of_a_run_have_the_signs_of_the_whole() -> None:
+    for name, (sign, change) in BROKEN.items():
+        halves = [Tally(), Tally()]
+        for number in range(COUNT):
+            halves[number % 2].add(change(sound(number)).result)
+        both = halves[0] + halves[1]
+        assert sign in {each.name for each in both.summary().signs}, name
+
+
+def test_a_wrong_name_of_a_sign_is_an_error() -> None:
+    assert len(SIGNS) == 6
+    with pytest.raises(InputError, match="waive: expected 'none-correct'"):
+        gate_run(summarize([sound(1).result]), 0.3, waive=["none correct"])
+
+
+@pytest.mark.parametrize(
+    ("option", "limit", "outcome"),
+    [
+        ("min_correct", 0.9, "pass"),  # 36 of 40 claims are correct
+        ("min_correct", 0.91, "fail"),
+        ("max_hallucinated", 0.1, "pass"),
+        ("max_hallucinated", 0.09, "fail"),
+    ],
+)
+def test_shares_of_claims_are_checked_beside_the_mean(
+    option: str, limit: float, outcome: str
+) -> None:
+    """Of twenty rows four have a wrong claim: 4 of 40 claims, here from no chunk."""
+
+    def hallucinating(row: Row) -> Row:
+        return replace(row, claims=((None, None), NO)) if row.number % 5 == 0 else row
+
+    summary = run(hallucinating).summary()
+    assert gate_run(summary, None, **{option: limit}).outcome == outcome
