@@ -24,8 +24,8 @@ def texts_of(example: ReferenceExample) -> tuple[tuple[str, str, str], list[str]
     return texts, [chunk.text for chunk in sample.retrieved_contexts]
 
 
-def rows_of(path: Path) -> list[Row]:
-    rows = [row for row in read_rows(path, guess=True) if isinstance(row, Row)]
+def rows_of(path: Path, **columns: str) -> list[Row]:
+    rows = [row for row in read_rows(path, columns, guess=True) if isinstance(row, Row)]
     keys = [row.sample.key for row in rows if row.sample]
     assert keys == [example.sample.key for example in EXAMPLES]
     return rows
@@ -53,4 +53,5 @@ def test_test_runs(tmp_path: Path) -> None:
         cases.append(LLMApiTestCase(retrievalContext=contexts, **given, **done))
     with (tmp_path / "run.json").open("w", encoding="utf-8") as file:
         Run(testPassed=0, testFailed=0, testCases=cases).save(file)
-    assert len(rows_of(tmp_path / "run.json")) == len(cases)
+    rows = rows_of(tmp_path / "run.json", id="name")
+    assert [row.id for row in rows][:2] == ["test_case_0", "test_case_1"]

@@ -136,7 +136,10 @@ def test_texts_are_judged_to_the_documented_figures(run: Run, example: Any) -> N
         assert graded.figures == pytest.approx(example.expected["ragas"], abs=1e-12)
         assert graded.result["metadata"]["judge"]["unanswered"] == 0
     calls = sum(graded.result["metadata"]["judge"]["calls"] for graded in found)
-    assert 3 <= calls <= len(example.sample.retrieved_contexts) + 3
+    # One more where nothing supports a claim: does it give information on the question?
+    claims = example.verdicts.response_claims
+    is_alone = any(not claim.correct and not claim.entailed_by for claim in claims)
+    assert 3 <= calls <= len(example.sample.retrieved_contexts) + 3 + is_alone
     assert sum(graded.result["tokensUsed"]["numRequests"] for graded in found) == calls
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.protocol import Choice, Usage
+from noisesense.judging.protocol import Usage
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.failures import RequestRefusedError, call_model
 from noisesense_adapters.models.replies import field_of
@@ -26,14 +26,12 @@ class Reply(NamedTuple):
         usage: what it cost.
         stop: why the model stopped, as its provider names it.
         refusal: what it said instead of a reply.
-        tokens: with their ``top_logprobs``, as a chat completion has them.
     """
 
     text: str
     usage: Usage
     stop: object = None
     refusal: object = None
-    tokens: object = None
 
     @property
     def problem(self) -> str:
@@ -54,13 +52,12 @@ class Reply(NamedTuple):
             raise ReplyError(self.problem, self.usage)
         return replies.read_reply(self.text, schema, self.usage), self.usage
 
-    def choose(self, words: Sequence[str]) -> tuple[Choice, Usage]:
-        """As one of the words, with its probability if there is one. Raises `ReplyError`."""
+    def choose(self, words: Sequence[str]) -> tuple[str, Usage]:
+        """As one of the words. Raises `ReplyError`."""
         # A word is there before a short limit is reached.
         if self.problem and (self.problem != replies.CUT_SHORT or self.is_thinking):
             raise ReplyError(self.problem, self.usage)
-        word = replies.read_word(self.text, words, self.usage)
-        return Choice(word, replies.share_of_first(self.tokens, words)), self.usage
+        return replies.read_word(self.text, words, self.usage), self.usage
 
 
 class Ending(NamedTuple):
@@ -113,8 +110,7 @@ def completion_reply(completion: Any) -> Reply:
     if not texts:
         texts.append(getattr(message, "content", None))
     text = "\n".join(text for text in texts if isinstance(text, str))
-    tokens = getattr(getattr(choice, "logprobs", None), "content", None)
-    return Reply(text, usage, *ending_of(completion), tokens)
+    return Reply(text, usage, *ending_of(completion))
 
 
 class Bridge:
@@ -153,7 +149,7 @@ class Bridge:
         """
         return (await self.reply(prompt, schema)).read(schema)
 
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
         """See `noisesense.WordLLM`."""
         return (await self.reply(prompt, None)).choose(words)
 
