@@ -166,14 +166,8 @@ async def plan_async(
     leave_out: int = 0,
 ) -> list[dict[str, Any]]:
     """Same as `plan`, in a running event loop."""
-    if isinstance(variants, str):
-        raise InputError("a list of variants", describe(variants), where="variants")
     cases = cases_of(results, Counter())
-    if not any(case.sample.user_input.strip() for case in cases.values()):
-        hint = "was its column read? score --map user_input=COLUMN"
-        raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
-    for variant in variants:
-        distractors(variant)  # raises for an unknown one
+    _check(cases.values(), variants)
     if "relevant-only" in variants:
         await _learn_relevance(cases.values(), judge)
     pool = _Pool(cases.values())
@@ -189,6 +183,17 @@ async def plan_async(
     for case in cases.values():
         rows += _rows(case, planned[case.id])
     return rows
+
+
+def _check(cases: Iterable[Case], variants: Sequence[str]) -> None:
+    """Raise `InputError` for variants that there are not, or if no sample asks anything."""
+    if isinstance(variants, str):
+        raise InputError("a list of variants", describe(variants), where="variants")
+    for variant in variants:
+        distractors(variant)
+    if not any(case.sample.user_input.strip() for case in cases):
+        hint = "was its column read? score --map user_input=COLUMN"
+        raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
 
 
 def _rows(case: Case, planned: dict[str, list[Chunk]]) -> Iterator[dict[str, Any]]:
