@@ -18,6 +18,7 @@ from noisesense.errors import InputError, JudgeError, JudgeSetupError
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
+from noisesense_adapters.models.hidden import Hidden
 from noisesense_adapters.models.identity import (
     check_address,
     endpoint,
@@ -105,7 +106,7 @@ class OpenAILLM(Bridge):
             # Azure's version of its interface.
             query=getattr(client, "default_query", None) or None,
         )
-        self._request: dict[str, Any] = {"model": model, **options}
+        self._request = Hidden[dict[str, Any]]({"model": model, **options})
         reached = base_url or usual
         self._send = _sender(
             client,
@@ -121,7 +122,7 @@ class OpenAILLM(Bridge):
         self, prompt: str, schema: type[BaseModel] | None, form: str = _FORMS[0]
     ) -> dict[str, Any]:
         """The body of a chat completion; by default as it first asks for the schema's form."""
-        request = dict(self._request)
+        request = dict(self._request.value)
         if form == "json_object":
             request["response_format"] = {"type": form}
         elif form == "json_schema" and schema is not None:
@@ -142,6 +143,7 @@ class OpenAILLM(Bridge):
             if most is not None and offer.limit:
                 body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
             asking = self._ask(body)
+            del body  # it may hold a key in a header
             try:
                 reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
             except RequestRefusedError as error:
@@ -157,12 +159,14 @@ class OpenAILLM(Bridge):
         """The strictest that was not refused. A limit that the user set stands."""
         forms = () if schema is None else _FORMS
         limits: Sequence[str] = _LIMITS
-        if most is None or not self._request.keys().isdisjoint(_LIMITS):
+        if most is None or not self._request.value.keys().isdisjoint(_LIMITS):
             limits = ()
         return _Offer(_first(forms, refused), _first(limits, refused))
 
     async def _ask(self, body: dict[str, Any]) -> Reply:
-        return completion_reply(await self._send(**body))
+        sending = self._send(**body)
+        del body
+        return completion_reply(await sending)
 
 
 class _Offer(NamedTuple):
@@ -248,12 +252,16 @@ def _sender(
         if not isinstance(client, AsyncOpenAI):
 
             async def send_in_thread(**request: Any) -> Any:
-                return await in_thread(partial(create, **request))
+                held = Hidden(request)
+                del request
+                return await in_thread(lambda: create(**held.value))
 
             return send_in_thread
         if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
             return create
     clients: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = {}
+    hidden = Hidden(settings)
+    del settings
 
     async def send(**request: Any) -> Any:
         loop = asyncio.get_running_loop()
@@ -261,14 +269,16 @@ def _sender(
             for other in list(clients):
                 if other.is_closed():
                     clients.pop(other, None)
-            clients[loop] = _new_client(client, settings)
+            clients[loop] = _new_client(client, hidden)
         create: Any = clients[loop].chat.completions.create
-        return await create(**request)
+        sending = create(**request)
+        del request
+        return await sending
 
     return send
 
 
-def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOpenAI:
+def _new_client(client: AsyncOpenAI | None, settings: Hidden[dict[str, Any]]) -> AsyncOpenAI:
     with needs_extra("openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError, Timeout
     # The client's own, once collected, would close itself in whichever loop runs by then. And it
@@ -279,11 +289,10 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     )
     if client is not None:
         return client.copy(http_client=http)
-    seconds = settings["timeout"]
+    seconds = settings.value["timeout"]
     timeout = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
-    options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
-        return AsyncOpenAI(**options, http_client=http)
+        return AsyncOpenAI(**{**settings.value, "timeout": timeout}, http_client=http)
     except OpenAIError:
         pass
     raise JudgeSetupError(
