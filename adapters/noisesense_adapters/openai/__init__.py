@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -290,7 +290,7 @@ def _new_client(client: AsyncOpenAI | None, settings: Hidden[dict[str, Any]]) ->
     if client is not None:
         return client.copy(http_client=http)
     seconds = settings.value["timeout"]
-    timeout: Any = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    timeout = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     try:
         return AsyncOpenAI(**{**settings.value, "timeout": timeout}, http_client=http)
     except OpenAIError:
