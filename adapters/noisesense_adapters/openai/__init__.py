@@ -18,7 +18,6 @@ from noisesense.errors import InputError, JudgeError, JudgeSetupError
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
-from noisesense_adapters.models.hidden import Hidden
 from noisesense_adapters.models.identity import (
     check_address,
     endpoint,
@@ -106,7 +105,7 @@ class OpenAILLM(Bridge):
             # Azure's version of its interface.
             query=getattr(client, "default_query", None) or None,
         )
-        self._request = Hidden[dict[str, Any]]({"model": model, **options})
+        self._request: dict[str, Any] = {"model": model, **options}
         reached = base_url or usual
         self._send = _sender(
             client,
@@ -122,7 +121,7 @@ class OpenAILLM(Bridge):
         self, prompt: str, schema: type[BaseModel] | None, form: str = _FORMS[0]
     ) -> dict[str, Any]:
         """The body of a chat completion; by default as it first asks for the schema's form."""
-        request = dict(self._request.value)
+        request = dict(self._request)
         if form == "json_object":
             request["response_format"] = {"type": form}
         elif form == "json_schema" and schema is not None:
@@ -143,7 +142,6 @@ class OpenAILLM(Bridge):
             if most is not None and offer.limit:
                 body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
             asking = self._ask(body)
-            del body  # it may hold a key in a header
             try:
                 reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
             except RequestRefusedError as error:
@@ -159,14 +157,12 @@ class OpenAILLM(Bridge):
         """The strictest that was not refused. A limit that the user set stands."""
         forms = () if schema is None else _FORMS
         limits: Sequence[str] = _LIMITS
-        if most is None or not self._request.value.keys().isdisjoint(_LIMITS):
+        if most is None or not self._request.keys().isdisjoint(_LIMITS):
             limits = ()
         return _Offer(_first(forms, refused), _first(limits, refused))
 
     async def _ask(self, body: dict[str, Any]) -> Reply:
-        sending = self._send(**body)
-        del body
-        return completion_reply(await sending)
+        return completion_reply(await self._send(**body))
 
 
 class _Offer(NamedTuple):
@@ -252,16 +248,12 @@ def _sender(
         if not isinstance(client, AsyncOpenAI):
 
             async def send_in_thread(**request: Any) -> Any:
-                held = Hidden(request)
-                del request
-                return await in_thread(lambda: create(**held.value))
+                return await in_thread(partial(create, **request))
 
             return send_in_thread
         if type(getattr(client, "_client", None)).__name__ != "AsyncHttpxClientWrapper":
             return create
     clients: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = {}
-    hidden = Hidden(settings)
-    del settings
 
     async def send(**request: Any) -> Any:
         loop = asyncio.get_running_loop()
@@ -269,16 +261,14 @@ def _sender(
             for other in list(clients):
                 if other.is_closed():
                     clients.pop(other, None)
-            clients[loop] = _new_client(client, hidden)
+            clients[loop] = _new_client(client, settings)
         create: Any = clients[loop].chat.completions.create
-        sending = create(**request)
-        del request
-        return await sending
+        return await create(**request)
 
     return send
 
 
-def _new_client(client: AsyncOpenAI | None, settings: Hidden[dict[str, Any]]) -> AsyncOpenAI:
+def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOpenAI:
     with needs_extra("openai"):
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient, OpenAIError, Timeout
     # The client's own, once collected, would close itself in whichever loop runs by then. And it
@@ -289,10 +279,11 @@ def _new_client(client: AsyncOpenAI | None, settings: Hidden[dict[str, Any]]) ->
     )
     if client is not None:
         return client.copy(http_client=http)
-    seconds = settings.value["timeout"]
+    seconds = settings["timeout"]
     timeout = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
-        return AsyncOpenAI(**{**settings.value, "timeout": timeout}, http_client=http)
+        return AsyncOpenAI(**options, http_client=http)
     except OpenAIError:
         pass
     raise JudgeSetupError(

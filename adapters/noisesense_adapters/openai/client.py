@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from noisesense.errors import JudgeError
-from noisesense_adapters.models.hidden import Hidden
 from noisesense_adapters.models.running import in_thread
 
 if TYPE_CHECKING:
@@ -71,13 +70,12 @@ class ChatClient:
             "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
             "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
         }
-        self._headers = Hidden({name: value for name, value in headers.items() if value})
+        self._headers = {name: value for name, value in headers.items() if value}
         self._opener: OpenerDirector | None = None
 
     async def create(self, **request: Any) -> object:
         """The completion, with its fields as attributes, whatever they are."""
-        body = Hidden(json.dumps(request).encode())
-        del request  # it may hold a key in a header
+        body = json.dumps(request).encode()
         self._opener = self._opener or _new_opener()
         for attempt in range(self._max_retries + 1):
             post = in_thread(partial(self._post, body, self._opener))
@@ -91,12 +89,12 @@ class ChatClient:
             await asyncio.sleep(_delay(attempt))
         raise AssertionError("the last attempt returns or raises")
 
-    def _post(self, body: Hidden[bytes], opener: OpenerDirector) -> bytes:
+    def _post(self, body: bytes, opener: OpenerDirector) -> bytes:
         from http.client import HTTPException
         from urllib.error import HTTPError
         from urllib.request import Request
 
-        request = Request(self._url, body.value, self._headers.value, method="POST")
+        request = Request(self._url, body, self._headers, method="POST")
         try:
             with opener.open(request, timeout=self._timeout) as response:
                 reply: bytes = response.read(MOST_BYTES + 1)
