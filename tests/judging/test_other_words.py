@@ -8,7 +8,6 @@ judge lists two as they stand.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,9 +16,8 @@ from typing import Any
 
 import pytest
 
-from noisesense import Judgement, LLMJudge, Sample, score
-from support.exact import ExactModel
-from support.scripted_llm import ScriptedLLM
+from noisesense import Judgement, score
+from support.exact import ExactModel, judged_exactly
 
 DATA = Path(__file__).parent / "data"
 WITHOUT_SPACES = ("zh", "ja")
@@ -46,13 +44,7 @@ def judged(
     everything = set("".join(says.values()))
     texts = {**says, "chunk": everything, "reference": everything - {"a"}}
     model = ExactModel(texts, [row["question"]], {response: listed})
-    sample = Sample(
-        user_input=row["question"],
-        response=response,
-        reference="reference",
-        retrieved_contexts=[{"text": "chunk", "relevant": True}],
-    )
-    return asyncio.run(LLMJudge(ScriptedLLM(model.answer)).judge_detailed(sample))
+    return judged_exactly(model, row["question"], response)
 
 
 def claims_of(judgement: Judgement) -> list[str | None]:

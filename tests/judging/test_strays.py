@@ -7,7 +7,6 @@ and of the example in the judge's prompt.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from noisesense import Judgement, LLMJudge, Sample, score
+from noisesense import Judgement, score
 from noisesense.judging.protocol import ClaimChange
-from support.exact import ExactModel
-from support.scripted_llm import ScriptedLLM
+from support.exact import ExactModel, judged_exactly
 
 DATA = Path(__file__).parent / "data" / "strays.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
@@ -33,13 +31,7 @@ def judged(row: dict[str, Any], listed: Sequence[str]) -> Judgement:
     says: dict[str, Sequence[str]] = {text: [text] for text in texts}
     says |= {"reference": [second], "chunk": [text for text in texts if text != second]}
     model = ExactModel(says, [row["question"]], {response: listed})
-    sample = Sample(
-        user_input=row["question"],
-        response=response,
-        reference="reference",
-        retrieved_contexts=[{"text": "chunk", "relevant": True}],
-    )
-    return asyncio.run(LLMJudge(ScriptedLLM(model.answer)).judge_detailed(sample))
+    return judged_exactly(model, row["question"], response)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ LEFT_OUT = ("validmind",)
 
 def installed_by(page: Path) -> tuple[str, ...]:
     """What the page's first install line names."""
-    line = re.search(r"pip install ((?:(?!&&).)*\[.*)", page.read_text("utf-8"))
+    line = re.search(r"pip install ((?:(?!&&)[^`\n])*\[[^`\n]*)", page.read_text("utf-8"))
     if line is None:
         return ("noisesense",)
     words = list(takewhile(lambda word: word != "&&", shlex.split(line[1], comments=True)))

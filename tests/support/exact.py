@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from noisesense import Judgement, LLMJudge, Sample
 from support.mind import data_of
+from support.scripted_llm import ScriptedLLM
 
 Facts = frozenset[str]
 
 _BREAK = re.compile(r"[\n.!?:|,;…。！？：，、؟،।\"#<>()\[\]{}/\\]+")
 _HELD = re.compile("[*_\ufe0f]")
 """Marks for bold type, and what makes a sign an emoji, stand within words and say nothing."""
+
+
+def judged_exactly(model: ExactModel, question: str, response: str) -> Judgement:
+    """Judge a response by "reference", and by one labeled chunk, "chunk"."""
+    sample = Sample(
+        user_input=question,
+        response=response,
+        reference="reference",
+        retrieved_contexts=[{"text": "chunk", "relevant": True}],
+    )
+    return asyncio.run(LLMJudge(ScriptedLLM(model.answer)).judge_detailed(sample))
 
 
 class ExactModel:

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from noisesense import Sample, Verdicts
+from support.reading_hosts import Watcher
 
 OBJECT = {"answer": "It burned.", "contexts": ["c0", "c1"], "score": 0.5}
 WRITTEN = {
@@ -18,18 +18,6 @@ WRITTEN = {
     "a fence": f"```json\n{json.dumps(OBJECT, indent=2)}\n```",
     "Python": repr(OBJECT),
 }
-
-
-class Seen:
-    name = "seen"
-
-    def __init__(self) -> None:
-        self.sample: Sample | None = None
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        self.sample = sample
-        none = [False for _ in sample.retrieved_contexts]
-        return Verdicts.from_matrices([False], [none], [none]).with_sample(sample)
 
 
 def langsmith(text: str, judge: Any) -> None:
@@ -105,7 +93,7 @@ HOSTS: dict[str, Callable[[str, Any], None]] = {
 @pytest.mark.parametrize("written", WRITTEN)
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_answer_is_judged(host: str, written: str) -> None:
-    judge = Seen()
+    judge = Watcher()
     HOSTS[host](WRITTEN[written], judge)
     assert judge.sample is not None
     assert judge.sample.response == "It burned."

@@ -307,8 +307,8 @@ class Calls:
         if self._token_check.is_cut(exchange.prompt, usage.input_tokens):
             raise PromptTooLongError(
                 f"{self.model} read only {usage.input_tokens:,} tokens of a prompt: the server"
-                " seems to cut prompts. Hint: raise its context window (Ollama: num_ctx), or lower"
-                " --text-chars"
+                " seems to cut prompts. Hint: raise its context window (Ollama: num_ctx), or give"
+                " LLMJudge a smaller budget="
             )
         if reply is None:
             return None

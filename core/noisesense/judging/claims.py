@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from noisesense.judging.sentences import sentences
-from noisesense.judging.words import by_words, distinct, has_new_name, novelty
+from noisesense.judging.words import by_words, distinct, has_cases, has_new_name, novelty
 
 _SHORTEST_ECHO = 3
 _BARE_WORDS = 3
@@ -66,9 +66,8 @@ class ClaimSource:
         """Is it one word, one number or a date, which says nothing without its question?"""
         words = self._text_words.split()
         letters = [letter for letter in self._text_words if letter.isalpha()]
-        has_cases = self._text_words != self._text_words.upper()
         # Without letters of two cases there may be no spaces, and one word is a whole sentence.
-        if not has_cases and len(letters) > _BARE_LETTERS:
+        if not has_cases(self._text_words) and len(letters) > _BARE_LETTERS:
             return False
         numbers = [word for word in words if any(map(str.isdecimal, word))]
         return len(words) == 1 or len(words) <= min(_BARE_WORDS, 2 * len(numbers))

@@ -59,6 +59,14 @@ class Premise:
             parts.append(f"Text: {_quoted(self.text)}")
         return parts
 
+    def choose(self, *, text: str, answer: str, claims: str, question: str) -> str:
+        """Return what fits the premise: a text, an answer to a question, claims, or a question."""
+        if self.claims:
+            return claims
+        if not self.text:
+            return question
+        return answer if self.question.strip() else text
+
 
 @dataclass(frozen=True)
 class Prompts:
@@ -142,24 +150,22 @@ class Prompts:
         self, premise: Premise, claims: Mapping[int, str], *, attempt: int = 0
     ) -> str:
         """Ask about several statements at once."""
-        instruction = self.verify
-        if premise.claims:
-            instruction = self.said
-        elif not premise.text:
-            instruction = self.informs
-        elif premise.question.strip():
-            instruction = f"{self.as_answer} {self.verify_answer}"
+        instruction = premise.choose(
+            text=self.verify,
+            answer=f"{self.as_answer} {self.verify_answer}",
+            claims=self.said,
+            question=self.informs,
+        )
         return self._check(premise, _numbered("Statements:", claims), instruction, attempt)
 
     def single(self, premise: Premise, claim: str, *, form: bool, attempt: int = 0) -> str:
         """Ask about one statement; in a form, or for a word."""
-        instruction = self.verify_one
-        if premise.claims:
-            instruction = self.said_one
-        elif not premise.text:
-            instruction = self.informs_one
-        elif premise.question.strip():
-            instruction = f"{self.as_answer} {self.verify_one}"
+        instruction = premise.choose(
+            text=self.verify_one,
+            answer=f"{self.as_answer} {self.verify_one}",
+            claims=self.said_one,
+            question=self.informs_one,
+        )
         if form:
             instruction = f"{instruction}\n{self.as_form}"
         return self._check(premise, f"Statement: {_quoted(claim)}", instruction, attempt)

@@ -117,19 +117,20 @@ def _words(plain: str) -> Iterator[str]:
         start = 0
         for at, (before, letter) in enumerate(pairwise(word), start=1):
             is_in_words = before.isalpha() and letter.isalpha()
-            if is_in_words and _has_cases(before) is not _has_cases(letter):
+            if is_in_words and has_cases(before) is not has_cases(letter):
                 yield word[start:at]
                 start = at
         yield word[start:]
 
 
-def _has_cases(word: str) -> bool:
-    return word.casefold() != word.upper()
+def has_cases(text: str) -> bool:
+    """Has it letters of two cases? In scripts without, spaces need not part words."""
+    return text.casefold() != text.upper()
 
 
 def _pieces(word: str) -> list[_Piece]:
     plain = word.casefold()
-    if _has_cases(word):
+    if has_cases(word):
         return [_Piece(_runs(plain, _GRAM), len(word), is_name=word[:1].isupper())]
     # Without spaces a "word" is a whole sentence: it is cut into parts of four letters.
     size = 2 * _CASELESS_GRAM
@@ -187,7 +188,7 @@ def _beginnings(text: str, *, names: bool = False) -> frozenset[str]:
     found: set[str] = set()
     for word in _words(unicodedata.normalize("NFKC", text)):
         plain = word.casefold()
-        if not _has_cases(word):
+        if not has_cases(word):
             found |= _runs(plain, _CASELESS_GRAM)
         elif not names or word[:1].isupper():
             found.add(plain[:_GRAM])

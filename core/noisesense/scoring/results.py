@@ -312,11 +312,6 @@ def result_in(item: object) -> Result:
     raise InputError("results", describe(item), where="results", hint=hint)
 
 
-def score_in(item: object) -> Score | None:
-    """The score of a result, or a bare score; None if the sample failed. Raises `InputError`."""
-    return item if isinstance(item, Score) else result_in(item).score
-
-
 def check_scored_alike(results: Iterable[Result], where: str) -> None:
     """Raise `InputError` if the results are of several definitions, or of several ``empty``."""
     ways: set[tuple[str, str]] = set()
