@@ -97,7 +97,7 @@ CONTEXTS: dict[str, tuple[Any, Any]] = {
     "a doc": ([{"doc": "a"}], ["a"]),
     "the name of a doc": ([{"doc": "a.pdf", "text": "a"}], ["a"]),
     "the name of a document": ([{"document": "a.pdf", "content": "a"}], ["a"]),
-    "two texts in a chunk": ([{"text": "a", "content": "b"}], ERROR),
+    "two texts in a chunk": ([{"content": "b", "text": "a"}], ["a"]),
     "one text twice in a chunk": ([{"text": "a", "content": "a"}], ["a"]),
     "lists of lists": ([["a", "b"]], ERROR),
     "an object's address": (["<shop.Hit object at 0x7f2b8c0>"], ERROR),

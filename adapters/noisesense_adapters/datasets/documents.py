@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.reading.chunks import words
 from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.places import ROW_NAMES
-from noisesense_adapters.reading.values import as_list, as_object, is_list, normal, texts_of
+from noisesense_adapters.reading.values import as_list, as_object, is_list, normal, texts_of, words
 
 _LISTS = (
     *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples"),

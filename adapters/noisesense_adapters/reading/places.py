@@ -56,7 +56,7 @@ REFERENCES = f"{ROW_NAMES['reference']} value"
 CHUNK_LISTS = (
     f"{ROW_NAMES['retrieved_contexts']} docs nodes retrieval_results matches points hits children"
     " objects results result_items value data retriever retrieval result root output outputs"
-    " answer response"
+    " answer response passage_text"
 )
 """Lists of chunks, and the objects around them, in a retriever's or an application's answer."""
 SOURCES = f"{ROW_NAMES['retrieved_contexts']} sources citations search_results"

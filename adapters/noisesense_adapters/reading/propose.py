@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
-from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text, words
+from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader
 from noisesense_adapters.reading.texts import text_of
+from noisesense_adapters.reading.values import words
 
 _OTHERS = words(places.NO_TEXTS)
 _BARS = (" || ", "||", " | ", "|")

@@ -19,7 +19,6 @@ from noisesense_adapters.reading.chunks import (
     labeled,
     labeled_by,
     named_by,
-    words,
     words_of,
 )
 from noisesense_adapters.reading.paths import (
@@ -42,6 +41,7 @@ from noisesense_adapters.reading.values import (
     parsed,
     plain,
     without_nulls,
+    words,
 )
 
 if TYPE_CHECKING:
