@@ -200,7 +200,6 @@ WRITTEN = {
     "a dict as Python prints it": repr(OBJECT),
     "a fence": f"```json\n{json.dumps(OBJECT, indent=1)}\n```",
     "a fence among words": f"Here it is:\n```json\n{json.dumps(OBJECT)}\n```\nMore?",
-    "JSON in an object": json.dumps({"output": json.dumps(OBJECT)}),
 }
 
 

@@ -86,10 +86,6 @@ def _documents(texts: list[str]) -> list[Document]:
     return [Document(page_content=text, metadata={"source": "mill.md"}) for text in texts]
 
 
-def _wide(texts: list[str]) -> dict[str, str]:
-    return {f"context_{number}": text for number, text in enumerate(texts, start=1)}
-
-
 def _by_csv_module(path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE_ALL) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ROWS[0], delimiter=delimiter, quoting=quoting)
@@ -138,10 +134,6 @@ PANDAS = {
     "pandas, other case": Export(
         "d.csv", _csv(_named("Question", "ANSWER", "Ground Truth", "Contexts"))
     ),
-    "pandas, a column a chunk": Export(
-        "d.csv",
-        _csv([{**row, **_wide(row.pop("contexts"))} for row in map(dict, ROWS)]),
-    ),
     "pandas, dicts in CSV": Export(
         "d.csv", _csv(_with(contexts=lambda texts: [{"text": text} for text in texts]))
     ),
@@ -167,7 +159,8 @@ PANDAS = {
                 "retrieved_contexts": "stellen",
             }
         },
-        "--map response=COLUMN --map reference=COLUMN --map retrieved_contexts=COLUMN",
+        "--map response=COLUMN --map reference=COLUMN --map user_input=COLUMN --map"
+        " retrieved_contexts=stellen",
     ),
 }
 # By Python's own modules, in shapes that people gave.
