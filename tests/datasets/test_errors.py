@@ -147,7 +147,7 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     (
         "set/state.json",
         b"{}",
-        ("the folder 'set'", "save_to_disk()", "give one of the files in it"),
+        ("the folder 'set'", "dataset.to_parquet"),
     ),
 ]
 

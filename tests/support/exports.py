@@ -190,13 +190,12 @@ HUGGING_FACE = {
     "datasets, JSON": Export("d.json", lambda path: _DATASET.to_json(path)),
     "datasets, JSON lines": Export("d.jsonl", lambda path: _DATASET.to_json(path)),
     "datasets, Parquet": Export("d.parquet", lambda path: _DATASET.to_parquet(path)),
-    "datasets, a folder": Export("d", lambda path: _DATASET.save_to_disk(path)),
     "datasets, to pandas, CSV": Export("d.csv", lambda path: _DATASET.to_pandas().to_csv(path)),
     "datasets, a dict": Export("d.json", lambda path: _json(_DATASET.to_dict())(path)),
     "datasets, splits": Export(
         "d",
         lambda path: DatasetDict({"test": _DATASET}).save_to_disk(path),
-        error="a folder with 'test'. Hint: give the folder of one",
+        error="the folder 'd'. Hint: of a Hugging Face dataset: dataset.to_parquet",
     ),
 }
 
