@@ -82,9 +82,7 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return as_list(lists[0])
-    columns: dict[str, dict[Any, Any]] = {}
-    for name, value in document.items():
-        columns[name] = as_object(value) or dict(enumerate(as_list(value)))
+    columns = {name: _cells(value) for name, value in document.items()}
     if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
         return [*columns.values()]
     first = next(iter(columns.values()), {})
@@ -95,6 +93,11 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     for number in first:
         rows.append({name: cells[number] for name, cells in columns.items()})
     return rows
+
+
+def _cells(value: Any) -> dict[Any, Any]:
+    """The cells of a column by their numbers; none if it is no column."""
+    return as_object(value) or dict(enumerate(as_list(value)))
 
 
 def _are_objects(value: object) -> bool:

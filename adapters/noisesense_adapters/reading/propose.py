@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, pairwise
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -124,26 +124,12 @@ def _columns(
 ) -> dict[str, str]:
     """The user's columns, and the only ones that their words speak of for the other fields."""
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
-    spoken: dict[str, _Places] = {field: {} for field in ("reference", *places.WORDS)}
-    for path in _paths(rows):
-        field = _field_of(path)
-        if field is None or path in columns.values():
-            continue
-        homes = [*spoken[field].values(), *spoken[CHUNKS].values()]
-        if any(path.startswith((f"{home}.", f"{home}[")) for home in homes):
-            continue
-        texts = _texts(rows, path, field)
-        if texts:
-            spoken[field].setdefault(texts, path)
+    spoken = _spoken(rows, [*columns.values()])
     answer = spoken.pop("answer")
     if spoken["response"] and not spoken["reference"]:
         spoken["reference"] = answer
     spoken["response"] = spoken["response"] or answer
-    if not spoken[CHUNKS]:
-        for path in inner_paths(rows[0], by_number=True):
-            texts = _texts(rows, path, CHUNKS)
-            if texts and all(text.startswith("[") for text in texts):
-                spoken[CHUNKS].setdefault(texts, path)
+    spoken[CHUNKS] = spoken[CHUNKS] or _lists(rows)
     for field, found in spoken.items():
         if field in settled and field in (CHUNKS, "user_input"):
             columns.setdefault(field, settled[field])
@@ -154,6 +140,32 @@ def _columns(
 
 _Places = dict[tuple[str, ...], str]
 """Paths by what they hold in the first rows."""
+
+
+def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str, _Places]:
+    """The places by the field of which their words speak."""
+    spoken: dict[str, _Places] = {field: {} for field in ("reference", *places.WORDS)}
+    for path in _paths(rows):
+        field = _field_of(path)
+        if field is None or path in taken:
+            continue
+        homes = [*spoken[field].values(), *spoken[CHUNKS].values()]
+        if any(path.startswith((f"{home}.", f"{home}[")) for home in homes):
+            continue
+        texts = _texts(rows, path, field)
+        if texts:
+            spoken[field].setdefault(texts, path)
+    return spoken
+
+
+def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
+    """The lists of chunks, whatever their names are."""
+    found: _Places = {}
+    for path in inner_paths(rows[0], by_number=True):
+        texts = _texts(rows, path, CHUNKS)
+        if texts and all(text.startswith("[") for text in texts):
+            found.setdefault(texts, path)
+    return found
 
 
 def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
@@ -169,22 +181,25 @@ def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
 
 def _field_of(path: str) -> str | None:
     """The field of which the words of a path speak, the last ones first."""
-    steps = [_words_in(step.name) for step in parse(path)[0]]
     if path == "positive,negative":
         return CHUNKS
+    steps = [_words_in(step.name) for step in parse(path)[0]]
     if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
         return None
-    is_gold = any(word in _GOLD for step in steps for word in step)
-    for step in reversed(steps):
-        for field, known in _WORDS.items():
-            if not known.isdisjoint(step):
-                is_text = field in ("response", "answer")
-                return field if not is_gold else "reference" if is_text else None
-    return "reference" if is_gold else None
+    spoken = [field for step in reversed(steps) for field in _fields_of(step)]
+    if _GOLD.isdisjoint(chain.from_iterable(steps)):
+        return spoken[0] if spoken else None
+    is_text = not spoken or spoken[0] in ("response", "answer")
+    return "reference" if is_text else None
 
 
 _GOLD = {*places.GOLD.split()}
 _WORDS = {field: {*known.split()} for field, known in places.WORDS.items()}
+
+
+def _fields_of(step: Sequence[str]) -> list[str]:
+    """The fields of which the words of a name speak."""
+    return [field for field, known in _WORDS.items() if not known.isdisjoint(step)]
 
 
 def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[str, ...]:
@@ -192,16 +207,18 @@ def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[st
     texts: list[str] = []
     for row in rows:
         with suppress(InputError):
-            value = value_at(row, path)
-            if field != CHUNKS:
-                kind = "reference" if field == "answer" else field
-                texts.append("" if isinstance(value, bool) else text_of(value, kind) or "")
-            elif is_one_text(value):
-                texts.append(value if " " in value else "")
-            else:
-                texts.append(str([fields_of(chunk)["text"] for chunk in chunks_of(value)]))
+            texts.append(_text(value_at(row, path), field))
     is_constant = len(texts) > 2 and len({*texts}) == 1
     return () if is_constant or not any(texts) or any(map(_GRADED.match, texts)) else tuple(texts)
+
+
+def _text(value: Any, field: str) -> str:
+    """What a value holds as a field. Raises `InputError` if it can be none."""
+    if field != CHUNKS:
+        return text_of(value, "reference" if field == "answer" else field) or ""
+    if is_one_text(value):
+        return value if " " in value else ""
+    return str([fields_of(chunk)["text"] for chunk in chunks_of(value)])
 
 
 def _words_in(name: str) -> list[str]:

@@ -221,10 +221,7 @@ class Reader:
                 return found
         if column is None and field not in _NEEDED:
             return None
-        if empty is None:
-            raise self._missing(field, column, row)
-        expected = "a list of chunks" if field == CHUNKS else "a text"
-        raise InputError(expected, "None", where=f"{field}, {empty!r}")
+        raise self._missing(field, column, row) if empty is None else _null(field, empty)
 
     def _places(self, field: str, column: str | None) -> list[list[str]]:
         """The usual places; or a user's column, in the row and where the usual places begin."""
@@ -268,22 +265,13 @@ class Reader:
                 continue
             with error_context(f"contexts, {place!r}" if place else "contexts"):
                 lists[place] = chunks_of(self._split(value))
-        if not lists and not joined:
-            return Found([], next(iter(candidates)))
+        if joined and not lists:
+            raise _one_text(*next(iter(joined.items())))
         if not lists:
-            place = next(iter(joined))
-            hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
-            hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
-            got = f"one text, {describe(joined[place][0])}"
-            raise UnclearError("a list of chunks", got, where=f"contexts, {place!r}", hint=hint)
-        first = max(lists, key=lambda place: len(lists[place]))
-        texts = [*map(words_of, lists[first])]
-        for place, chunks in {**lists, **joined}.items():
-            others = [*map(words_of, chunks)]
-            is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
-            if others != texts and not is_joined:
-                raise different({first: texts, place: others}, CHUNKS)
-        return Found(lists[first], first)
+            return Found([], next(iter(candidates)))
+        place = max(lists, key=lambda place: len(lists[place]))
+        _check_same({**lists, **joined}, place)
+        return Found(lists[place], place)
 
     def _split(self, value: Any) -> Any:
         """The parts of a cell that holds no list."""
@@ -332,6 +320,32 @@ class Reader:
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
         return MissingError(expected, got, where=field, hint=hint)
+
+
+def _null(field: str, place: str) -> InputError:
+    """The error of a place that holds null."""
+    expected = "a list of chunks" if field == CHUNKS else "a text"
+    return InputError(expected, "None", where=f"{field}, {place!r}")
+
+
+def _one_text(place: str, texts: list[Any]) -> InputError:
+    """The error of one text where a list of chunks is expected."""
+    hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
+    hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
+    got = f"one text, {describe(texts[0])}"
+    return UnclearError("a list of chunks", got, where=f"contexts, {place!r}", hint=hint)
+
+
+def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
+    """Raise `DifferentError` if a place has other chunks than the one with most of them."""
+    if len(lists) < 2:
+        return
+    texts = [*map(words_of, lists[most])]
+    for place, chunks in lists.items():
+        others = [*map(words_of, chunks)]
+        is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
+        if others != texts and not is_joined:
+            raise different({most: texts, place: others}, CHUNKS)
 
 
 _LAST_STEP = re.compile(r'(?:"[^"]*"|[^".]*)$')
