@@ -93,6 +93,7 @@ WORDS = {
 }
 NO_TEXTS = (
     "id ids name names score scores model type url source status time date version index role"
+    " tokens cost"
 )
 """The last words of names that hold no text of a sample."""
 

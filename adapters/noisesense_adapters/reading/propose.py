@@ -128,7 +128,8 @@ def _columns(
     answer = spoken.pop("answer")
     if spoken["response"] and not spoken["reference"]:
         spoken["reference"] = answer
-    spoken["response"] = spoken["response"] or answer
+    else:
+        spoken["response"] |= answer
     spoken[CHUNKS] = spoken[CHUNKS] or _lists(rows)
     for field, found in spoken.items():
         if field in settled and field in (CHUNKS, "user_input"):
@@ -163,7 +164,7 @@ def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     found: _Places = {}
     for path in inner_paths(rows[0], by_number=True):
         texts = _texts(rows, path, CHUNKS)
-        if texts and all(text.startswith("[") for text in texts):
+        if texts and all(text[:1] in ("", "[") for text in texts):
             found.setdefault(texts, path)
     return found
 
@@ -214,11 +215,14 @@ def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[st
 
 def _text(value: Any, field: str) -> str:
     """What a value holds as a field. Raises `InputError` if it can be none."""
+    if field in ("response", "user_input") and isinstance(value, (int, float)):
+        return ""  # a count, or a price
     if field != CHUNKS:
         return text_of(value, "reference" if field == "answer" else field) or ""
     if is_one_text(value):
         return value if " " in value else ""
-    return str([fields_of(chunk)["text"] for chunk in chunks_of(value)])
+    texts = [fields_of(chunk)["text"] for chunk in chunks_of(value)]
+    return str(texts) if any(" " in text for text in texts) else ""
 
 
 def _words_in(name: str) -> list[str]:
