@@ -1,13 +1,11 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. Inspect, which takes a
-third of a second a row, reads them as Opik does; `AdapterTests` runs it.
+`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +14,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -26,6 +23,7 @@ from pydantic import BaseModel
 
 from noisesense import Result, Sample, Verdicts
 from noisesense.errors import NoiseSenseError
+from support import reading_hosts
 
 ERROR = "error"
 NOTHING = "nothing was retrieved"
@@ -116,10 +114,6 @@ _FILES = ("JSONL", "JSON", "CSV", "CSV of JSON", "Parquet")
 _PAIRS = ("HotpotQA", "texts with scores", "documents with scores")
 
 
-def _is_list_of_texts(thing: object) -> bool:
-    return isinstance(thing, list) and all(isinstance(item, str) for item in thing)
-
-
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     **{
         (host, "None"): (NOTHING, "a table has an empty cell there")
@@ -129,11 +123,6 @@ DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     **{
         ("Parquet", shape): (ERROR, "pyarrow writes no list of two types")
         for shape in (*_PAIRS, "pairs of a document and its score")
-    },
-    **{
-        ("DeepEval", shape): (ERROR, "DeepEval's own test case takes a list of texts only")
-        for shape, (thing, expected) in SHAPES.items()
-        if expected != ERROR and not _is_list_of_texts(thing)
     },
 }
 """By host and shape: what it gives instead, and why."""
@@ -157,108 +146,6 @@ TEXTS = {"user_input": "q", "response": "x", "reference": "r"}
 Outcome = object
 Host = Callable[[object, Seen], str]
 """Evaluates one row, and says what the host shows beside the number."""
-
-
-def langsmith(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.langsmith import noise_sensitivity
-
-    evaluator: Any = noise_sensitivity(judge=judge)
-    outputs = {"answer": "x", "contexts": thing}
-    row = evaluator(inputs={}, outputs=outputs, reference_outputs={"answer": "r"})
-    return str(asyncio.run(row))
-
-
-def langfuse(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.langfuse import noise_sensitivity
-
-    output = {"answer": "x", "contexts": thing}
-    row = noise_sensitivity(judge=judge)(input="q", output=output, expected_output="r")
-    shown = asyncio.run(row)
-    if shown[0].name == "noise_sensitivity_error":
-        raise NoiseSenseError(str(shown[0].value))
-    return str(shown[0].comment)
-
-
-def mlflow(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.mlflow import NoiseSensitivity
-
-    outputs = {"response": "x", "retrieved_contexts": thing}
-    shown = NoiseSensitivity(judge=judge)(
-        inputs={"question": "q"}, outputs=outputs, expectations={"expected_response": "r"}
-    )
-    return str(shown[0].rationale)
-
-
-def pydantic_evals(thing: object, judge: Seen) -> str:
-    from pydantic_evals import Case, Dataset
-
-    from noisesense_adapters.pydantic_evals import NoiseSensitivity
-
-    case = Case(name="row", inputs="q", expected_output="r")
-    dataset = Dataset(name="rows", cases=[case], evaluators=[NoiseSensitivity(judge=judge)])
-    output = {"answer": "x", "documents": thing}
-
-    async def task(_: str) -> Any:
-        return output
-
-    report = asyncio.run(dataset.evaluate(task, progress=False))
-    (row,) = report.cases
-    if row.evaluator_failures:
-        raise NoiseSenseError(row.evaluator_failures[0].error_message)
-    return str([*row.scores.values(), *row.labels.values()])
-
-
-def phoenix(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.phoenix import NoiseSensitivity
-
-    row = {"input": "q", "output": "x", "expected_output": "r", "contexts": thing}
-    shown = NoiseSensitivity(judge=judge).evaluate(row)
-    return str(shown[0].explanation)
-
-
-def opik(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.opik import NoiseSensitivity
-
-    metric = NoiseSensitivity(judge=judge, track=False)
-    shown, _ = metric.score(input="q", output="x", expected_output="r", contexts=thing)
-    if shown.metadata["status"] == "error":
-        raise NoiseSenseError(str(shown.reason))
-    return str(shown.reason)
-
-
-def ragas(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.ragas import NoiseSensitivity
-
-    metric = NoiseSensitivity(judge=judge)
-    given: Any = {**TEXTS, "retrieved_contexts": thing}
-    result: Any = asyncio.run(metric.ascore(**given))
-    return str(result.value.reason)
-
-
-def deepeval(thing: object, judge: Seen) -> str:
-    from deepeval.test_case import LLMTestCase
-
-    from noisesense_adapters.deepeval import NoiseSensitivityMetric
-
-    given: Any = thing
-    case = LLMTestCase(input="q", actual_output="x", expected_output="r", retrieval_context=given)
-    metric = NoiseSensitivityMetric(judge=judge)
-    asyncio.run(metric.a_measure(case, _show_indicator=False))
-    return str(metric.reason)
-
-
-def promptfoo(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.promptfoo import get_assert, llm
-
-    # What reaches an assertion came through JSON.
-    given = {"query": "q", "reference": "r", "contextChunks": _data(thing)}
-    config = {"judge": "scripted", "maxNoise": 0.5}
-    key = mock.patch.dict("os.environ", {"OPENAI_API_KEY": "any"})
-    with key, mock.patch.object(llm, "judge_over", return_value=judge):
-        shown: dict[str, Any] = get_assert("x", {"vars": given, "config": config})
-    if shown["metadata"]["status"] == "error":
-        raise NoiseSenseError(shown["reason"])
-    return str(shown["reason"])
 
 
 def _shown(result: Result) -> str:
@@ -350,37 +237,37 @@ def validmind(thing: object, judge: Seen) -> str:
     return str(row["noise_sensitivity_relevant_reason"])
 
 
-HOSTS: Mapping[str, Host] = {
-    "ragas": ragas,
-    "DeepEval": deepeval,
-    "Promptfoo": promptfoo,
-    "LangSmith": langsmith,
-    "Langfuse": langfuse,
-    "MLflow": mlflow,
-    "pydantic-evals": pydantic_evals,
-    "Phoenix": phoenix,
-    "Opik": opik,
+FILES: Mapping[str, Host] = {
     "JSONL": jsonl,
     "JSON": json_document,
     "CSV": csv,
     "CSV of JSON": csv_of_json,
     "Parquet": parquet,
+    "ValidMind": validmind,
 }
+HOSTS = [host for host in (*reading_hosts.HOSTS, *FILES) if host not in ("file", "ValidMind")]
 if (installed := find_spec("validmind")) and installed.origin:  # not the folder tests/validmind
-    HOSTS = {"ValidMind": validmind}
+    HOSTS = ["ValidMind"]
 
 
 def outcome(host: str, shape: str) -> Outcome:
     """The chunks that the judge saw, `NOTHING` or `ERROR`."""
-    judge = Seen()
     thing = SHAPES[shape].retrieved
+    made = thing() if callable(thing) else thing
+    if host not in FILES:
+        # What reaches Promptfoo's assertion came through JSON.
+        is_json = host == "promptfoo"
+        found = reading_hosts.seen(host, contexts=_data(made) if is_json else made)
+        if isinstance(found, tuple):
+            return found[2]
+        assert not found.startswith("judged"), found
+        return NOTHING if NOTHING in found.lower() else ERROR
+    judge = Seen()
     try:
-        shown = HOSTS[host](thing() if callable(thing) else thing, judge)
+        shown = FILES[host](made, judge)
     except Exception as error:  # noqa: BLE001 - a host's own refusal is an error, too
         return ERROR if judge.chunks is None else f"judged, then {error!r}"
-    if "nothing was retrieved" in shown.lower():
-        return NOTHING
-    return judge.chunks
+    return NOTHING if NOTHING in shown.lower() else judge.chunks
 
 
 def expected(host: str, shape: str) -> Outcome:

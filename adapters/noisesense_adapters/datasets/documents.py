@@ -97,7 +97,8 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
 
 def _cells(value: Any) -> dict[Any, Any]:
     """The cells of a column by their numbers; none if it is no column."""
-    return as_object(value) or dict(enumerate(as_list(value)))
+    cells: dict[Any, Any] = dict(enumerate(as_list(value)))
+    return as_object(value) or cells
 
 
 def _are_objects(value: object) -> bool:
