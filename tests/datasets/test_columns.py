@@ -223,7 +223,7 @@ def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) 
     path = tmp_path / "long.csv"
     path.write_text(LONG)
     columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "id"}
-    with pytest.raises(InputError, match="--map group=id"):
+    with pytest.raises(InputError, match="--map group=question"):
         read_rows(path, {"retrieved_contexts": "passage"})
     first, second = read_rows(path, columns)
     assert isinstance(first, Row)

@@ -255,18 +255,8 @@ def is_graded(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _group(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str | None:
-    """The column that rows with one chunk each share; None if no two rows have the same texts."""
-    texts = [columns[field] for field in ("response", "user_input") if field in columns]
-    ends = _changes(rows, texts)
-    if all(ends) or not rows:
-        return None
-    for name in rows[0]:
-        if name not in columns.values() and _changes(rows, [name]) == ends:
-            return name
-    return columns.get("user_input")
-
-
-def _changes(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[bool]:
-    """Between which rows do columns change?"""
-    cells = [[str(row.get(name)) for name in names] for row in rows]
-    return [before != after for before, after in pairwise(cells)]
+    """The question's column, if rows that follow each other share it and the response."""
+    names = [columns.get("user_input", ""), columns.get("response", "")]
+    texts = [[row.get(name) for name in names] for row in rows]
+    is_shared = any(before == after for before, after in pairwise(texts))
+    return names[0] or None if is_shared else None
