@@ -85,7 +85,7 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     columns = {name: _cells(value) for name, value in document.items()}
     if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
         return [*columns.values()]
-    first = next(iter(columns.values()), {})
+    first = next(iter(columns.values()), _cells([]))
     if not first or any(cells.keys() != first.keys() for cells in columns.values()):
         got = f"an object with {named(document)}"
         raise InputError("a list of rows", got, where=str(path))
