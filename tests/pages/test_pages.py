@@ -79,9 +79,18 @@ def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> No
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text("utf-8")):
-        if not target.startswith(("http:", "https:")):
-            assert (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8")):
+        if target.startswith(("http:", "https:")):
+            continue
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors_of(linked), f"{target}#{anchor}"
+
+
+def anchors_of(page: Path) -> list[str]:
+    """Return the names that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
 def test_the_readme_fits_a_reading() -> None:
