@@ -47,3 +47,9 @@ def test_an_answer_beside_a_prediction_is_the_gold_one() -> None:
     row = {"question": "Who built it?", "answer": "Ada.", "prediction": "Bob did."}
     columns = propose([{**row, "contexts": CHUNKS}], {}, {}).columns
     assert (columns["reference"], columns["response"]) == ("answer", "prediction")
+
+
+def test_a_list_that_is_empty_in_the_first_row() -> None:
+    row = {"question": "Who built it?", "response": "Ada did.", "gold": "Ada."}
+    rows = [{**row, "found": []}, {**row, "found": CHUNKS}]
+    assert propose(rows, {}, {}).columns["retrieved_contexts"] == "found"

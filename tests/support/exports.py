@@ -195,7 +195,7 @@ HUGGING_FACE = {
     "datasets, splits": Export(
         "d",
         lambda path: DatasetDict({"test": _DATASET}).save_to_disk(path),
-        error="the folder 'd'. Hint: of a Hugging Face dataset: dataset.to_parquet",
+        error="the folder 'd'. Hint: unpack the archive; of a Hugging Face dataset",
     ),
 }
 

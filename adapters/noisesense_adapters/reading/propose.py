@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ _BARS = (" || ", "||", " | ", "|")
 """What stands between chunks, and hardly in them."""
 _MARKS = ("\n", ";")
 """What may stand between chunks, and in them."""
+_MOST_PATHS = 300
+"""Of the first row: lists in lists have any number of them."""
 _GRADED = re.compile(r"\[(?:PASS|FAIL|ERROR)\]")
 """How Promptfoo's CSV begins its answers, which then are none."""
 
@@ -162,7 +164,7 @@ def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str
 def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     """The lists of chunks, whatever their names are."""
     found: _Places = {}
-    for path in inner_paths(rows[0], by_number=True):
+    for path in islice(inner_paths(rows[0], by_number=True), _MOST_PATHS):
         texts = _texts(rows, path, CHUNKS)
         if texts and all(text[:1] in ("", "[") for text in texts):
             found.setdefault(texts, path)
