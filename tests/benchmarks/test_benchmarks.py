@@ -41,14 +41,6 @@ def test_a_part_of_the_fault_table(tmp_path: Path) -> None:
         assert [line.split()[-1] for line in out.splitlines() if name in line] == ["0"]
 
 
-@pytest.mark.parametrize("host", ["openai", pytest.param("ragas", marks=broad)])
-def test_no_row_is_wrong_in_three_loops_with_faulty_replies(tmp_path: Path, host: str) -> None:
-    out = ran(tmp_path, "loops.py", "--rows", "10", "--host", host)
-    rows = [int(number) for number in re.findall(r"(\d+) (?:exact|open|failed|WRONG)", out)]
-    assert sum(rows) == 3 * 10
-    assert "WRONG: 0" in out
-
-
 @pytest.mark.parametrize(
     "way", ["our client, path", pytest.param("LangChain, query", marks=broad)]
 )
@@ -58,13 +50,6 @@ def test_no_secret_is_left_anywhere(tmp_path: Path, way: str) -> None:
     checks, found = re.findall(r"(\d+) checks, (\d+) found", out)[-1]
     assert int(checks) >= 3 * 15
     assert int(found) == 0
-
-
-@broad
-def test_what_the_hosts_own_metrics_can_do(tmp_path: Path) -> None:
-    out = ran(tmp_path, "host_apis.py")
-    assert "theirs works and ours does not, without a reason: 0" in out
-    assert "| ragas | RunConfig(max_workers=1) | works | works |" in out
 
 
 @broad
@@ -91,12 +76,6 @@ def test_coverage_of_intervals(tmp_path: Path) -> None:
     assert len(re.findall(r"in % of 1 data sets a row", out)) == 14
     assert re.search(r"relevant +300( +(0|100)\.0){6}", out)
     assert re.search(r"\d+ figures out of their range", out)
-
-
-@broad
-def test_the_way_of_a_call(tmp_path: Path) -> None:
-    out = ran(tmp_path, "call_path.py")
-    assert out.count(": all five, in this order") == 6
 
 
 @broad
