@@ -259,16 +259,3 @@ def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(
     assert not log.exists()
     found = [result.score for result in read_results(out)]
     assert sum(score.relevant or 0 for score in found if score) == pytest.approx(7 / 6)
-
-
-def test_expected_contexts_label_chunks_only_if_that_is_asked(
-    tmp_path: Path, capsys: Capsys
-) -> None:
-    lines = [{**line, "reference_contexts": ["none of them"]} for line in rows(PAIRS[:1])]
-    path = write_jsonl(tmp_path / "d.jsonl", lines)
-    option = "--map", "relevant_contexts=reference_contexts"
-    note = (
-        f"reference_contexts labels no chunks; with {' '.join(option)} what is in it is relevant"
-    )
-    assert note in run_here(capsys, "score", path).err
-    assert "labels no chunks" not in run_here(capsys, "score", path, *option).err

@@ -96,23 +96,6 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert f"judged with {calls} kept answers" in again.out
 
 
-def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged: Judged) -> None:
-    """At another temperature it is one, and by another plan; what was paid for is kept."""
-    out = tmp_path / "out.jsonl"
-    arguments = [texts(tmp_path), *options(server), "--out", out]
-    assert judged(*arguments, "--temperature", "0").status == 0
-    calls = server.log.calls
-    assert judged(*arguments).status == 0
-    assert server.log.calls == 2 * calls
-    assert judged(*arguments, "--plan", "full").status == 0
-    full = server.log.calls
-    assert full > 2 * calls
-    (result, *_) = read_results(out)
-    assert "plan=full check=list" in (result.judge or "")
-    assert judged(*arguments).status == 0
-    assert server.log.calls == full
-
-
 class Chatty:
     """Lists a greeting and a stray, and leaves a claim out; asked again, it knows better."""
 
@@ -151,27 +134,6 @@ def test_what_was_added_and_dropped_is_told_and_kept(tmp_path: Path, judged: Jud
     assert result.score is not None
     assert result.score.relevant == 1.0
     assert "2 dropped that are beside the question" in " ".join(done.out.split())
-
-
-def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -> None:
-    """Into another file: neither a store nor results serve a gap again."""
-    store = tmp_path / "calls.db"
-    first = tmp_path / "a.jsonl"
-    second = tmp_path / "b.jsonl"
-    with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
-        command = [texts(tmp_path), *options(server), "--store", store, "--out"]
-        server.script = when(lambda prompt: "Statements:" in prompt, says("{}"))
-        assert judged(*command, first).status == 5
-        assert any(result.unanswered for result in results_of(first))
-        server.script = None
-        calls = server.log.calls
-        assert judged(*command, second).status == 0
-    assert figures(second) == EXPECTED
-    assert not any(result.unanswered for result in results_of(second))
-    # Claims were decomposed in the first run, and are not asked for again.
-    again = server.log.prompts[calls:]
-    assert again
-    assert all("Statements:" in prompt for prompt in again)
 
 
 def test_a_judge_that_auto_refuses(
@@ -226,25 +188,6 @@ def test_what_fails_every_sample_is_one_error(
     assert last.startswith("error: ")
     assert named in last
     assert "failed:" not in done.err
-
-
-def test_what_the_store_has_is_kept_where_nobody_can_be_asked(
-    server: ScriptedServer, tmp_path: Path, judged: Judged
-) -> None:
-    """The first two samples are new, and fail; the others' replies are in the store."""
-    store = tmp_path / "calls.db"
-    rows = [sample.model_dump(mode="json") for sample, _ in PAIRS]
-    known = write_jsonl(tmp_path / "known.jsonl", rows[2:])
-    everything = write_jsonl(tmp_path / "all.jsonl", rows)
-    out = tmp_path / "out.jsonl"
-    command = [*options(server), "--store", store]
-    assert judged(known, *command).status == 0
-    done = judged(everything, *command, "--out", out, key="sk-canary-2")
-    assert done.status == 3
-    assert figures(out) == EXPECTED[2:]
-    assert done.err.count("failed: all.jsonl, line ") == 1  # of a kind
-    assert "1 more failed" in done.err
-    assert sum("HTTP 401" in (result.error or "") for result in read_results(out)) == 2
 
 
 def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(

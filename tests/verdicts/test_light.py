@@ -122,12 +122,6 @@ def test_names_are_read_plainly_as_the_models_read_them(field: str, name: Any) -
         assert (plain.id, plain.cluster) == (by_models.id, by_models.cluster)
 
 
-def test_numbers_of_pandas_do_not_make_reading_slow() -> None:
-    line = {"verdicts": GOOD_VERDICTS, "id": 0, "cluster": 2.0}
-    plain = light_line(json.dumps(line).encode())
-    assert (plain.id, plain.cluster) == ("0", "2")
-
-
 @pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)
 def test_nothing_bad_is_read_plainly(bad: BadInput) -> None:
     if bad.kind == "verdicts":
