@@ -23,9 +23,8 @@ def ran(folder: Path, name: str, *options: str, most_status: int = 0) -> str:
 
 
 @broad
-def test_a_score_and_an_assertion(tmp_path: Path) -> None:
+def test_an_assertion(tmp_path: Path) -> None:
     out = ran(tmp_path, "core_cost.py", "--runs", "1")
-    assert re.search(r"random tables +[\d.]+ +[\d.]+ \( *[\d.]+×\)", out)
     for case in ("verdicts in a recording", "judged, all in the store", "judged, 6 calls"):
         assert re.search(rf"ours, {case} +\d+ \( *[\d.]+×\)", out), case
 
@@ -81,8 +80,7 @@ def test_coverage_of_intervals(tmp_path: Path) -> None:
 @broad
 def test_throughput(tmp_path: Path) -> None:
     out = ran(tmp_path, "throughput.py", "--samples", "2000", "--rounds", "1")
-    assert re.search(r"noisesense score( +[\d.,]+){5}", out)
-    assert "the same means: True" in out
+    assert re.search(r"noisesense score( +[\d.,]+){6}", out)
 
 
 @pytest.mark.parametrize("only", ["judging", pytest.param("", marks=broad)])
