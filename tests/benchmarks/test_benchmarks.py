@@ -31,7 +31,7 @@ def test_an_assertion(tmp_path: Path) -> None:
 
 @broad
 def test_a_part_of_the_fault_table(tmp_path: Path) -> None:
-    out = ran(tmp_path, "faults.py", "--bridge", "openai", "--kind", "ids ", "--every", "60")
+    out = ran(tmp_path, "faults.py", "--bridge", "openai", "--kind", "ids ")
     rows = {row[:16].strip(): row[16:].split() for row in out.splitlines()}
     assert rows["ids as text"] == ["exact", "6", "6"]
     assert rows["ids from 0"] == ["open", "14", "14"]

@@ -63,18 +63,6 @@ def test_the_calls_made_are_within_what_it_says(
     assert by_hand in (None, (found["least"], found["most"]))
 
 
-def test_it_says_so_in_words_and_needs_a_judge(tmp_path: Path, capsys: Capsys) -> None:
-    sample, _ = WRONG[0]
-    data = write_jsonl(tmp_path / "data.jsonl", [sample.model_dump(mode="json"), {"a": 1}])
-    store = tmp_path / "calls.db"
-    done = run_here(capsys, "score", data, "--judge", "openai:m", "--store", store, "--dry-run")
-    first, calls = done.out.splitlines()
-    assert first == "data.jsonl: 1 sample, 4 chunks, 1 row that cannot be read"
-    assert calls.startswith("3 to 12 calls")
-    assert not store.exists()
-    assert run_here(capsys, "score", data, "--dry-run").status == 2
-
-
 SPLIT = Sample(
     user_input="What does it cost?",
     response="It costs 20 euros.",

@@ -4,7 +4,6 @@ far a run is; and an end without a word where nobody reads."""
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -138,16 +137,6 @@ def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
     assert "  \\xe9\\u6f22: relevant 1.0000 -> 0.0000" in out
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a POSIX shell")
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_closed_streams_are_no_traceback(closed: str, files: tuple[Path, Path]) -> None:
-    command = f'"$0" -m noisesense_adapters.cli offenders "$1" {closed}'
-    shell = ["sh", "-c", command, sys.executable, str(files[0])]
-    done = subprocess.run(shell, env=environment(), capture_output=True, check=False)
-    assert done.returncode == 0
-    assert done.stderr == b""
-
-
 @pytest.mark.skipif(os.name == "nt", reason="pipes of Unix")
 @pytest.mark.parametrize(
     "command", ["score {a} --out {out}", "store --help", "store show --help", "score none.csv"]
@@ -192,18 +181,3 @@ def test_without_a_terminal_a_line_every_minute_and_failures_once(
         "12 of 40 samples, 24 calls, 12 failed",
         "12 more failed",
     ]
-
-
-def test_in_a_terminal_a_bar_with_calls_and_time_left(
-    forty: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")  # as rich knows a terminal
-    monkeypatch.setenv("TERM", "xterm")
-    now = [0.0]
-    judge = SimpleNamespace(usage=Usage(calls=7, input_tokens=1200))
-    with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
-        for _ in range(2):
-            now[0] += 10
-            progress.add(None)
-    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
-    assert re.search(r"2/40 [━╸╺ ]+ [-:\d]+ 7 calls, 1,200 tokens", shown)

@@ -74,21 +74,6 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     assert f'<td class="n">{interval}</td>' in page.read_text(encoding="utf-8")
 
 
-def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
-    write_recording(tmp_path / "labels.jsonl", LABELS)
-    judges = ("--judge", "openai:scripted", "--judge", "openai:other", "--json")
-    with ScriptedServer(Mind(SAID)) as server:
-        asked = ("--on", tmp_path / "labels.jsonl", "--base-url", server.base_url)
-        done = run_here(capsys, "trust", *judges, *asked)
-    assert done.status == 0
-    first, second = json.loads(done.out)["judges"]
-    assert first["judge"] == "openai:scripted"
-    assert second["judge"] == "openai:other"
-    assert second["cells"] == first["cells"]
-    assert first["means"] == {}
-    assert first["usage"]["calls"] > 0
-
-
 def test_a_wrong_confidence_is_told_before_a_judge_is_asked(
     tmp_path: Path, capsys: Capsys
 ) -> None:
