@@ -37,7 +37,7 @@ from noisesense import Judgement, LLMJudge, ReferenceClaim, ResponseClaim, Verdi
 from noisesense.errors import JudgeError, ReplyError
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.models import running
-from support import bridges
+from support import bridges, host_bridges
 from support.bridges import Make
 from support.faults import (
     FAULTS,
@@ -73,51 +73,20 @@ def in_words(server: ScriptedServer, **options: Any) -> LangChainLLM:
 
 
 @asynccontextmanager
-async def ragas(kind: str, server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-    from noisesense_adapters.ragas.llm import bridge_over
-    from support.ragas_llms import ragas_llm
-
-    async with ragas_llm(kind, server, timeout=timeout, max_retries=RETRIES) as model:
-        if kind != "async client":
-            model.run_config.max_retries = 1
-        yield bridge_over(model)()
-
-
-@asynccontextmanager
-async def deepeval(
-    make: Callable[[dict[str, Any], Any], Any], server: ScriptedServer, timeout: float
+async def theirs(
+    make: host_bridges.Bridge, server: ScriptedServer, timeout: float, **client: Any
 ) -> AsyncIterator[Any]:
-    from openai import DefaultAsyncHttpxClient
-
-    from noisesense_adapters.deepeval.llm import DeepEvalLLM
-
-    os.environ["DEEPEVAL_RETRY_MAX_ATTEMPTS"] = str(1 + RETRIES)
-    given = {"base_url": server.base_url, "api_key": "k", "timeout": timeout}
-    async with DefaultAsyncHttpxClient() as client:
-        yield DeepEvalLLM(make(given, client))
-
-
-def structured(given: dict[str, Any], client: Any) -> Any:
-    from support.deepeval_run import OpenAIModel
-
-    return OpenAIModel("gpt-4o", async_http_client=client, **given)
-
-
-def local(given: dict[str, Any], client: Any) -> Any:
-    from deepeval.models import LocalModel
-
-    model = LocalModel("m", **given)
-    model.kwargs["http_client"] = client
-    return model
+    async with make(server, timeout=timeout, **client) as llm:
+        yield llm
 
 
 BRIDGES: dict[str, Bridge] = {
     **{name: partial(ours, make) for name, make in bridges.BRIDGES.items()},
     "in words": partial(ours, in_words),
-    "ragas": partial(ragas, "async client"),
-    "ragas, LC": partial(ragas, "LangChain wrapped"),
-    "deepeval": partial(deepeval, structured),
-    "local": partial(deepeval, local),
+    "ragas": partial(theirs, host_bridges.ragas, max_retries=RETRIES),
+    "ragas, LC": partial(theirs, host_bridges.ragas_wrapper, max_retries=RETRIES),
+    "deepeval": partial(theirs, host_bridges.deepeval),
+    "local": partial(theirs, host_bridges.deepeval_local),
 }
 
 
@@ -202,6 +171,7 @@ def main() -> int:
     parser.add_argument("--kind", default="", help="only kinds whose name holds this")
     given = parser.parse_args()
     logging.disable()
+    os.environ["DEEPEVAL_RETRY_MAX_ATTEMPTS"] = str(1 + RETRIES)
     start = time.monotonic()
     chosen = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
     kinds = [fault for fault in (*FAULTS, *FURTHER) if given.kind in fault.id]

@@ -231,12 +231,3 @@ def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
     assert run_here(capsys, "compare", *paths, *allowed).status == 0
     # 20 correct claims of 160 are gone, too: that is graver.
     assert run_here(capsys, "compare", *paths, "--fail-if-worse", "correct").status == 1
-
-
-def test_an_id_twice_is_an_error_of_score(tmp_path: Path, capsys: Capsys) -> None:
-    write_results(tmp_path / "r.jsonl", [*run_of([0] * 3)])
-    twice = tmp_path / "twice.jsonl"
-    twice.write_text((tmp_path / "r.jsonl").read_text("utf-8") * 2, encoding="utf-8")
-    done = run_here(capsys, "score", twice)
-    assert done.status == 2
-    assert "line 4: expected each id once, got 'q0' again" in done.err
