@@ -18,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-LISTED: dict[str, Any] = json.loads(
+Fields = dict[str, Any]
+LISTED: Fields = json.loads(
     (Path(__file__).parent / "data" / "odd_replies.json").read_text("utf-8")
 )
 
