@@ -1,7 +1,8 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks.
+`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. DeepEval's own test case
+refuses whatever is not a list of texts; one that is made without its check is read as elsewhere.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from langchain_core.documents import Document
 from langchain_core.load import dumpd
 from pydantic import BaseModel
 
-from noisesense import Result, Sample, Verdicts
+from noisesense import Result
 from noisesense.errors import NoiseSenseError
 from support import reading_hosts
+from support.reading_hosts import ROW, Watcher
 
 ERROR = "error"
 NOTHING = "nothing was retrieved"
@@ -128,24 +130,14 @@ DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
 """By host and shape: what it gives instead, and why."""
 
 
-class Seen:
-    """A judge that keeps the chunks it is given."""
-
-    name = "seen"
-
-    def __init__(self) -> None:
-        self.chunks: object = None
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        self.chunks = [chunk.text for chunk in sample.retrieved_contexts]
-        none = [False for _ in sample.retrieved_contexts]
-        return Verdicts.from_matrices([False], [none], [none]).with_sample(sample)
-
-
-TEXTS = {"user_input": "q", "response": "x", "reference": "r"}
+TEXTS = {"user_input": ROW["question"], "response": ROW["response"], "reference": "Ada."}
 Outcome = object
-Host = Callable[[object, Seen], str]
+Host = Callable[[object, Watcher], object]
 """Evaluates one row, and says what the host shows beside the number."""
+
+
+def by_host(name: str, thing: object, judge: Watcher) -> object:
+    return reading_hosts.HOSTS[name]({**ROW, "contexts": thing}, judge)
 
 
 def _shown(result: Result) -> str:
@@ -154,7 +146,7 @@ def _shown(result: Result) -> str:
     return str(result.score and result.score.reason("relevant"))
 
 
-def _file(name: str, write: Callable[[Path], object], judge: Seen) -> str:
+def _file(name: str, write: Callable[[Path], object], judge: Watcher) -> str:
     from noisesense_adapters.datasets.read import read_rows
     from noisesense_adapters.datasets.score import score_rows
 
@@ -184,12 +176,12 @@ def _frame(cell: object) -> pd.DataFrame:
     return pd.DataFrame([{**TEXTS, "retrieved_contexts": cell}])
 
 
-def jsonl(thing: object, judge: Seen) -> str:
+def jsonl(thing: object, judge: Watcher) -> str:
     line = json.dumps({**TEXTS, "retrieved_contexts": _data(thing)}, default=str)
     return _file("rows.jsonl", lambda path: path.write_text(line, "utf-8"), judge)
 
 
-def json_document(thing: object, judge: Seen) -> str:
+def json_document(thing: object, judge: Watcher) -> str:
     """As pandas writes one by default: an object of columns."""
     column = {"0": _data(thing)}
     columns = {**{name: {"0": text} for name, text in TEXTS.items()}, "retrieved_contexts": column}
@@ -197,18 +189,18 @@ def json_document(thing: object, judge: Seen) -> str:
     return _file("rows.json", lambda path: path.write_text(text, "utf-8"), judge)
 
 
-def csv(thing: object, judge: Seen) -> str:
+def csv(thing: object, judge: Watcher) -> str:
     """As pandas writes it: the str of whatever is in the cell."""
     return _file("rows.csv", lambda path: _frame(thing).to_csv(path, index=False), judge)
 
 
-def csv_of_json(thing: object, judge: Seen) -> str:
+def csv_of_json(thing: object, judge: Watcher) -> str:
     data = _data(thing)
     cell = data if data is None or isinstance(data, str) else json.dumps(data, default=str)
     return _file("rows.csv", lambda path: _frame(cell).to_csv(path, index=False), judge)
 
 
-def parquet(thing: object, judge: Seen) -> str:
+def parquet(thing: object, judge: Watcher) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -216,7 +208,7 @@ def parquet(thing: object, judge: Seen) -> str:
     return _file("rows.parquet", lambda path: pq.write_table(table, path), judge)
 
 
-def validmind(thing: object, judge: Seen) -> str:
+def validmind(thing: object, judge: Watcher) -> str:
     """Only in an environment of its own."""
     import validmind as vm
 
@@ -237,37 +229,29 @@ def validmind(thing: object, judge: Seen) -> str:
     return str(row["noise_sensitivity_relevant_reason"])
 
 
-FILES: Mapping[str, Host] = {
+HOSTS: Mapping[str, Host] = {
+    **{name: partial(by_host, name) for name in reading_hosts.HOSTS if name != "file"},
     "JSONL": jsonl,
     "JSON": json_document,
     "CSV": csv,
     "CSV of JSON": csv_of_json,
     "Parquet": parquet,
-    "ValidMind": validmind,
 }
-HOSTS = [host for host in (*reading_hosts.HOSTS, *FILES) if host not in ("file", "ValidMind")]
 if (installed := find_spec("validmind")) and installed.origin:  # not the folder tests/validmind
-    HOSTS = ["ValidMind"]
+    HOSTS = {"ValidMind": validmind}
 
 
 def outcome(host: str, shape: str) -> Outcome:
     """The chunks that the judge saw, `NOTHING` or `ERROR`."""
+    judge = Watcher()
     thing = SHAPES[shape].retrieved
-    made = thing() if callable(thing) else thing
-    if host not in FILES:
-        # What reaches Promptfoo's assertion came through JSON.
-        is_json = host == "promptfoo"
-        found = reading_hosts.seen(host, contexts=_data(made) if is_json else made)
-        if isinstance(found, tuple):
-            return found[2]
-        assert not found.startswith("judged"), found
-        return NOTHING if NOTHING in found.lower() else ERROR
-    judge = Seen()
     try:
-        shown = FILES[host](made, judge)
+        shown = HOSTS[host](thing() if callable(thing) else thing, judge)
     except Exception as error:  # noqa: BLE001 - a host's own refusal is an error, too
-        return ERROR if judge.chunks is None else f"judged, then {error!r}"
-    return NOTHING if NOTHING in shown.lower() else judge.chunks
+        return ERROR if judge.sample is None else f"judged, then {error!r}"
+    if judge.sample is None:
+        return NOTHING if NOTHING in str(shown).lower() else ERROR
+    return [chunk.text for chunk in judge.sample.retrieved_contexts]
 
 
 def expected(host: str, shape: str) -> Outcome:
