@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from noisesense import LLMJudge, Result, gate_run, summarize
+from noisesense import LLMJudge, Result
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.promptfoo import get_assert, llm
 from support.mill import MillJudge
-from support.mind import data_of
 from support.no_claims import TERSE, LiteralReader, Terse
 from support.scripted_llm import ScriptedLLM
 
@@ -88,29 +87,6 @@ def test_01_an_answer_of_one_word_is_right_with_its_question(terse: Terse, tmp_p
     assert (result.score.relevant, result.score.irrelevant) == QUIET
     assert [claim.correct for claim in result.score.claims] == [True]
     assert result.score.chunk_relevance == (True, False)
-
-
-def test_02_a_system_that_only_says_that_it_found_nothing_is_not_measured(tmp_path: Path) -> None:
-    """Its judge lists each refusal as a claim, which nothing says and which is beside the
-    question: not 0, but nothing.
-    """
-    refusals = [f"I could not find this in the documents ({number})." for number in range(4)]
-    path = tmp_path / "d.json"
-    path.write_text(json.dumps([row(answer=refusal) for refusal in refusals]))
-
-    def answer(prompt: str) -> str:
-        data = data_of(prompt)
-        if "text" in data:
-            return json.dumps({"claims": [data["text"]]})
-        return json.dumps(dict.fromkeys(data["claims"], "no"))
-
-    found = score_rows(list(read_rows(path)), LLMJudge(ScriptedLLM(answer)))
-    assert [(each.score.relevant, each.score.irrelevant) for each in found if each.score] == (
-        [(None, None)] * 4
-    )
-    summary = summarize(found)
-    assert summary.nothing_claimed == 4
-    assert gate_run(summary, 1.0).passed is False
 
 
 def test_a_row_with_more_texts_does_not_spoil_the_others(tmp_path: Path) -> None:

@@ -98,6 +98,8 @@ def _items(value: Any) -> list[Any]:
     for items in lists.values():
         return items
     hint = "give list(…) of a generator" if hasattr(value, "__next__") else ""
+    if as_object(listed):
+        hint = "name the list in it: contexts=, or --map retrieved_contexts=, with a path"
     raise InputError("a list of chunks", describe(value), hint=hint)
 
 
