@@ -9,7 +9,6 @@ import pytest
 
 from noisesense import (
     InputError,
-    LabeledVerdicts,
     PairingError,
     Result,
     Sample,
@@ -17,7 +16,6 @@ from noisesense import (
     compare,
     prediction_powered,
     score,
-    trust,
 )
 from noisesense.stats.labels_mean import labeled_pairs
 from noisesense.stats.pairing import pair, partners
@@ -217,9 +215,6 @@ def test_claims_are_matched_by_one_rule() -> None:
     plain = Verdicts.from_matrices(
         [True], [[True]], [[True]], response_claims=["It is so."], reference_claims=["R "]
     )
-    sample = sample_of("q", "a")
-    labeled = LabeledVerdicts(plain, folded, sample.key)
-    assert trust("m", [labeled]).unmatched_claims == 0
     runs = ([Result("1", score(each))] for each in (folded, plain))
     assert compare(*runs).changes == ()
     # The n-th of a name with the n-th; None is nobody's name.

@@ -294,11 +294,10 @@ def trust_tables(found: Trust) -> list[Table]:
             shown(counts.compared),
             _rate(cells.false_yes),
             _rate(cells.false_no),
-            shown(counts.judge_open - counts.not_asked),
-            shown(counts.not_asked),
+            shown(counts.judge_open),
         )
         errors.append(row)
-    titles = ("verdict", "labeled", "false yes", "false no", "no answer", "not asked")
+    titles = ("verdict", "labeled", "false yes", "false no", "no verdict")
     caption = "How often the judge says yes where people say no, and no where they say yes"
     tables.append(Table(titles, errors, caption).without_zeros())
     return [table for table in tables if table.rows]

@@ -215,9 +215,9 @@ def trust_sentences(found: Trust) -> Iterator[str]:
     were = "was" if found.compared == 1 else "were"
     labels = "the labels" if found.labels_by is None else f"the labels of {found.labels_by}"
     yield f"{compared} of {found.judge} {were} compared with {labels}."
-    if found.not_asked:
-        labels = "label is" if found.not_asked == 1 else "labels are"
+    if found.judge_open:
+        labels = "label is" if found.judge_open == 1 else "labels are"
         yield (
-            f"{found.not_asked:,} more {labels} in no error rate: the judge was not asked there, "
-            "as its scores do not need it; score --plan full asks it."
+            f"{found.judge_open:,} more {labels} in no error rate: the judge gave no verdict "
+            "there. It is asked what its scores need; score --plan full asks the rest."
         )
