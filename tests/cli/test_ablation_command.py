@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from noisesense import Result, Sample, Verdicts, read_results, score, write_results
+from noisesense import read_results, write_results
 from noisesense.ablation import plan
 from support.ablation_world import run_of, sentences
 from support.command import run
@@ -145,28 +145,6 @@ def test_a_run_that_was_killed_goes_on(
     again = run(*arguments, cwd=folder, env=env)
     assert json.loads(again.stdout) == found
     assert server.log.calls == calls
-
-
-def test_relevance_that_nobody_knows_needs_a_judge_in_the_plan(
-    tmp_path: Path, server: ScriptedServer, judge: list[str], capsys: Capsys
-) -> None:
-    """Of a sample without errors a lazy plan asks nothing about the chunks."""
-    open_cells = Verdicts.from_matrices(
-        [True], [[None]], [[None]], response_claims=["right"], reference_claims=["right"]
-    )
-    sample = Sample(
-        user_input="?", response="right", reference="right", retrieved_contexts=["right"]
-    )
-    result = Result("s0", score(open_cells.with_sample(sample)), sample=sample)
-    write_results(tmp_path / "lazy.jsonl", [result])
-    planned = ("ablation", "plan", tmp_path / "lazy.jsonl", "--out", tmp_path / "todo.jsonl")
-    done = run_here(capsys, *planned, "--variants", "relevant-only")
-    assert done.status == 2
-    assert "relevant-only: expected chunks of known relevance" in done.err
-    done = run_here(capsys, *planned, "--variants", "relevant-only", *judge)
-    assert done.status == 0, done.err
-    assert server.log.calls == 1, done.err
-    assert done.out.startswith("wrote 2 rows")
 
 
 def test_what_is_wrong_with_answers_and_systems_is_named(

@@ -238,30 +238,20 @@ def _points_interval(change: Estimate) -> str:
 
 
 def _variant_table(found: Ablation) -> Table:
-    """Return the share of wrong claims in each variant, beside that with the same documents.
-
-    A variant without a sample to compare has only the count of its answers that claim nothing.
-    """
+    """Return the share of wrong claims in each variant, beside that with the same documents."""
     rows: list[tuple[str, ...]] = []
     for name, (before, after, change) in found.changes.items():
         row = (
             name,
             shown(change.size),
-            shown(found.silent.get(name, 0)),
             extent(before[:2], ".0%"),
             extent(after[:2], ".0%"),
             _points(change),
             _points_interval(change),
         )
         rows.append(row)
-    for name, count in found.silent.items():
-        if name not in found.changes:
-            rows.append((name, "", shown(count), "", "", "", ""))
-    titles = ("variant", "samples", "silent", "same", "changed", "points", "95% interval")
-    caption = (
-        "Share of wrong claims in a response, with the same documents and in each variant. "
-        "Silent: answers that claim nothing"
-    )
+    titles = ("variant", "samples", "same", "changed", "points", "95% interval")
+    caption = "Share of wrong claims in a response, with the same documents and in each variant"
     return Table(titles, rows, caption).without_zeros()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from noisesense.ablation.cases import Answer, Case, cases_of, distractors
@@ -18,10 +18,10 @@ from noisesense.ablation.causes import (
     difference,
     effect_of,
 )
-from noisesense.ablation.planning import checking, contexts_of, matched
+from noisesense.ablation.planning import contexts_of, matched
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import gather_all, run_blocking
-from noisesense.judging.protocol import Judge
+from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Counts, Range, Record
 from noisesense.scoring.results import Result
@@ -57,7 +57,6 @@ class Ablation(Record):
             answered.
         causes: what became of claims without each document, the surest cause first.
         changes: by variant, from the same chunks to those of ``relevant-only`` or ``plus-K``.
-        silent: by variant, how many answers claim nothing; `changes` leave their samples out.
         left_out: what could not be used, by reason, with how often; a reason begins with what was
             counted, in the plural.
     """
@@ -66,7 +65,6 @@ class Ablation(Record):
     effect: Effect | None
     causes: tuple[Cause, ...]
     changes: dict[str, Change]
-    silent: dict[str, int]
     left_out: dict[str, int]
 
 
@@ -93,7 +91,6 @@ def _change(cases: Iterable[Case], variant: str) -> Change | None:
 def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[str]) -> Ablation:
     """The figures of the cases, once their answers are judged."""
     changes: dict[str, Change] = {}
-    silent: dict[str, int] = {}
     for variant in sorted(compared, key=lambda name: (distractors(name), name)):
         change = _change(cases, variant)
         if change is not None:
@@ -101,7 +98,6 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
         answers = [case.answers[variant] for case in cases if variant in case.answers]
         count = sum(answer.unsupported is None for answer in answers)
         if count:
-            silent[variant] = count
             reasons[f"answers to `{variant}` without claims"] = count
     arms = arms_of(cases)
     without: list[Followed] = []
@@ -113,7 +109,6 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
         effect=effect_of(without) if without else None,
         causes=causes_of(arms),
         changes=changes,
-        silent=silent,
         left_out=dict(+reasons),
     )
 
@@ -164,7 +159,8 @@ async def ablation_async(
     results: Iterable[Result], answered: Iterable[Any], judge: Judge
 ) -> Ablation:
     """Same as `ablation`, in a running event loop."""
-    checking(judge)
+    if not isinstance(judge, EntailmentJudge):
+        raise InputError("a judge that checks given claims", type(judge).__name__, where="judge")
     reasons: Counter[str] = Counter()
     cases = cases_of(results, reasons)
     answers: dict[tuple[str, str], _Answered] = {}
@@ -175,7 +171,7 @@ async def ablation_async(
         asked.add(row.variant)
         response = row.response or ""
         if response.strip():
-            answer = answers.setdefault((case.id, response), _Answered(case, response, []))
+            answer = answers.setdefault((case.id, response), _Answered(case, response))
             answer.variants.append(row.variant)
         else:
             reasons["rows without an answer"] += 1
@@ -184,48 +180,35 @@ async def ablation_async(
         raise InputError("an answer", got, where="answered", hint="fill in `response`")
     compared = {name for name in asked if name == "relevant-only" or distractors(name)}
     followed = asked - compared - {"again"}
-    outcomes = await gather_all(
-        answer.judged(judge, compared, followed) for answer in answers.values()
-    )
-    error = _first_error(outcomes)
-    if error is not None:
-        first = f"answers not judged, counted as open (the first: {error})"
-        reasons[first] = sum(outcome.error is not None for outcome in outcomes)
+    await gather_all(answer.judge(judge, compared, followed) for answer in answers.values())
+    errors = [answer.error for answer in answers.values() if answer.error is not None]
+    if errors and len(errors) == sum(answer.is_asked for answer in answers.values()):
+        raise errors[0]
+    if errors:
+        first = f"answers not judged, counted as open (the first: {errors[0]})"
+        reasons[first] = len(errors)
     _count_unasked(cases.values(), asked, reasons)
     return _figures([*cases.values()], compared, reasons)
 
 
-class _Outcome(NamedTuple):
-    """Was the judge asked about an answer, and did it fail?"""
+@dataclass
+class _Answered:
+    """An answer that several variants of a case may have given.
 
-    is_asked: bool
-    error: JudgeError | None = None
-
-
-def _first_error(outcomes: Sequence[_Outcome]) -> JudgeError | None:
-    """Return the first error; None if there is none. Raise it if every call failed."""
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    if not errors:
-        return None
-    if len(errors) == sum(outcome.is_asked for outcome in outcomes):
-        raise errors[0]
-    return errors[0]
-
-
-class _Answered(NamedTuple):
-    """An answer that several variants of a case may have given."""
+    Attributes:
+        is_asked: was the judge asked about it?
+        error: why it did not judge it.
+    """
 
     case: Case
     response: str
-    variants: list[str]
+    variants: list[str] = field(default_factory=list[str])
+    is_asked: bool = False
+    error: JudgeError | None = None
 
-    def is_to(self, variants: AbstractSet[str]) -> bool:
-        """Tell whether one of them gave it, or is it the control beside them?"""
-        return bool(variants) and not {*variants, "again"}.isdisjoint(self.variants)
-
-    async def judged(
+    async def judge(
         self, judge: Any, compared: AbstractSet[str], followed: AbstractSet[str]
-    ) -> _Outcome:
+    ) -> None:
         """Judge the answer and put it into the case's answers. What the judge does not tell stays
         open.
 
@@ -234,25 +217,27 @@ class _Answered(NamedTuple):
             compared: the variants that are compared by their shares of unsupported claims.
             followed: those of which it is asked what they say again.
         """
-        says_all = self.response == self.case.sample.response
         claims = [claim.text for claim in self.case.claims]
+        says_all = self.response == self.case.sample.response
         answer = Answer(_OPEN, (_SAID if says_all else _OPEN,) * len(claims))
-        is_compared = self.is_to(compared)
         has_wrong_claims = bool(self.case.noisy or self.case.unexplained)
-        is_followed = self.is_to(followed) and has_wrong_claims and not says_all
-        error = None
         try:
-            if is_compared:
+            if self._is_to(compared):
+                self.is_asked = True
                 answer = answer._replace(unsupported=await self._unsupported(judge))
-            if is_followed:
+            if self._is_to(followed) and has_wrong_claims and not says_all:
+                self.is_asked = True
                 entailment = await judge.entailment([self.response], claims)
                 said = tuple(_said(cell) for (cell,) in entailment.cells)
                 answer = answer._replace(said=said)
         except JudgeError as caught:
-            error = caught
+            self.error = caught
         for variant in self.variants:
             self.case.answers[variant] = answer
-        return _Outcome(is_compared or is_followed, error)
+
+    def _is_to(self, variants: AbstractSet[str]) -> bool:
+        """Tell whether one of them gave it, or the control beside them."""
+        return bool(variants) and not {*variants, "again"}.isdisjoint(self.variants)
 
     async def _unsupported(self, judge: Any) -> Range | None:
         # Without chunks nothing is asked but the response's claims, and which are supported.
