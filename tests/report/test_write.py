@@ -174,7 +174,6 @@ def test_the_document_to_look_at_first(tmp_path: Path) -> None:
         known = Verdicts.model_validate({"response_claims": [claim], "chunks": chunks})
         run.append(Result(f"s{i}", score(known)))
     said = _words(_page(run, tmp_path))
-    assert "Look first at &lt;b&gt;bad&lt;/b&gt;: 9 wrong claims came from it." in said
     assert "in 9 of 10 samples that retrieved it; adjusted rate 8" in said
     assert "noisesense ablation plan results.jsonl --out todo.jsonl writes what to ask" in said
     write_results(tmp_path / "my run.jsonl", run)
@@ -205,7 +204,6 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     baseline = compare(run(1, 1), run(2, 1))
     whole = _words(_page(run(2, 1), tmp_path, baseline=baseline, trust=[trusted]))
     said = header(whole)
-    assert "Of 4 claims that the reference or a relevant document supports, 3 are in no" in said
     assert "Since the earlier run : no difference is shown." in said
     assert "The judge : 5 verdicts of m were compared" in said
     assert "relevant 0.500 0.750 +0.250 -1.000 to 1.000 too few to say" in whole

@@ -41,10 +41,6 @@ def of_four_samples() -> Offenders:
 def test_ranked_by_the_incorrect_claims_they_entail() -> None:
     found = of_four_samples()
     assert [each.document for each in found.documents] == ["bad", "noise", "good"]
-    # The reference supports two claims and relevant chunks three that it does not.
-    assert found.true_looking == 5
-    assert found.unmentioned == 3
-    assert found.terse is True
 
 
 def test_a_document_that_misleads() -> None:
@@ -73,7 +69,6 @@ def test_documents_that_are_not_alone_or_perhaps_not_wrong() -> None:
     assert good.claims == 0
     assert good.undetermined == 1
     assert good.samples == 0
-    assert good.open_samples == 1
     assert good.offences == []
     assert good.retrieved == 3
     assert good.rate.low < good.rate.high < good.interval.high
@@ -135,7 +130,6 @@ def test_the_surest_culprit_stands_first() -> None:
     found = offenders(results)
     assert [each.document for each in found.documents] == ["culprit", "once", "rare"]
     culprit, once, rare = found.documents
-    assert found.first is culprit
     # Drawn towards the others: by much where there is one case, hardly where there are 900.
     assert 0.4 < culprit.rate.low < 7 / 14
     assert once.rate.low < 0.6
@@ -144,33 +138,10 @@ def test_the_surest_culprit_stands_first() -> None:
     assert once.interval.units == 1
 
 
-def test_one_that_may_be_chance_is_not_to_be_looked_at_first() -> None:
-    results: list[Result] = []
-    for i in range(30):
-        results += many(f"page{i}", int(i < 6), 4)
-    found = offenders(results)
-    assert len(found.documents) == 6
-    assert found.first is None
-    assert found.documents[0].rate.low < 1 / 4
-
-
-def test_complete_references_are_not_called_terse() -> None:
-    """Three of four claims are in the reference."""
-    found = offenders(many("a", 10, 40))
-    assert found.true_looking == 40
-    assert found.unmentioned == 10
-    assert found.terse is False
-    # What irrelevant chunks say does not look true.
-    noise = result("q", ("x", False, [2]), ("y", True, [0]))
-    assert offenders([noise]).unmentioned == 0
-
-
 def test_nobody() -> None:
     for results in ([], [result("q", ("x", True, [0]))]):
         found = offenders(results)
         assert found.documents == ()
-        assert found.first is None
-        assert found.terse is False
 
 
 def test_a_document_that_comes_twice_in_a_sample_counts_once() -> None:

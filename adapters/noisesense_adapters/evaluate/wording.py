@@ -82,21 +82,9 @@ def offender_sentences(found: Offenders, causes: Iterable[Cause] = ()) -> Iterat
     if guilty is not None:
         yield f"By the ablation, wrong claims vanish without {document_name(guilty.document)}."
     misleading = [document for document in found.documents if document.claims]
-    if found.first is not None:
-        claims = counted(found.first.claims, "wrong claim")
-        yield f"Look first at {document_name(found.first.document)}: {claims} came from it."
-    elif len(misleading) > 1:
-        leading = document_name(found.documents[0].document)
+    if len(misleading) > 1:
+        leading = document_name(misleading[0].document)
         yield f"{leading} stands first. Where the intervals overlap, the order may be chance."
-    if found.terse:
-        claims = counted(found.true_looking, "claim")
-        verb = "is" if found.unmentioned == 1 else "are"
-        yield (
-            f"Of {claims} that the reference or a relevant document supports, "
-            f"{found.unmentioned:,} {verb} in no reference. If the references leave out what is "
-            'true, correct documents stand first: "noisesense ablation" shows which ones cause '
-            "anything."
-        )
 
 
 FIGURE_NAMES: dict[Figure, str] = {
