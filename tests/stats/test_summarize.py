@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
 from noisesense.scoring.definitions import MODES, DefinitionName
-from noisesense.stats.needed import NeededCells, cells_of
 from noisesense.stats.summarize import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
@@ -132,25 +131,6 @@ def test_claims_of_which_none_can_come_from_a_chunk_are_in_no_figure() -> None:
         assert counted == (1 - empty,) * 3
         assert found.nothing_claimed == 0
         assert found.nothing_retrieved == 1
-
-
-def test_given_verdicts_that_repeat_a_claim_by_words_are_counted_with_a_warning() -> None:
-    """Three claims of one answer say the same, two of which are repetitions; others' do not."""
-
-    def of(*texts: str) -> Score:
-        claims = [{"text": text, "correct": False, "entailed_by": [0]} for text in texts]
-        chunks = [{"text": "c", "relevant": True}]
-        return score(Verdicts.model_validate({"response_claims": claims, "chunks": chunks}))
-
-    thrice = of("It sails at noon.", "It is red.", "it sails at “noon”", "It sails at Noon !")
-    once = of("It sails at noon.", "It was at sea at noon.")
-    without_texts = score_of((1, 2))
-    found = summarize([thrice, once, without_texts])
-    assert found.repeated_claims == 2
-    assert found.partition.total == 4 + 2 + 2
-    said = "The given verdicts repeat 2 claims of the same answer by words; each counts."
-    assert found.warnings[0] == said
-    assert summarize([once, without_texts]).repeated_claims == 0
 
 
 def test_what_was_not_measured_in_words() -> None:
@@ -386,20 +366,6 @@ def test_the_cells_that_scores_need_by_the_rule() -> None:
         cells = needed_cells(verdicts)
         assert found.needed_cells == len(cells)
         assert found.open_cells == cells.count(None)
-
-
-def test_the_cells_by_name_are_those_that_are_counted() -> None:
-    """`trust` asks of each cell what a summary counts."""
-    shape = Shape((0, 5), (0, 4), (0, 4), undetermined=0.3, labeled=0.5)
-    for seed in range(200):
-        _, verdicts = random_pair(seed, shape=shape)
-        needed = NeededCells(verdicts)
-        chunks = range(verdicts.chunk_count)
-        claims = verdicts.response_claims
-        of_response = len(chunks) * sum(map(needed.of_response, claims))
-        of_reference = sum(map(needed.of_reference, chunks))
-        by_name = len(claims) + of_response + of_reference * max(len(verdicts.reference_claims), 1)
-        assert by_name == cells_of(score(verdicts))[0]
 
 
 def needed_cells(verdicts: Verdicts) -> list[bool | None]:

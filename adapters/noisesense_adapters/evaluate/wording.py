@@ -51,15 +51,19 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
+_CHANGES = {
+    "left out": "added that its lists had left out",
+    "stray": "dropped that are not in the text",
+    "beside the question": "dropped that are beside the question",
+}
+
+
 def changed_claims(summary: Summary) -> str:
     """Say how many claims the judge, asked once more, has added and dropped; empty if none."""
     parts: list[str] = []
-    if summary.claims_added:
-        parts.append(f"{summary.claims_added:,} added that its lists had left out")
-    if summary.strays:
-        parts.append(f"{summary.strays:,} dropped that are not in the text")
-    if summary.asides:
-        parts.append(f"{summary.asides:,} dropped that are beside the question")
+    for change, words in _CHANGES.items():
+        if change in summary.changes:
+            parts.append(f"{summary.changes[change]:,} {words}")
     return f"claims the judge was asked about once more: {', '.join(parts)}" if parts else ""
 
 

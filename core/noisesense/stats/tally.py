@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import ceil, floor
 from operator import attrgetter
 
 from msgspec import Struct
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
-from noisesense.judging.words import repetitions
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth, modes_of
 from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
@@ -66,6 +64,7 @@ class Tally:
 
     definition: DefinitionName | None = field(default=None, init=False)
     _sums: Counter[str] = field(default_factory=Counter[str], init=False)
+    _changes: Counter[str] = field(default_factory=Counter[str], init=False)
     _cost: Fraction | None = field(default=None, init=False)
     _alone: Counter[_Sample] = field(default_factory=Counter[_Sample], init=False)
     _clusters: dict[str, _Unit] = field(default_factory=dict[str, _Unit], init=False)
@@ -87,7 +86,7 @@ class Tally:
             self._count(result, score)
         sums["samples"] += 1
         for changed in result.changes:
-            sums[changed.change] += 1
+            self._changes[changed.change] += 1
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in COUNTED})
             self._pay(result.usage.cost)
@@ -105,8 +104,6 @@ class Tally:
             needed, missing = cells_of(score)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
-            texts = [claim.text for claim in score.verdicts.response_claims]
-            sums["repeated_claims"] += repetitions(texts)
         sample = _Sample(outcomes, measures, lack)
         cluster = cluster_of(result)
         if cluster is None:
@@ -143,6 +140,7 @@ class Tally:
             self._settle(other.definition, "merge")
         self._signs.merge(other._signs)
         self._sums.update(other._sums)
+        self._changes.update(other._changes)
         self._alone.update(other._alone)
         for cluster, unit in other._clusters.items():
             for sample, times in unit:
@@ -182,10 +180,7 @@ class Tally:
             failed=sums["samples"] - scored,
             nothing_claimed=lacking["nothing_claimed"],
             nothing_retrieved=lacking["nothing_retrieved"],
-            repeated_claims=sums["repeated_claims"],
-            claims_added=sums["left out"],
-            strays=sums["stray"],
-            asides=sums["beside the question"],
+            changes=dict(+self._changes),
             signs=self._signs.signs(),
             echoes=sums["echoes"],
             partition=_partition(outcomes),
@@ -250,8 +245,8 @@ def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSumm
         undefined=sum(times for _, times in samples) - ranges.total(),
         mean=_mean(shares),
         interval=_interval(mode, units, _of_sample, resampling),
-        median=_quantile(ranges, 0.5),
-        maximum=_quantile(ranges, 1),
+        median=_median(ranges),
+        maximum=Range(*map(max, zip(*ranges, strict=True))) if ranges else None,
         claims=claims,
         micro=claims.bounds if claims.total else None,
         micro_interval=_interval(mode, units, _of_claims, resampling),
@@ -297,25 +292,21 @@ def _mean(shares: Counter[Counts]) -> Range | None:
     return Range(float(low / samples), float(high / samples))
 
 
-def _quantile(ranges: Counter[Range], p: float) -> Range | None:
+def _median(ranges: Counter[Range]) -> Range | None:
+    """Return the middle of the lowest values, and that of the highest."""
     if not ranges:
         return None
     lows = sorted((each.low, times) for each, times in ranges.items())
     highs = sorted((each.high, times) for each, times in ranges.items())
-    return Range(quantile_of_counts(lows, p), quantile_of_counts(highs, p))
+    return Range(_middle(lows), _middle(highs))
 
 
-def quantile_of_counts(counted: Sequence[tuple[float, int]], p: float) -> float:
-    """The value at position ``(n - 1) p`` of ascending ``(value, how often)`` pairs.
-
-    Between two values by interpolation, as numpy's and SciPy's default ("linear", type 7).
-    """
-    ends = list(accumulate(count for _, count in counted))
-    position = (ends[-1] - 1) * p
-    low = floor(position)
-    below, _ = counted[bisect(ends, low)]
-    above, _ = counted[bisect(ends, ceil(position))]
-    return below + (above - below) * (position - low)
+def _middle(counted: Sequence[tuple[float, int]]) -> float:
+    """Return the middle of ascending values, each with how often it occurs."""
+    ends = list(accumulate(times for _, times in counted))
+    below, _ = counted[bisect(ends, (ends[-1] - 1) // 2)]
+    above, _ = counted[bisect(ends, ends[-1] // 2)]
+    return (below + above) / 2
 
 
 def _of_sample(counts: Counts) -> Unit:
