@@ -117,6 +117,9 @@ SOUND: dict[str, Change] = {
     "a chunk that comes with every answer": lambda row: replace(
         row, chunks=[f"chunk {row.number}", "About us"]
     ),
+    "all right, and nothing asked of the chunk that comes with every answer": lambda row: Row(
+        row.number, reference=((None, None),), chunks=[f"chunk {row.number}", "About us"]
+    ),
     "the same right answer to most": lambda row: replace(row, answer="Yes"),
     "an object in one answer": lambda row: replace(row, answer="{}" if row.number == 1 else ""),
 }
