@@ -76,11 +76,11 @@ def test_a_system_that_repeats_its_chunks() -> None:
     assert effect.claims == effect.samples == 10
     assert effect.gone == (10.0, 10.0)
     for control in effect.controls:
-        assert control.control == (0.0, 0.0)
-        assert control.difference[:2] == (1.0, 1.0)
+        assert control.before == (0.0, 0.0)
+        assert control.change[:2] == (1.0, 1.0)
         # All ten differences are 1; an eleventh might be smaller.
-        assert control.difference.interval.low < control.difference.interval.high == 1.0
-    assert effect.low == effect.again.difference.interval.low
+        assert control.change.interval.low < control.change.interval.high == 1.0
+    assert effect.low == effect.again.change.interval.low
     assert said(found) == [
         "Of the wrong claims from documents, 100% vanish when we remove these; of the other "
         "claims in the same answers, 0%.",
@@ -106,11 +106,11 @@ def test_the_controls_are_counted_by_hand() -> None:
     effect = effect_in(run_of([2] * 8), answer)
     # Of 16 wrong claims 12 are gone, of 8 right ones 4.
     assert effect.gone == (12.0, 12.0)
-    assert {control.claims for control in effect.controls} == {16}
-    assert effect.other_claims.control == (0.5, 0.5)
-    assert effect.again.control == effect.other_chunks.control == (2 / 16, 2 / 16)
-    assert effect.other_claims.difference.low == 0.75 - 0.5
-    assert effect.again.difference.low == 0.75 - 0.125
+    assert {control.change.size for control in effect.controls} == {16}
+    assert effect.other_claims.before == (0.5, 0.5)
+    assert effect.again.before == effect.other_chunks.before == (2 / 16, 2 / 16)
+    assert effect.other_claims.change.low == 0.75 - 0.5
+    assert effect.again.change.low == 0.75 - 0.125
 
 
 def test_of_a_system_that_never_changes_no_effect_is_shown() -> None:
@@ -132,8 +132,8 @@ def test_claims_that_go_like_the_others_of_their_answers_show_no_effect() -> Non
         return "in other words" if is_without else old[question]
 
     found = measured(results, answer, variants=PAIR)
-    assert found.effect.again.difference.low == found.effect.other_chunks.difference.low == 1.0
-    assert found.effect.other_claims.difference.low == 0.0
+    assert found.effect.again.change.low == found.effect.other_chunks.change.low == 1.0
+    assert found.effect.other_claims.change.low == 0.0
     assert said(found)[1:] == [NOT_SHOWN]
 
 
@@ -146,14 +146,14 @@ def test_a_sham_as_guilty_as_the_culprit_shows_no_effect() -> None:
         return old[question] if len(contexts) == 2 else f"right {question.split()[1]}"
 
     effect = effect_in(results, answer)
-    assert effect.other_claims.difference.low == effect.again.difference.low == 1.0
-    assert effect.other_chunks.difference[:2] == (0.0, 0.0)
+    assert effect.other_claims.change.low == effect.again.change.low == 1.0
+    assert effect.other_chunks.change[:2] == (0.0, 0.0)
     assert not effect.is_shown
 
 
 def test_claims_that_the_system_drops_by_itself_show_no_effect() -> None:
     effect = effect_in(run_of([1] * 20), lambda question, _: f"right {question.split()[1]}")
-    assert effect.again.control == (1.0, 1.0)
+    assert effect.again.before == (1.0, 1.0)
     assert not effect.is_shown
 
 
@@ -166,7 +166,7 @@ def test_without_a_control_no_effect_is_shown() -> None:
     alone = [wrong_from(i, ["wrong", "other"]) for i in range(8)]
     assert effect_in(alone, repeating).other_claims is None
     few = measured(run_of([1] * 5), repeating, variants=PAIR)
-    assert few.effect.again.difference.interval.low > 0
+    assert few.effect.again.change.interval.low > 0
     assert said(few)[1].startswith("Too few samples to tell whether these documents matter: it ")
 
 
@@ -177,7 +177,7 @@ def test_answers_to_one_question_are_one_sample() -> None:
         results.append(replace(each, id=f"{number}"))
     effect = effect_in(results, repeating)
     assert effect.claims == 50
-    assert effect.samples == effect.again.difference.interval.units == 5
+    assert effect.samples == effect.again.change.interval.units == 5
     assert not effect.is_shown
 
 
@@ -292,8 +292,8 @@ def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -
         ("without", ["right"]),
     ]
     found = measured(results, repeating, variants=PAIR)
-    assert found.effect.again.claims == 7
-    assert found.effect.other_chunks.claims == 6
+    assert found.effect.again.change.size == 7
+    assert found.effect.other_chunks.change.size == 6
     assert found.left_out == {"samples with too few other chunks to take away as many": 1}
 
 
@@ -396,7 +396,7 @@ def test_a_deterministic_system_is_not_asked_again() -> None:
 
     found = measured(run_of([1] * 3), answer, variants=("without",), deterministic=True)
     assert len(asked) == 3
-    assert found.effect.again.control == (0.0, 0.0)
+    assert found.effect.again.before == (0.0, 0.0)
 
 
 def test_a_system_is_not_asked_nothing() -> None:
@@ -419,8 +419,8 @@ def test_open_verdicts_widen() -> None:
     effect = ablation(results, rows, Mind(open_texts="unclear")).effect
     assert effect.gone == (9.0, 10.0)
     # The open one may be gone or not, and gone with the same chunks or not.
-    assert effect.again.control == (0.0, 0.1)
-    assert effect.again.difference[:2] == (pytest.approx(0.8), 1.0)
+    assert effect.again.before == (0.0, 0.1)
+    assert effect.again.change[:2] == (pytest.approx(0.8), 1.0)
 
 
 def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_error() -> None:
@@ -445,7 +445,7 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
             return await super().entailment(texts, claims)
 
     found = ablation(results, rows, Once())
-    assert found.effect.again.control == (pytest.approx(2 / 3), 1.0)
+    assert found.effect.again.before == (pytest.approx(2 / 3), 1.0)
     reason = "answers not judged, counted as open (the first: no key)"
     assert found.left_out == {reason: 1}
 

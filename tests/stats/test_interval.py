@@ -18,7 +18,6 @@ from noisesense.stats.interval import (
     Resampling,
     Unit,
     dirichlet_interval,
-    estimate,
     interval_text,
     mean_interval,
     units_of,
@@ -109,19 +108,6 @@ def test_one_unit_or_none_has_no_interval() -> None:
     assert mean_interval(of_values([1.0]), HOW) is None
     assert mean_interval(Counter(), HOW) is None
     assert mean_interval(Counter({Unit(0, 0, 0): 3}), HOW) is None
-
-
-def test_an_estimate_is_a_mean_with_its_interval_and_size() -> None:
-    """Of (0.2 to 0.4, 0.4) in one unit and 1 in another: 1.6/3 to 1.8/3, from two units."""
-    values = [("a", Range(0.2, 0.4)), ("a", Range(0.4, 0.4)), ("b", Range(1.0, 1.0))]
-    found = estimate(values)
-    assert found.low == pytest.approx(1.6 / 3)
-    assert found.high == pytest.approx(0.6)
-    assert found.size == 3
-    assert found.value is None
-    assert found.interval.units == 2
-    assert estimate([("a", Range(0.5, 0.5))]) == (0.5, 0.5, None, 1)
-    assert estimate([]) is None
 
 
 @pytest.mark.parametrize(

@@ -184,11 +184,11 @@ def _effect_table(effect: Effect) -> Table:
         if control is not None:
             row = (
                 name,
-                shown(control.claims),
-                extent(control.gone, ".0%"),
-                extent(control.control, ".0%"),
-                _points(control.difference),
-                _points_interval(control.difference),
+                shown(control.change.size),
+                extent(control.after, ".0%"),
+                extent(control.before, ".0%"),
+                _points(control.change),
+                _points_interval(control.change),
             )
             rows.append(row)
     titles = ("beside", "claims", "vanish", "there", "points", "95% interval")
@@ -244,8 +244,8 @@ def _variant_table(found: Ablation) -> Table:
         row = (
             name,
             shown(change.size),
-            extent(before[:2], ".0%"),
-            extent(after[:2], ".0%"),
+            extent(before, ".0%"),
+            extent(after, ".0%"),
             _points(change),
             _points_interval(change),
         )

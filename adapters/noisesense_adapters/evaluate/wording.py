@@ -160,7 +160,7 @@ def cause_sentence(found: Ablation) -> str | None:
     sentence = f"Of the wrong claims from documents, {share} vanish when we remove these"
     others = effect.other_claims
     if others is not None:
-        share = extent(others.control, ".0%")
+        share = extent(others.before, ".0%")
         sentence += f"; of the other claims in the same answers, {share}"
     return f"{sentence}."
 

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from noisesense.ablation.cases import Answer, Case, cases_of, distractors
 from noisesense.ablation.causes import (
     Cause,
+    Change,
     Effect,
     Followed,
+    Pair,
     arms_of,
     causes_of,
-    difference,
+    change_of,
     effect_of,
 )
 from noisesense.ablation.planning import contexts_of, matched
@@ -25,26 +27,11 @@ from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Counts, Range, Record
 from noisesense.scoring.results import Result
-from noisesense.stats.interval import Estimate, estimate
 from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import VerdictsForm
 
 _SAID = Range(1.0, 1.0)
 _OPEN = Range(0.0, 1.0)
-
-
-class Change(NamedTuple):
-    """The mean share of unsupported claims, over the samples that make claims under both.
-
-    Attributes:
-        before: with the same chunks.
-        after: under another variant.
-        change: ``after - before``, paired by sample.
-    """
-
-    before: Estimate
-    after: Estimate
-    change: Estimate
 
 
 @dataclass(frozen=True)
@@ -70,22 +57,13 @@ class Ablation(Record):
 
 def _change(cases: Iterable[Case], variant: str) -> Change | None:
     """From the same chunks to a variant, over the samples that make claims under both."""
-    first: list[tuple[Any, Range]] = []
-    second: list[tuple[Any, Range]] = []
-    changes: list[tuple[Any, Range]] = []
+    pairs: list[Pair] = []
     for case in cases:
         was = case.unsupported("again")
         now = case.unsupported(variant)
         if was is not None and now is not None:
-            first.append((case.unit, was))
-            second.append((case.unit, now))
-            changes.append((case.unit, now.minus(was)))
-    before = estimate(first)
-    after = estimate(second)
-    change = estimate(changes, difference())
-    if before is None or after is None or change is None:
-        return None
-    return Change(before, after, change)
+            pairs.append(Pair(case.unit, was, now))
+    return change_of(pairs)
 
 
 def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[str]) -> Ablation:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -251,23 +251,3 @@ class Estimate(NamedTuple):
     def value(self) -> float | None:
         """The number, where the two ends meet."""
         return self.low if self.low == self.high else None
-
-
-def _mean_interval(units: Units) -> Interval | None:
-    return mean_interval(units, Resampling())
-
-
-def estimate(
-    values: Sequence[tuple[Hashable, Range]],
-    interval_of: Callable[[Units], Interval | None] = _mean_interval,
-) -> Estimate | None:
-    """The mean of values, each with its unit; None of nothing.
-
-    Args:
-        values: from 0 to 1, or as ``interval_of`` expects them.
-        interval_of: the interval of a mean over such units.
-    """
-    mean = mean_range([value for _, value in values])
-    if mean is None:
-        return None
-    return Estimate(mean.low, mean.high, interval_of(units_of(values)), len(values))
