@@ -22,9 +22,7 @@ from noisesense.stats.pairing import (
 )
 from noisesense.stats.summarize import (
     FEW_UNITS,
-    are_echoes,
     counted,
-    echo_of,
 )
 
 
@@ -174,7 +172,7 @@ def compare(
         *paired.warnings,
         *_of_units(units, figures.get("any")),
         *_of_unpaired(paired),
-        *_of_runs(results),
+        *_of_judges(results),
         *_same_texts(results, {change.id for change in changed}),
     ]
     return Comparison(
@@ -230,15 +228,11 @@ def _of_unpaired(paired: Paired) -> Iterator[str]:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
 
 
-def _of_runs(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
-    """Differences that are the judge's, and not the versions', and columns read twice."""
-    judges: list[set[str | None]] = []
-    for run, results in zip("AB", zip(*pairs, strict=True), strict=False):
-        judges.append({result.judge for result in results} - {None, NO_JUDGE})
-        echoes = sum(result.echoes for result in results)
-        if are_echoes(echoes, len(results)):
-            yield f"{run}: {echo_of(echoes, len(results))}"
-    if judges and all(judges) and judges[0] != judges[1]:
+def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
+    """Differences that are the judge's, and not the versions'."""
+    before = {x.judge for x, _ in pairs} - {None, NO_JUDGE}
+    after = {y.judge for _, y in pairs} - {None, NO_JUDGE}
+    if before and after and before != after:
         yield (
             "A and B were not judged alike (model, way to check or options): part of the "
             "difference may be the judge's."

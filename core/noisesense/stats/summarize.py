@@ -145,7 +145,7 @@ class Summary(Record, BothModes[ModeSummary]):
     @property
     def is_echo(self) -> bool:
         """Is the response the reference in nearly all samples?"""
-        return are_echoes(self.echoes, self.scored)
+        return self.echoes > 1 and self.echoes >= _NEARLY_ALL * self.scored
 
     @property
     def measured(self) -> int:
@@ -259,11 +259,6 @@ def _left_out(run: Summary) -> str:
     up_to = "up to " if min(counts) < most else ""
     samples = counted(most, "sample")
     return f": the means leave out {up_to}{samples}; if those are hard ones, they are too good"
-
-
-def are_echoes(echoes: int, samples: int) -> bool:
-    """Is the response the reference in so many samples that the wrong column was read?"""
-    return echoes > 1 and echoes >= _NEARLY_ALL * samples
 
 
 def echo_of(echoes: int, samples: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
-from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth, modes_of
-from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
+from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
+from noisesense.scoring.outcomes import Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.clusters import are_questions, cluster_of
-from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval, rounded_sum
+from noisesense.stats.interval import Resampling, Unit, mean_interval, rounded_sum
 from noisesense.stats.needed import cells_of
 from noisesense.stats.signs import SignCounts
 from noisesense.stats.summarize import ModeSummary, Summary
@@ -162,12 +162,17 @@ class Tally:
         resampling = Resampling(confidence)
         sums = self._sums
         units = self._units()
-        samples = _samples_in(units)
-        scored = sum(times for _, times in samples)
+        scored = 0
         lacking = Counter[Lack | None]()
-        for sample, times in samples:
-            lacking[sample.lack] += times
-        outcomes = _outcomes_of(samples)
+        kinds = Counter[str]()
+        from_chunks = Counter[Counts]()
+        for unit, alike in units.items():
+            for sample, times in unit:
+                scored += times * alike
+                lacking[sample.lack] += times * alike
+                from_chunks[Counts.of(sample.outcomes, "from_a_chunk")] += times * alike
+                for outcome in sample.outcomes:
+                    kinds[outcome.category] += times * alike
         modes: dict[Mode, ModeSummary] = {}
         for mode in modes_of(self.definition) if self.definition else ():
             modes[mode] = _mode(mode, units, resampling)
@@ -183,8 +188,8 @@ class Tally:
             changes=dict(+self._changes),
             signs=self._signs.signs(),
             echoes=sums["echoes"],
-            partition=_partition(outcomes),
-            from_chunks=_counts(outcomes, "from_a_chunk"),
+            partition=Partition(*map(kinds.__getitem__, Partition._fields)),
+            from_chunks=_sum(from_chunks.items()),
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
             usage=usage,
@@ -214,68 +219,64 @@ def _with(unit: _Unit, sample: _Sample, times: int = 1) -> _Unit:
     return frozenset(samples.items())
 
 
-def _samples_in(units: Counter[_Unit]) -> list[tuple[_Sample, int]]:
-    """The samples, and how often each occurs."""
-    samples = Counter[_Sample]()
-    for unit, units_alike in units.items():
-        for sample, times in unit:
-            samples[sample] += times * units_alike
-    return list(samples.items())
-
-
 def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSummary:
     """The figures of one mode."""
-    samples = _samples_in(units)
-    measured = [(sample, times) for sample, times in samples if mode in sample.measures]
     shares = Counter[Counts]()
-    for sample, times in measured:
-        shares[Counts.of(sample.outcomes, mode)] += times
+    undefined = 0
+    means = Counter[Unit]()
+    parts = Counter[Unit]()
+    for unit, alike in units.items():
+        measured: list[tuple[Counts, int]] = []
+        for sample, times in unit:
+            if mode in sample.measures:
+                counts = Counts.of(sample.outcomes, mode)
+                shares[counts] += times * alike
+                measured.append((counts, times))
+            else:
+                undefined += times * alike
+        if measured:
+            means[_mean_unit(measured)] += alike
+            claims = _sum(measured)
+            if claims.total:
+                parts[Unit(claims.noisy, claims.highest, claims.total)] += alike
     ranges = Counter[Range]()
     for counts, times in shares.items():
         ranges[counts.bounds] += times
-    determined = 0
-    for bounds, times in ranges.items():
-        if bounds.value is not None:
-            determined += times
-    claims = _counts(_outcomes_of(measured), mode)
+    determined = sum(times for bounds, times in ranges.items() if bounds.value is not None)
+    whole = _sum(shares.items())
     return ModeSummary(
         mode=mode,
         determined=determined,
         undetermined=ranges.total() - determined,
-        undefined=sum(times for _, times in samples) - ranges.total(),
+        undefined=undefined,
         mean=_mean(shares),
-        interval=_interval(mode, units, _of_sample, resampling),
+        interval=mean_interval(means, resampling),
         median=_median(ranges),
         maximum=Range(*map(max, zip(*ranges, strict=True))) if ranges else None,
-        claims=claims,
-        micro=claims.bounds if claims.total else None,
-        micro_interval=_interval(mode, units, _of_claims, resampling),
+        claims=whole,
+        micro=whole.bounds if whole.total else None,
+        micro_interval=mean_interval(parts, resampling),
         ranges=tuple(sorted(ranges.items())),
     )
 
 
-def _outcomes_of(samples: Iterable[tuple[_Sample, int]]) -> Counter[Outcome]:
-    """How many claims have each outcome."""
-    outcomes = Counter[Outcome]()
-    for sample, times in samples:
-        for outcome in sample.outcomes:
-            outcomes[outcome] += times
-    return outcomes
+def _sum(counted: Iterable[tuple[Counts, int]]) -> Counts:
+    """Add up counts, each of which occurs so many times."""
+    noisy = 0
+    known = 0
+    total = 0
+    for counts, times in counted:
+        noisy += counts.noisy * times
+        known += counts.determined * times
+        total += counts.total * times
+    return Counts(noisy, known, total)
 
 
-def _partition(outcomes: Counter[Outcome]) -> Partition:
-    kinds = Counter[str]()
-    for outcome, times in outcomes.items():
-        kinds[outcome.category] += times
-    return Partition(*map(kinds.__getitem__, Partition._fields))
-
-
-def _counts(outcomes: Counter[Outcome], what: Counted) -> Counts:
-    truths = Counter[Truth]()
-    for outcome, times in outcomes.items():
-        truths[getattr(outcome, what)] += times
-    total = truths.total()
-    return Counts(truths[True], total - truths[None], total)
+def _mean_unit(measured: Sequence[tuple[Counts, int]]) -> Unit:
+    """What samples that belong together add to a mean over samples."""
+    low = rounded_sum([counts.bounds.low * times for counts, times in measured])
+    high = rounded_sum([counts.bounds.high * times for counts, times in measured])
+    return Unit(low, high, sum(times for _, times in measured))
 
 
 def _mean(shares: Counter[Counts]) -> Range | None:
@@ -307,34 +308,6 @@ def _middle(counted: Sequence[tuple[float, int]]) -> float:
     below, _ = counted[bisect(ends, (ends[-1] - 1) // 2)]
     above, _ = counted[bisect(ends, ends[-1] // 2)]
     return (below + above) / 2
-
-
-def _of_sample(counts: Counts) -> Unit:
-    return Unit(*counts.bounds, size=1)
-
-
-def _of_claims(counts: Counts) -> Unit:
-    return Unit(counts.noisy, counts.highest, counts.total)
-
-
-def _interval(
-    mode: Mode, units: Counter[_Unit], part_of: Callable[[Counts], Unit], resampling: Resampling
-) -> Interval | None:
-    """Of ``Σ part / Σ size`` over independent units."""
-    parts = Counter[Unit]()
-    for unit, units_alike in units.items():
-        low: list[float] = []
-        high: list[float] = []
-        size = 0.0
-        for sample, times in unit:
-            if mode in sample.measures:
-                part = part_of(Counts.of(sample.outcomes, mode))
-                low.append(part.low * times)
-                high.append(part.high * times)
-                size += part.size * times
-        if size:
-            parts[Unit(rounded_sum(low), rounded_sum(high), size)] += units_alike
-    return mean_interval(parts, resampling)
 
 
 def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:
