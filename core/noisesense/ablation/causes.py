@@ -121,8 +121,8 @@ class Cause(NamedTuple):
         gone: the share of them that is gone without it.
         gone_without_others: the share of them that is gone without other chunks instead; None
             where no such answers are.
-        low: `Effect.low`, where all documents in the list together have a confidence of 95%: the
-            more there are, the wider is the interval of each.
+        low: `Effect.low`; from nine documents on, the more there are, the wider is the interval
+            of each.
         is_shown: see `Effect`.
     """
 
@@ -231,6 +231,11 @@ class _Suspect(NamedTuple):
     entails: bool
 
 
+_TOGETHER = 0.4
+"""How often the intervals of all documents together may miss. As each of three controls has to
+lie below, hardly one in ten of those is a document that is blamed (``causes.py``)."""
+
+
 def causes_of(arms: Iterable[Arm]) -> tuple[Cause, ...]:
     """What became of claims without each document; the surest cause first.
 
@@ -255,7 +260,7 @@ def causes_of(arms: Iterable[Arm]) -> tuple[Cause, ...]:
     tests = 0
     for claims in followed.values():
         tests += len({arm.case.unit for arm, _ in claims}) >= MIN_PAIRS
-    confidence = 1 - (1 - 0.95) / max(tests, 1)
+    confidence = 1 - min(1 - 0.95, _TOGETHER / max(tests, 1))
     causes: list[Cause] = []
     for suspect, claims in followed.items():
         effect = effect_of(claims, confidence)

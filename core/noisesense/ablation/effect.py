@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
-from noisesense.ablation.cases import Answer, Case, cases_of, distractors
+from noisesense.ablation.cases import Answer, Case, Row, cases_of, distractors
 from noisesense.ablation.causes import (
     Cause,
     Change,
@@ -141,12 +141,25 @@ async def ablation_async(
         raise InputError("a judge that checks given claims", type(judge).__name__, where="judge")
     reasons: Counter[str] = Counter()
     cases = cases_of(results, reasons)
+    answers = _grouped(matched(cases, answered), reasons)
+    asked = {variant for answer in answers for variant in answer.variants}
+    compared = {name for name in asked if name == "relevant-only" or distractors(name)}
+    followed = asked - compared - {"again"}
+    await gather_all(answer.judge(judge, compared, followed) for answer in answers)
+    errors = [answer.error for answer in answers if answer.error is not None]
+    if errors and len(errors) == sum(answer.is_asked for answer in answers):
+        raise errors[0]
+    if errors:
+        first = f"answers not judged, counted as open (the first: {errors[0]})"
+        reasons[first] = len(errors)
+    _count_unasked(cases.values(), asked, reasons)
+    return _figures([*cases.values()], compared, reasons)
+
+
+def _grouped(rows: Iterable[tuple[Case, Row]], reasons: Counter[str]) -> list[_Answered]:
+    """The different answers to each case. Raises `InputError` if there are none."""
     answers: dict[tuple[str, str], _Answered] = {}
-    asked: set[str] = set()
-    rows = 0
-    for case, row in matched(cases, answered):
-        rows += 1
-        asked.add(row.variant)
+    for case, row in rows:
         response = row.response or ""
         if response.strip():
             answer = answers.setdefault((case.id, response), _Answered(case, response))
@@ -154,19 +167,10 @@ async def ablation_async(
         else:
             reasons["rows without an answer"] += 1
     if not answers:
-        got = f"none in {counted(rows, 'row')}"
-        raise InputError("an answer", got, where="answered", hint="fill in `response`")
-    compared = {name for name in asked if name == "relevant-only" or distractors(name)}
-    followed = asked - compared - {"again"}
-    await gather_all(answer.judge(judge, compared, followed) for answer in answers.values())
-    errors = [answer.error for answer in answers.values() if answer.error is not None]
-    if errors and len(errors) == sum(answer.is_asked for answer in answers.values()):
-        raise errors[0]
-    if errors:
-        first = f"answers not judged, counted as open (the first: {errors[0]})"
-        reasons[first] = len(errors)
-    _count_unasked(cases.values(), asked, reasons)
-    return _figures([*cases.values()], compared, reasons)
+        rows_seen = counted(reasons["rows without an answer"], "row")
+        hint = "fill in `response`"
+        raise InputError("an answer", f"none in {rows_seen}", where="answered", hint=hint)
+    return [*answers.values()]
 
 
 @dataclass

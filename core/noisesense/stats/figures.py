@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.scoring import Score
@@ -137,25 +137,17 @@ def compared(
         resampling: confidence, resamples, seed.
         margin: the difference that does not matter; of ``"correct"`` a share of A's mean.
     """
-    before: list[Range] = []
-    after: list[Range] = []
-    differences: list[tuple[Hashable, Range]] = []
-    undetermined = 0
-    for scores, unit in zip(pairs, units, strict=True):
-        a, b = (value_of(figure, score) for score in scores)
-        if a is not None and b is not None:
-            before.append(a)
-            after.append(b)
-            differences.append((unit, b.minus(a)))
-            undetermined += a.value is None or b.value is None
+    values = _values(figure, pairs, units)
+    before = [pair.a for pair in values]
+    after = [pair.b for pair in values]
     mean_a = mean_range(before)
     limit = 1.0
-    worsening = differences
+    sign = 1
     if figure == "correct" and mean_a is not None:
         limit = max(1.0, *(value.high for value in (*before, *after)))
         margin *= mean_a.high
-        worsening = [(unit, _turned(difference)) for unit, difference in differences]
-    by_unit = units_of(worsening)
+        sign = -1
+    by_unit = units_of((pair.unit, pair.worsening(sign)) for pair in values)
     interval = difference_interval(by_unit, resampling, limit)
     effective = effective_units(by_unit) if by_unit else 0.0
     decision: Decision = "undecided"
@@ -164,19 +156,19 @@ def compared(
         # A rare pair that nobody saw may differ by all that can be.
         wide = dirichlet_interval(by_unit, resampling, (-limit, limit))
         decision = _decision(interval, wide, margin)
-        t = critical_t(effective, 1 - resampling.tail)
-        left_open = interval.low <= margin < LowEnds(by_unit, t).greatest
-    if figure == "correct" and interval is not None:
+        ends = LowEnds(by_unit, critical_t(effective, 1 - resampling.tail))
+        left_open = interval.low <= margin < ends.greatest
+    if sign < 0 and interval is not None:
         interval = interval._replace(low=-interval.high, high=-interval.low)
     return FigureComparison(
         figure=figure,
-        pairs=len(before),
+        pairs=len(values),
         effective=effective,
-        undetermined=undetermined,
-        undefined=len(pairs) - len(before),
+        undetermined=sum(pair.is_open for pair in values),
+        undefined=len(pairs) - len(values),
         mean_a=mean_a,
         mean_b=mean_range(after),
-        difference=mean_range([difference for _, difference in differences]),
+        difference=mean_range([pair.worsening(1) for pair in values]),
         interval=interval,
         margin=margin,
         decision=decision,
@@ -184,8 +176,33 @@ def compared(
     )
 
 
-def _turned(difference: Range) -> Range:
-    return Range(-difference.high, -difference.low)
+class _Values(NamedTuple):
+    """A pair in which both versions have something to measure."""
+
+    a: Range
+    b: Range
+    unit: Hashable
+
+    @property
+    def is_open(self) -> bool:
+        """Did the judge leave a value open?"""
+        return self.a.value is None or self.b.value is None
+
+    def worsening(self, sign: int) -> Range:
+        """By how much B is more, or with a sign of -1 less."""
+        return self.b.minus(self.a) if sign > 0 else self.a.minus(self.b)
+
+
+def _values(
+    figure: Figure, pairs: Sequence[tuple[Score, Score]], units: Sequence[Hashable]
+) -> list[_Values]:
+    values: list[_Values] = []
+    for (x, y), unit in zip(pairs, units, strict=True):
+        a = value_of(figure, x)
+        b = value_of(figure, y)
+        if a is not None and b is not None:
+            values.append(_Values(a, b, unit))
+    return values
 
 
 def _decision(interval: Interval, wide: Interval, margin: float) -> Decision:

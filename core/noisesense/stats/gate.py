@@ -130,10 +130,7 @@ def gate_run(
     check_whole(min_samples, 0, "min_samples")
     for name in waive:
         check_choice(name, SIGNS, "waive")
-    mode = mode or summary.only
-    modes = modes_of(summary.definition) if summary.definition else MODES
-    if mode is not None:
-        modes = (check_mode(mode),)
+    modes = _modes(summary, mode or summary.only)
     findings = [*_shares(summary, min_correct, max_hallucinated)]
     is_check = (limit, min_correct, max_hallucinated) != (None, None, None)
     if limit is not None:
@@ -152,6 +149,13 @@ def gate_run(
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
+
+
+def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
+    """The mode, or all that the definition has."""
+    if mode is not None:
+        return (check_mode(mode),)
+    return modes_of(summary.definition) if summary.definition else MODES
 
 
 def _enough(
@@ -259,10 +263,9 @@ def _value(
     if figures is None or figures.mean is None:
         yield Finding("not measured", f"the {mode} mean is undefined")
         return
-    unit = "sample" if summary.clusters is None else "cluster"
     interval = figures.interval if by_interval else None
     if by_interval and interval is None:
-        reason = f"the {mode} mean has no interval: it needs two {unit}s or more"
+        reason = f"the {mode} mean has no interval: that needs two samples, or clusters, or more"
         yield Finding("undecided", reason)
         return
     outcome = gate(figures.mean, limit, interval=interval)
@@ -279,6 +282,7 @@ def _value(
             "verdicts that the judge left open",
         )
     elif outcome == "warn" and interval is not None:
+        unit = "sample" if summary.clusters is None else "cluster"
         yield Finding(
             unsure,
             f"{counted(interval.units, unit)} are too few to tell whether the {mode} mean is "

@@ -116,16 +116,27 @@ def pair(
         if not results:
             raise InputError("at least one result", "none", where=run)
     check_limit(min_paired, "min_paired")
-    # An id without texts counts as supplied.
-    is_named = all(each.id != _key(each) for each in (*a, *b))
-    paired = _by_id(a, b, runs) if by == "id" or (by is None and is_named) else _by_question(a, b)
-    if by is None and (not paired.places or _are_places(paired, a, b)):
-        otherwise = _by_question(a, b) if is_named else _by_id(a, b, runs)
-        if otherwise.places:
-            paired = otherwise
+    paired = _by_rule(a, b, by, runs)
     count = len(paired.places)
     if not count or count < min_paired * len(a) - 1e-9:
         raise _too_few(paired, a, b, runs, min_paired)
+    return paired
+
+
+def _by_rule(
+    a: Sequence[Result], b: Sequence[Result], by: PairedBy | None, runs: tuple[str, str]
+) -> Paired:
+    """Raise `InputError` for an id that occurs twice in a run."""
+    # An id without texts counts as supplied.
+    is_named = all(each.id != _key(each) for each in (*a, *b))
+    if by == "id" or (by is None and is_named):
+        paired = _by_id(a, b, runs)
+    else:
+        paired = _by_question(a, b)
+    if by is None and (not paired.places or _are_places(paired, a, b)):
+        otherwise = _by_question(a, b) if is_named else _by_id(a, b, runs)
+        if otherwise.places:
+            return otherwise
     return paired
 
 
@@ -146,7 +157,6 @@ def _are_places(paired: Paired, a: Sequence[Result], b: Sequence[Result]) -> boo
 
 
 def _by_id(a: Sequence[Result], b: Sequence[Result], runs: tuple[str, str]) -> Paired:
-    """Raise `InputError` for an id that occurs twice in a run."""
     found = partners(_ids(a, runs[0]), _ids(b, runs[1]))
     doubtful = sum(_asks_otherwise(a[i], b[j]) for i, j in found.items())
     warnings: list[str] = []

@@ -249,16 +249,12 @@ def _capitalized(text: str) -> str:
 
 def _left_out(run: Summary) -> str:
     """Say how many samples are in no mean."""
-    counts = [mode.undefined + run.failed for mode in run.modes]
-    most = max(counts, default=0)
-    if not most:
+    if run.samples == run.measured:
         return ""
     if all(mode.mean is None for mode in run.modes):
         return ": there is no mean"
-    # By some definitions an answer counts in one mode though nothing was retrieved.
-    up_to = "up to " if min(counts) < most else ""
-    samples = counted(most, "sample")
-    return f": the means leave out {up_to}{samples}; if those are hard ones, they are too good"
+    samples = counted(run.samples - run.measured, "sample")
+    return f": the means leave out {samples}; if those are hard ones, they are too good"
 
 
 def echo_of(echoes: int, samples: int) -> str:
@@ -271,18 +267,15 @@ def echo_of(echoes: int, samples: int) -> str:
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
     units = mode.determined + mode.undetermined
+    unit = "sample" if run.clusters is None else "cluster"
+    if units and run.clusters is not None:
+        units = 1 if mode.interval is None else mode.interval.units
     if not units:
         yield f"{mode.mode}: no sample has anything to measure."
-        return
-    unit = "sample"
-    if run.clusters is not None:
-        units = 1 if mode.interval is None else mode.interval.units
-        unit = "cluster"
-    if units < FEW_UNITS:
-        advice = "see how wide the range is"
-        if mode.interval is None:
-            advice = f"there is no range, as it takes two {unit}s"
-        yield f"{mode.mode}: only {counted(units, unit)}: {advice}."
+    elif units == 1:
+        yield f"{mode.mode}: only 1 {unit}: there is no range, as it takes two {unit}s."
+    elif units < FEW_UNITS:
+        yield f"{mode.mode}: only {units} {unit}s: see how wide the range is."
 
 
 def counted(count: int, unit: str) -> str:
