@@ -146,14 +146,20 @@ async def ablation_async(
     compared = {name for name in asked if name == "relevant-only" or distractors(name)}
     followed = asked - compared - {"again"}
     await gather_all(answer.judge(judge, compared, followed) for answer in answers)
-    errors = [answer.error for answer in answers if answer.error is not None]
-    if errors and len(errors) == sum(answer.is_asked for answer in answers):
+    _count_errors(answers, reasons)
+    _count_unasked(cases.values(), asked, reasons)
+    return _figures([*cases.values()], compared, reasons)
+
+
+def _count_errors(answers: Iterable[_Answered], reasons: Counter[str]) -> None:
+    """Count the answers that were not judged. Raises `JudgeError` if none of them was."""
+    asked = [answer for answer in answers if answer.is_asked]
+    errors = [answer.error for answer in asked if answer.error is not None]
+    if errors and len(errors) == len(asked):
         raise errors[0]
     if errors:
         first = f"answers not judged, counted as open (the first: {errors[0]})"
         reasons[first] = len(errors)
-    _count_unasked(cases.values(), asked, reasons)
-    return _figures([*cases.values()], compared, reasons)
 
 
 def _grouped(rows: Iterable[tuple[Case, Row]], reasons: Counter[str]) -> list[_Answered]:

@@ -144,9 +144,9 @@ def compared(
     limit = 1.0
     sign = 1
     if figure == "correct" and mean_a is not None:
-        limit = max(1.0, *(value.high for value in (*before, *after)))
-        margin *= mean_a.high
         sign = -1
+        limit = max(1.0, _highest(before), _highest(after))
+        margin *= mean_a.high
     by_unit = units_of((pair.unit, pair.worsening(sign)) for pair in values)
     interval = difference_interval(by_unit, resampling, limit)
     effective = effective_units(by_unit) if by_unit else 0.0
@@ -158,8 +158,6 @@ def compared(
         decision = _decision(interval, wide, margin)
         ends = LowEnds(by_unit, critical_t(effective, 1 - resampling.tail))
         left_open = interval.low <= margin < ends.greatest
-    if sign < 0 and interval is not None:
-        interval = interval._replace(low=-interval.high, high=-interval.low)
     return FigureComparison(
         figure=figure,
         pairs=len(values),
@@ -169,11 +167,15 @@ def compared(
         mean_a=mean_a,
         mean_b=mean_range(after),
         difference=mean_range([pair.worsening(1) for pair in values]),
-        interval=interval,
+        interval=interval if sign > 0 else _turned(interval),
         margin=margin,
         decision=decision,
         left_open=left_open,
     )
+
+
+def _highest(values: Sequence[Range]) -> float:
+    return max(value.high for value in values)
 
 
 class _Values(NamedTuple):
@@ -203,6 +205,10 @@ def _values(
         if a is not None and b is not None:
             values.append(_Values(a, b, unit))
     return values
+
+
+def _turned(interval: Interval | None) -> Interval | None:
+    return interval and interval._replace(low=-interval.high, high=-interval.low)
 
 
 def _decision(interval: Interval, wide: Interval, margin: float) -> Decision:

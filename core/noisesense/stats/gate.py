@@ -263,16 +263,15 @@ def _value(
     if figures is None or figures.mean is None:
         yield Finding("not measured", f"the {mode} mean is undefined")
         return
-    interval = figures.interval if by_interval else None
-    if by_interval and interval is None:
+    if by_interval and figures.interval is None:
         reason = f"the {mode} mean has no interval: that needs two samples, or clusters, or more"
         yield Finding("undecided", reason)
         return
+    interval = figures.interval if by_interval else None
     outcome = gate(figures.mean, limit, interval=interval)
     mean = extent_beside(limit, figures.mean)
-    ends = "" if interval is None else extent_beside(limit, interval[:2])
     if outcome == "fail":
-        beside = f" (interval {ends})" if ends else ""
+        beside = "" if interval is None else f" (interval {extent_beside(limit, interval[:2])})"
         yield Finding("fail", f"the {mode} mean, {mean}{beside}, is above {limit:g}")
     elif outcome == "undecided":
         between = mean.replace(" to ", " and ")
@@ -283,6 +282,7 @@ def _value(
         )
     elif outcome == "warn" and interval is not None:
         unit = "sample" if summary.clusters is None else "cluster"
+        ends = extent_beside(limit, interval[:2])
         yield Finding(
             unsure,
             f"{counted(interval.units, unit)} are too few to tell whether the {mode} mean is "

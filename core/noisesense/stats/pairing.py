@@ -129,10 +129,8 @@ def _by_rule(
     """Raise `InputError` for an id that occurs twice in a run."""
     # An id without texts counts as supplied.
     is_named = all(each.id != _key(each) for each in (*a, *b))
-    if by == "id" or (by is None and is_named):
-        paired = _by_id(a, b, runs)
-    else:
-        paired = _by_question(a, b)
+    by_name = by == "id" or (by is None and is_named)
+    paired = _by_id(a, b, runs) if by_name else _by_question(a, b)
     if by is None and (not paired.places or _are_places(paired, a, b)):
         otherwise = _by_question(a, b) if is_named else _by_id(a, b, runs)
         if otherwise.places:
