@@ -15,7 +15,7 @@ from zlib import crc32
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score
-from noisesense.verdicts.form import ClaimForm, VerdictsForm
+from noisesense.verdicts.form import VerdictsForm
 
 SignName = Literal[
     "none-correct",
@@ -130,23 +130,15 @@ class SignCounts:
 
 def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
     """Which verdicts a sample has: on its claims by the reference, and by the chunks."""
-    found: set[tuple[str, bool]] = set()
+    response = verdicts.response_claims
     chunks = verdicts.chunk_count
-    for claim in verdicts.response_claims:
-        if claim.correct is not None:
-            found.add(("correct", claim.correct))
-        found.update(_kinds_of("claim", claim, chunks))
-    for stated in verdicts.reference_claims:
-        found.update(_kinds_of("reference claim", stated, chunks))
+    found = {("correct", claim.correct) for claim in response if claim.correct is not None}
+    for what, claims in (("claim", response), ("reference claim", verdicts.reference_claims)):
+        if any(claim.entailed_by for claim in claims):
+            found.add((what, True))
+        if any(len(claim.entailed_by) + len(claim.undetermined) < chunks for claim in claims):
+            found.add((what, False))
     return found
-
-
-def _kinds_of(what: str, claim: ClaimForm, chunks: int) -> Iterator[tuple[str, bool]]:
-    """Which verdicts the chunks give on a claim."""
-    if claim.entailed_by:
-        yield what, True
-    if len(claim.entailed_by) + len(claim.undetermined) < chunks:
-        yield what, False
 
 
 def _is_no_answer(text: str) -> bool:
