@@ -14,7 +14,6 @@ from noisesense import (
     Chunk,
     InputError,
     JudgeError,
-    RecordedJudge,
     Result,
     Sample,
     Verdicts,
@@ -50,23 +49,6 @@ def said(found: Ablation) -> list[str]:
 
 def old_responses(results: list[Result]) -> dict[str, str]:
     return {each.sample.user_input: each.sample.response for each in results if each.sample}
-
-
-def lazily_judged(results: list[Result]) -> list[Result]:
-    """As a lazy plan leaves them: where all is correct, nobody asked what the chunks entail."""
-    found: list[Result] = []
-    for each in results:
-        assert each.sample
-        known = verdicts(each.sample)
-        if all(claim.correct for claim in known.response_claims):
-            update = {"entailed_by": (), "undetermined": (0, 1)}
-            response = [claim.model_copy(update=update) for claim in known.response_claims]
-            reference = [claim.model_copy(update=update) for claim in known.reference_claims]
-            known = Verdicts(
-                response_claims=response, reference_claims=reference, chunks=known.chunks
-            )
-        found.append(Result(each.id, score(known), sample=each.sample))
-    return found
 
 
 def test_a_system_that_repeats_its_chunks() -> None:
@@ -151,12 +133,6 @@ def test_a_sham_as_guilty_as_the_culprit_shows_no_effect() -> None:
     assert not effect.is_shown
 
 
-def test_claims_that_the_system_drops_by_itself_show_no_effect() -> None:
-    effect = effect_in(run_of([1] * 20), lambda question, _: f"right {question.split()[1]}")
-    assert effect.again.before == (1.0, 1.0)
-    assert not effect.is_shown
-
-
 def test_without_a_control_no_effect_is_shown() -> None:
     found = measured(run_of([1] * 10), repeating, variants=("without",))
     assert found.effect.other_chunks is None
@@ -234,20 +210,6 @@ def test_what_each_document_causes_and_beside_which_others() -> None:
     table = ablation_tables(found)[-1]
     assert table.rows[0][:5] == ("wiki.md", "12", "100%", "0%", "6")
     assert table.rows[1][:5] == ("faq.md", "6", "100%", "0%", "6")
-
-
-def test_claims_that_go_as_often_without_others_are_no_effect_of_a_document() -> None:
-    results = shared_documents()
-    whole = {each.sample.user_input: len(each.sample.retrieved_contexts) for each in results}
-    old = old_responses(results)
-
-    def answer(question: str, contexts: list[str]) -> str:
-        is_whole = len(contexts) == whole[question]
-        return old[question] if is_whole else f"right {question.split()[1]}"
-
-    first = measured(results, answer, variants=PAIR).causes[0]
-    assert first.gone == first.gone_without_others == (1.0, 1.0)
-    assert first.is_shown is False
 
 
 def test_a_sample_of_which_no_chunk_would_be_left_is_left_out_and_counted() -> None:
@@ -351,21 +313,6 @@ def test_leaving_out_stays_within_its_number_of_answers() -> None:
     assert plan(misled(5), PAIR, leave_out=100) == []
 
 
-def test_a_document_that_entails_a_wrong_claim_is_not_left_out() -> None:
-    """Its claims are followed without it as it is."""
-    results = misled()
-    results.append(wrong_from(8, ["wrong", "other"]))
-    chunks = results[-1].sample.retrieved_contexts
-    named = [chunks[0].model_copy(update={"id": "sheet.md"}), chunks[1]]
-    sample = results[-1].sample.model_copy(update={"retrieved_contexts": tuple(named)})
-    verdicts_of_it = results[-1].score.verdicts.model_copy(update={"chunks": None})
-    results[-1] = Result("s8", score(verdicts_of_it.with_sample(sample)), sample=sample)
-    variants = {row["variant"] for row in plan(results, (), leave_out=100)}
-    assert "leave-out-0" in variants
-    of_sheet = [row for row in plan(results, (), leave_out=100) if row["variant"] == "leave-out-1"]
-    assert len(of_sheet) < 8  # only as the sham beside guide.md
-
-
 def test_what_each_answer_costs() -> None:
     """What an answer says again is one call; the words of the old response say all, and cost
     nothing. For what is compared, claims and their check are one judging, of `again`, too."""
@@ -396,17 +343,6 @@ def test_a_deterministic_system_is_not_asked_again() -> None:
     found = measured(run_of([1] * 3), answer, variants=("without",), deterministic=True)
     assert len(asked) == 3
     assert found.effect.again.before == (0.0, 0.0)
-
-
-def test_a_system_is_not_asked_nothing() -> None:
-    """As where the column with the questions was not read."""
-    unasked = [
-        replace(each, sample=each.sample and each.sample.model_copy(update={"user_input": " "}))
-        for each in run_of([1] * 2)
-    ]
-    with pytest.raises(InputError, match=r"questions to ask, got none.*--map user_input=COLUMN"):
-        plan(unasked)
-    assert plan([run_of([1])[0], unasked[1]])
 
 
 def test_open_verdicts_widen() -> None:
@@ -449,18 +385,6 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
     assert found.left_out == {reason: 1}
 
 
-def test_answers_that_claim_nothing_are_counted_and_not_compared() -> None:
-    results = run_of([1] * 4)
-    rows = plan(results, ("plus-2",))
-    for row in rows:
-        silent = row["id"] == "s0" and row["variant"] == "plus-2"
-        row["response"] = " . " if silent else "wrong 0 0"
-    found = ablation(results, rows, Mind())
-    assert found.changes["plus-2"].change.size == 3
-    assert found.left_out == {"answers to `plus-2` without claims": 1}
-    assert said(found)[-1] == "Note: 1 answer to `plus-2` without claims."
-
-
 def test_the_plan() -> None:
     rows = plan(run_of([1] * 3), (*PAIR, "plus-2"), seed=1)
     places = [f"{row['id']} {row['variant']}" for row in rows[:5]]
@@ -475,34 +399,6 @@ def test_the_plan() -> None:
     assert [chunk["relevant"] for chunk in added] == [False, False]
     assert "-0" not in str(added)  # from other questions
     assert json.loads(json.dumps(rows)) == rows
-
-
-def test_a_plan_is_drawn_by_its_seed() -> None:
-    results = run_of([1] * 3)
-    first = plan(results, ("plus-2",), seed=1)
-    assert first == plan(results, ("plus-2",), seed=1) != plan(results, ("plus-2",), seed=2)
-
-
-def test_as_many_others_are_taken_away_as_entail_the_claims() -> None:
-    """One, which entails both claims."""
-    other = plan(run_of([2], more=["a", "b", "c"]), ("without-other",))[1]
-    assert len(other["retrieved_contexts"]) == 4
-
-
-def test_all_samples_are_asked_and_those_that_erred_without_their_chunks() -> None:
-    of_default = [row["id"] for row in plan(run_of([1] * 3 + [0] * 3))]
-    assert of_default == ["s0"] * 3 + ["s1"] * 3 + ["s2"] * 3
-    rows = plan(run_of([1] * 3 + [0] * 3), (*PAIR, "plus-2"))
-    asked = {variant: [r["id"] for r in rows if r["variant"] == variant] for variant in
-             ("again", "without", "without-other", "plus-2")}  # fmt: skip
-    assert len(asked["again"]) == len(asked["plus-2"]) == 6
-    assert asked["without"] == asked["without-other"] == ["s0", "s1", "s2"]
-
-
-def test_relevance_that_a_lazy_plan_left_open_is_an_error() -> None:
-    results = lazily_judged(run_of([1] * 3 + [0] * 3))
-    with pytest.raises(InputError, match=r"relevant-only: expected .* 3 samples .*--plan full"):
-        plan(results, ("relevant-only",))
 
 
 def test_plus_4_holds_the_distractors_of_plus_2_and_too_few_say_how_many_there_are() -> None:
@@ -571,15 +467,6 @@ def test_an_answer_to_something_else_is_an_error(change: dict[str, object], mess
         ablation(results, [None], Mind())  # type: ignore[list-item]
 
 
-def test_a_relevant_chunk_is_not_called_unknown_where_only_the_answer_is_missing() -> None:
-    results = run_of([1] * 4)
-    rows = plan(results, ("relevant-only",))
-    for row in rows[:-1]:
-        row["response"] = "right"
-    assert rows[-1]["variant"] == "relevant-only"
-    assert ablation(results, rows, Mind()).left_out == {"rows without an answer": 1}
-
-
 def test_rows_without_an_answer_are_left_out_and_counted() -> None:
     results = run_of([1] * 4)
     rows = plan(results, ("without",))
@@ -616,9 +503,3 @@ def test_what_was_answered_is_not_asked_again(tmp_path: Path) -> None:
     assert asked == 6 + 3
     assert measured(results, answer, variants=variants, answers=path) == whole
     assert asked == 6 + 3
-
-
-def test_a_judge_that_checks_no_given_claims_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "r.jsonl").touch()
-    with pytest.raises(InputError, match="a judge that checks given claims, got RecordedJudge"):
-        ablation(run_of([1] * 1), [], RecordedJudge(tmp_path / "r.jsonl"))

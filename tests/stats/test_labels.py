@@ -19,8 +19,6 @@ from noisesense import (
     trust,
     trust_results,
 )
-from noisesense.scoring.definitions import DefinitionName
-from noisesense.stats.labels_cells import Confusion
 from noisesense_adapters.evaluate.tables import trust_tables
 from noisesense_adapters.evaluate.wording import trust_sentences
 from support.tables import Shape, random_pairs
@@ -130,25 +128,6 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert list(found.to_dict())[2] == "means"
 
 
-def test_means_are_of_the_definition_of_the_results() -> None:
-    judged, labels = _own()
-    known: dict[DefinitionName, list[str]] = {
-        "validmind": ["relevant"],
-        "paper": ["relevant", "irrelevant"],
-    }
-    for definition, modes in known.items():
-        ours = [_under(each, definition) for each in judged]
-        theirs = [_under(each, definition) for each in labels]
-        found = trust_results(ours, theirs)
-        assert list(found.means) == modes
-        assert not any("no mean" in each for each in found.warnings)
-
-
-def _under(result: Result, definition: DefinitionName) -> Result:
-    scored = score(result.score.verdicts, definition=definition)
-    return structs.replace(result, score=scored)
-
-
 def test_what_cannot_be_measured() -> None:
     judged, labels = _own()
     with pytest.raises(PairingError):
@@ -158,26 +137,6 @@ def test_what_cannot_be_measured() -> None:
     few = trust_results(judged, labels[:1])
     assert not few.means
     assert few.warnings[0].startswith("relevant: no mean corrected by the labels: human_labeled:")
-
-
-def test_chunks_that_only_one_side_lists() -> None:
-    claims = [{"text": "a", "correct": None, "entailed_by": [0]}]
-    bare = Verdicts.model_validate({"response_claims": claims})
-    listed = Verdicts.model_validate({"response_claims": claims, "chunks": ["x", "y", "z"]})
-    two = Verdicts.model_validate({"response_claims": claims, "chunks": ["x", "y"]})
-    for people, judge in ((bare, listed), (listed, bare)):
-        found = trust("m", [LabeledVerdicts(people, judge, "1")]).cells["response"].counts
-        assert found == Confusion(both_yes=1, both_no=2)
-    with pytest.raises(InputError, match="sample '1': expected 2 chunks, as people saw, got 3"):
-        trust("m", [LabeledVerdicts(two, listed, "1")])
-
-
-def test_clusters_of_results_are_the_units_of_rates() -> None:
-    judged, labels = _own()
-    found = trust_results(in_clusters(judged), labels)
-    assert found.cells["correct"].false_yes.interval.units == 6
-    theirs = trust_results(judged, in_clusters(labels))
-    assert theirs.cells["correct"].false_yes.interval.units == 3
 
 
 def test_clusters_of_results_are_the_units_of_the_corrected_mean() -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from noisesense import InputError, Result, Verdicts, offenders, score
+from noisesense import Result, Verdicts, offenders, score
 from noisesense.stats.offenders import Offence, Offenders
 
 CHUNKS = [
@@ -88,31 +88,9 @@ def test_whether_a_document_is_the_only_source_may_be_open() -> None:
     assert noise.undetermined == 1
 
 
-def test_runs_of_two_definitions_have_no_common_list() -> None:
-    known = result("q", ("x", False, [1])).score.verdicts
-    paper = Result("r", score(known, definition="paper"))
-    first = result("q", ("x", False, [1]))
-    with pytest.raises(InputError, match=r"results scored alike, got .'paper'"):
-        offenders([first, result("p", ("y", True, [0])), paper])
-
-
 def test_a_judge_that_fails_on_every_chunk_does_not_leave_an_empty_list() -> None:
     lost = Result("q", score(Verdicts.from_matrices([False], [[None]], [[None]])))
     assert [each.undetermined for each in offenders([lost]).documents] == [1]
-
-
-def test_verdicts_without_texts_cannot_tell_documents_apart() -> None:
-    bare = Result("q", score(Verdicts.from_matrices([False], [[True, True]], [[True, False]])))
-    (found,) = offenders([bare]).documents
-    assert found.document == ""
-    assert found.claims == 1
-    # Nor are there any where the list of chunks is left out.
-    left_out = {"response_claims": [{"text": "x", "correct": False, "entailed_by": [0, 2]}]}
-    (found,) = offenders([Result("q", score(Verdicts.model_validate(left_out)))]).documents
-    assert found.document == ""
-    assert found.text == ""
-    assert found.claims == 1
-    assert found.alone == 1
 
 
 def many(document: str, misled: int, retrieved: int) -> list[Result]:

@@ -102,12 +102,6 @@ def test_a_row_that_could_not_be_read_is_the_same_in_both_runs() -> None:
     assert found.only_a == found.only_b == ()
 
 
-def test_samples_without_ids_are_called_by_their_questions_in_errors() -> None:
-    a = [result(f"Question {i}?", "x") for i in range(5)]
-    with pytest.raises(PairingError, match=r"only in A: .Question 1\?., …"):
-        compare(a, a[:1])
-
-
 def test_the_same_question_several_times() -> None:
     a = [result("Who?", "x"), result("Who?", "y", WRONG), result("When?", "x")]
     b = [result("When?", "z"), result("Who?", "u"), result("Who?", "v", WRONG)]
@@ -157,21 +151,6 @@ def test_runs_with_nothing_in_common_never_pass(named: bool) -> None:
     for least in (0.9, 0):
         with pytest.raises(PairingError, match="expected samples that both runs have, got none"):
             compare(a, b, min_paired=least)
-
-
-def test_a_label_belongs_to_one_answer() -> None:
-    judge = [result(f"{i}?", "old" if i < 3 else "new", name=str(i)) for i in range(10)]
-    human = [result(f"{i}?", "new", name=str(i)) for i in range(5)]
-    found = labeled_pairs(judge, human, None)
-    assert [x.id for x, _ in found.pairs] == ["3", "4"]
-    said = "labeled samples that are not in the results, or with another text:"
-    assert found.warnings[0].startswith(said)
-    powered = prediction_powered(judge, human, mode="relevant")
-    assert powered.labeled == 2
-    assert powered.unlabeled == 8
-    assert found.warnings[0] in powered.warnings
-    with pytest.raises(PairingError, match="3 that differ in their answer or another text"):
-        labeled_pairs(judge, human[:3], None)
 
 
 def test_labels_without_ids_are_found_by_question_and_text() -> None:

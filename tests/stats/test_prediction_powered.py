@@ -102,14 +102,6 @@ def test_the_mean_is_one_that_the_labels_leave_possible() -> None:
     assert found.interval.low <= 0.1 <= found.interval.high
 
 
-def test_a_judge_whose_labeled_scores_are_all_alike_has_no_weight() -> None:
-    """The mean is that of the labels, as it stays right on average."""
-    found = prediction_powered_mean([0.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
-    assert found.mean.value == 0.0
-    assert found.judge_mean.value == 1 / 6
-    assert found.weight == 0.0
-
-
 def test_with_labels_on_all_samples_it_is_their_mean() -> None:
     found = prediction_powered_mean([], JUDGED, PEOPLE)
     assert found.mean.value == found.interval.low == found.interval.high == sum(PEOPLE) / 6
@@ -242,12 +234,3 @@ def test_labels_in_the_order_of_the_results_are_no_random_choice(chosen: range) 
     judge = [result_of(i, (1, 2)) for i in range(50)]
     found = prediction_powered(judge, [judge[i] for i in chosen], mode="relevant")
     assert any(TOGETHER in warning for warning in found.warnings) == (chosen[0] != 15)
-
-
-def test_a_warning_names_both_means() -> None:
-    scores = [0.9] * 20
-    found = prediction_powered_mean([0.5] * 200, scores, scores)
-    (apart,) = [each for each in found.warnings if APART in each]
-    assert apart.startswith(
-        "The judge's mean is 0.90 on the labeled samples and 0.50 on the others"
-    )

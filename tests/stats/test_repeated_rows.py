@@ -98,30 +98,3 @@ def test_a_response_that_is_its_reference_is_named() -> None:
     assert found.outcome == "warn"
     assert found.passed is True
     assert said in found.reason
-
-
-def test_one_of_several_that_says_just_the_reference_is_a_good_answer() -> None:
-    """So is a run of one sample."""
-    assert not summarize([*ECHOES[:8], OTHER, replace(OTHER, id="10")]).is_echo
-    assert not summarize(ECHOES[:1]).is_echo
-
-
-def test_without_texts_the_claims_say_whether_the_response_is_the_reference() -> None:
-    def claims(response: list[str], reference: list[str]) -> Verdicts:
-        count = len(response)
-        return Verdicts.from_matrices(
-            [True] * count,
-            [[True]] * count,
-            [[True]] * len(reference),
-            response_claims=response,
-            reference_claims=reference,
-        )
-
-    same = score(claims(["a", "b"], ["b", "a"]))
-    other = score(claims(["a", "b"], ["b"]))
-    assert same.echoes is True
-    assert other.echoes is False
-    assert same.reason("relevant").endswith("The reference makes the same claims, word for word.")
-    assert summarize([same, same]).is_echo
-    # Tables of verdicts have no texts.
-    assert not score(Verdicts.from_matrices([True], [[True]], [[True]])).echoes

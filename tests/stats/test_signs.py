@@ -163,10 +163,6 @@ def test_wrong_answers_from_chunks_fail_by_their_number() -> None:
     assert len(found.findings) == 1
 
 
-def test_a_handful_of_samples_is_no_sign() -> None:
-    assert run(BROKEN["answers that are a page"][1], 4).summary().signs == ()
-
-
 def test_parts_of_a_run_have_the_signs_of_the_whole() -> None:
     for name, (sign, change) in BROKEN.items():
         halves = [Tally(), Tally()]
