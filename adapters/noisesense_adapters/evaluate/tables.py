@@ -287,9 +287,9 @@ def trust_tables(found: Trust) -> list[Table]:
             shown(counts.judge_open),
         )
         errors.append(row)
-    titles = ("verdict", "labeled", "false yes", "false no", "no verdict")
+    columns = ("verdict", "labeled", "false yes", "false no", "no verdict")
     caption = "How often the judge says yes where people say no, and no where they say yes"
-    tables.append(Table(titles, errors, caption).without_zeros())
+    tables.append(Table(columns, errors, caption).without_zeros())
     return [table for table in tables if table.rows]
 
 
