@@ -120,6 +120,11 @@ SOUND: dict[str, Change] = {
     "all right, and nothing asked of the chunk that comes with every answer": lambda row: Row(
         row.number, reference=((None, None),), chunks=[f"chunk {row.number}", "About us"]
     ),
+    "a chunk that most have, and that helps a few": lambda row: (
+        replace(row, chunks=["About us", "x"])
+        if row.number % 5 == 0
+        else replace(row, claims=(NO, NO), reference=(NO,), chunks=["About us", "x"])
+    ),
     "the same right answer to most": lambda row: replace(row, answer="Yes"),
     "an object in one answer": lambda row: replace(row, answer="{}" if row.number == 1 else ""),
 }

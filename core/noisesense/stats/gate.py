@@ -264,7 +264,7 @@ def _value(
         yield Finding("not measured", f"the {mode} mean is undefined")
         return
     if by_interval and figures.interval is None:
-        reason = f"the {mode} mean has no interval: that needs two samples, or clusters, or more"
+        reason = f"the {mode} mean has no interval: it needs two samples or clusters"
         yield Finding("undecided", reason)
         return
     interval = figures.interval if by_interval else None

@@ -60,6 +60,8 @@ class SignCounts:
     _useless: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     """By text, the samples with an answer of which no claim is correct, and those with a chunk
     where no chunk supports a claim. One of more than half of them is among the first."""
+    _useful: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    """The other samples in which somebody looked, likewise."""
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
@@ -72,22 +74,26 @@ class SignCounts:
             return
         answer = result.sample.response.strip()
         self._counts["no answers"] += _is_no_answer(answer)
-        if ("correct", False) in kinds and ("correct", True) not in kinds:
-            self._count_useless("answer", answer)
-        if kinds & _DENIED and not kinds & _SAID:
+        is_right = ("correct", True) in kinds
+        if is_right or ("correct", False) in kinds:
+            self._count_text("answer", answer, is_useful=is_right)
+        is_said = bool(kinds & _SAID)
+        if is_said or kinds & _DENIED:
             for text in {chunk.text for chunk in verdicts.chunks or ()}:
-                self._count_useless("chunk", text)
+                self._count_text("chunk", text, is_useful=is_said)
 
-    def _count_useless(self, what: str, text: str) -> None:
+    def _count_text(self, what: str, text: str, *, is_useful: bool) -> None:
         key = what, crc32(text.encode("utf-8", "surrogatepass"))
-        if key in self._useless or len(self._useless) < _MOST_TEXTS:
-            self._useless[key] += 1
+        texts = self._useful if is_useful else self._useless
+        if key in texts or len(texts) < _MOST_TEXTS:
+            texts[key] += 1
 
     def merge(self, other: SignCounts) -> None:
         """Count all that the other has counted."""
         self._counts.update(other._counts)
         self._seen |= other._seen
         self._useless.update(other._useless)
+        self._useful.update(other._useful)
 
     def signs(self) -> tuple[Sign, ...]:
         """The signs of the run so far."""
@@ -99,11 +105,11 @@ class SignCounts:
         if 2 * odd > samples:
             reason = f"{odd:,} of {samples:,} answers are JSON or HTML"
             found.append(Sign("no-answers", reason))
-        for (what, _), times in self._useless.items():
-            if 2 * times <= samples:
+        for key, times in self._useless.items():
+            if 2 * times <= samples or key in self._useful:
                 continue
             of = f"{times:,} of {samples:,}"
-            if what == "answer":
+            if key[0] == "answer":
                 reason = f"{of} answers are the same, and no claim of them is correct"
                 found.append(Sign("same-answer", reason))
             else:
