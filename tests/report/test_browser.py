@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from noisesense import Result, Sample, Verdicts, offenders, score
+from noisesense import Result, Verdicts, offenders, score
 from support.browser import Show
 from support.hostile_run import ATTACKS, hostile_run
 from support.readable_run import readable_run
@@ -150,40 +150,3 @@ def test_the_policy_stops_a_script_that_got_in(show: Show) -> None:
         assert seen.page.evaluate("window.owned") is None
         assert len(seen.complaints) == 2
         assert all("Content Security Policy" in each for each in seen.complaints)
-
-
-def _long_words() -> Result:
-    word = "x" * 400
-    chunks = [{"text": word, "id": f"{word}/{j}"} for j in range(30)]
-    texts = {"user_input": word, "response": word, "reference": word, "retrieved_contexts": chunks}
-    claim = {"text": word, "correct": False, "entailed_by": list(range(30))}
-    found = score(Verdicts.model_validate({"response_claims": [claim], "chunks": chunks}))
-    return Result(word, found, sample=Sample.model_validate(texts))
-
-
-@pytest.mark.parametrize("width", [320, 768, 1600])
-def test_no_width_makes_the_page_scroll_sideways(show: Show, width: int) -> None:
-    with show([*readable_run(10), _long_words()], "x" * 400, width=width) as seen:
-        page = seen.page
-        _open_all(page)
-        for i in range(3):
-            page.locator(".opener").nth(i).click()
-        over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert over <= 0
-
-
-def test_the_keyboard_reaches_a_samples_claims(show: Show) -> None:
-    with show() as seen:
-        page = seen.page
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.className") == "skip"
-        page.locator("#find").focus()
-        heads = page.locator("#table th[data-sort]").count()
-        for _ in range(3 + heads):  # the filter, the CSV, the column heads, the first row
-            page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.className") == "opener"
-        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-        page.keyboard.press("Enter")
-        page.locator(".detail").wait_for()
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.className") == "scroll"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from support.ablation_world import Mind, repeating, run_of
 from support.hostile_run import hostile_run
 from support.readable_run import readable_run
 from support.report_page import block, packed_lines
-from support.sizes import few_or_many
 
 NOISY = Verdicts.from_matrices([False, True], [[True], [True]], [[True]])
 CLEAN = Verdicts.from_matrices([True, True], [[True], [True]], [[True]])
@@ -53,19 +51,6 @@ def test_an_ablation_is_in_the_page(tmp_path: Path) -> None:
     for sentence in ablation_sentences(found):
         assert page.count(sentence) == 1
     assert '<th scope="row" dir="auto">plus-2</th><td class="n">10</td>' in page
-
-
-@few_or_many(300, 5000)
-def test_details_are_packed_and_a_chunk_that_samples_share_is_kept_once(
-    tmp_path: Path, count: int
-) -> None:
-    """The samples' details take less than a fifth of the size that they have as text."""
-    page = _page(readable_run(count), tmp_path)
-    details = packed_lines(page, "details")
-    assert len(details) == count + 6
-    assert len(block(page, "details")) < len(json.dumps(details)) / 5
-    chunks = [(chunk["text"], chunk["id"]) for chunk in packed_lines(page, "chunks")]
-    assert len(chunks) == len(set(chunks)) < 100
 
 
 def test_no_text_leaves_its_place(tmp_path: Path) -> None:

@@ -74,20 +74,6 @@ def test_documents_that_are_not_alone_or_perhaps_not_wrong() -> None:
     assert good.rate.low < good.rate.high < good.interval.high
 
 
-def test_whether_a_document_is_the_only_source_may_be_open() -> None:
-    """Of the claim's other chunk nobody said whether it entails the claim."""
-    claim = {"text": "x", "correct": False, "entailed_by": [1], "undetermined": [2]}
-    verdicts = Verdicts.model_validate({"response_claims": [claim], "chunks": CHUNKS})
-    bad, noise = offenders([Result("q", score(verdicts))]).documents
-    assert bad.document == "bad"
-    assert bad.claims == 1
-    assert bad.alone == 0
-    assert bad.offences == [Offence("q", "x", 0, True, None)]
-    assert noise.document == "noise"
-    assert noise.claims == 0
-    assert noise.undetermined == 1
-
-
 def test_a_judge_that_fails_on_every_chunk_does_not_leave_an_empty_list() -> None:
     lost = Result("q", score(Verdicts.from_matrices([False], [[None]], [[None]])))
     assert [each.undetermined for each in offenders([lost]).documents] == [1]

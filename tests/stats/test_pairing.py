@@ -238,15 +238,6 @@ def test_which_rule_a_run_gets() -> None:
     assert not any("another question" in each for each in found.warnings)
 
 
-def test_the_least_share_is_not_a_matter_of_digits() -> None:
-    # As floats, 0.07 · 100 is a little more than seven.
-    a = [bare(str(i)) for i in range(100)]
-    b = [bare(str(i)) for i in range(93, 193)]
-    assert compare(a, b, min_paired=0.07).pairs == 7
-    with pytest.raises(PairingError, match="got 7 of 100"):
-        compare(a, b, min_paired=0.08)
-
-
 def test_an_id_twice() -> None:
     with pytest.raises(InputError, match="A: expected each sample once, got 'a' 2 times"):
         pair([bare("a")] * 2, [bare("a")])

@@ -185,16 +185,6 @@ def test_open_labels_make_a_range() -> None:
     assert found.interval.low < found.mean.low < found.mean.high < found.interval.high
 
 
-def test_results_that_do_not_fit() -> None:
-    judge = [result_of(i, (1, 2)) for i in range(4)]
-    with pytest.raises(InputError, match="human: expected each sample once"):
-        prediction_powered(judge, [judge[0]] * 2, mode="relevant")
-    with pytest.raises(InputError, match="human_labeled: expected at least two scores, got 1"):
-        prediction_powered(judge, judge[:1], mode="relevant")
-    with pytest.raises(InputError, match="mode: expected 'relevant' or 'irrelevant'"):
-        prediction_powered(judge, judge[:2], mode="both")  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     ("args", "options", "where"),
     [

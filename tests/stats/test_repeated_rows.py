@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 
-from noisesense import Result, Sample, Tally, Verdicts, gate_run, score, summarize
-from noisesense_adapters.datasets.score import score_dataset
-from support.datasets import write_jsonl
+from noisesense import Result, Sample, Verdicts, gate_run, score, summarize
 
 
 def row(name: str, *, noisy: bool, named: str | None = None, reference: str = "truth") -> Result:
@@ -51,37 +47,6 @@ def test_a_cluster_that_is_given_wins() -> None:
 
 def test_the_same_question_with_another_reference_is_another_one() -> None:
     assert summarize([row("a", noisy=True), row("a", noisy=True, reference="x")]).clusters is None
-
-
-@pytest.mark.parametrize("at", range(len(ROWS) + 1))
-@pytest.mark.parametrize("turned", [False, True])
-def test_parts_add_up_where_rows_are_equal_across_them(at: int, turned: bool) -> None:
-    parts = Tally(), Tally()
-    for i, each in enumerate(ROWS):
-        parts[i >= at].add(each)
-    both = parts[1] + parts[0] if turned else parts[0] + parts[1]
-    assert both.summary() == summarize(ROWS)
-
-
-def test_a_tally_beside_itself_has_each_row_twice() -> None:
-    part = Tally()
-    part.add(ROWS[0])
-    assert (part + part).summary() == summarize([ROWS[0], ROWS[0]])
-
-
-def line(number: int) -> dict[str, object]:
-    verdicts = {"response_claims": [{"text": "x", "correct": number > 0, "entailed_by": [0]}]}
-    texts = {"user_input": f"q{number}", "response": "r", "reference": "s"}
-    return {"sample": {**texts, "retrieved_contexts": ["c"]}, "verdicts": verdicts}
-
-
-@pytest.mark.parametrize("written", [False, True], ids=["read quickly", "with the texts"])
-def test_a_file_with_equal_rows(tmp_path: Path, written: bool) -> None:
-    path = write_jsonl(tmp_path / "d.jsonl", [line(0), line(1), line(0), line(2)])
-    found = score_dataset(path, out=tmp_path / "out.jsonl" if written else None)
-    assert found.samples == 4
-    assert found.clusters == 3
-    assert found.grouped == "4 answers to 3 questions"
 
 
 ECHOES = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]

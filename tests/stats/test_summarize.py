@@ -186,13 +186,6 @@ def test_parts_in_any_order_and_grouping_are_the_whole(clusters: bool) -> None:
         assert parts[0].summary() == expected
 
 
-def test_in_which_order_claims_come_is_not_kept() -> None:
-    tallies = [Tally(), Tally()]
-    for counted, correct in zip(tallies, ([True, False], [False, True]), strict=True):
-        counted.add(score(Verdicts.from_matrices(correct, [[True], [True]], [[True]])))
-    assert tallies[0] == tallies[1]
-
-
 def test_costs_add_up_without_rounding() -> None:
     # In floats 0.1 + 0.2 + 0.3 is 0.6000000000000001 from the left and 0.6 from the right.
     def of(*costs: float | None) -> float | None:
@@ -205,20 +198,6 @@ def test_costs_add_up_without_rounding() -> None:
     assert of(None, 0.5, float("nan"), float("inf")) == 0.5  # nobody knows what those cost
     half = tally([Result("a", error="no", usage=Usage(calls=3, cost=0.5))])
     assert (half + half).summary().usage == Usage(calls=6, cost=1.0)
-
-
-def test_a_sum_changes_neither_part_and_a_merge_only_the_left() -> None:
-    left = tally(made(20))
-    right = tally(made(10))
-    both = left + right
-    both.add(made(1)[0])
-    assert left == tally(made(20))
-    assert right == tally(made(10))
-    left.merge(right)
-    assert left.summary().samples == 30
-    assert right == tally(made(10))
-    with pytest.raises(InputError, match="merge: expected a Tally, got 5"):
-        left.merge(5)  # type: ignore[arg-type]
 
 
 def test_two_definitions_do_not_add_up_and_nothing_is_counted() -> None:
