@@ -123,7 +123,7 @@ def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -
     Args:
         results: those the plan was made from.
         answered: its rows with ``response`` filled in; rows without one are left out and counted.
-        judge: also has to check given claims, as `LLMJudge` and `LocalJudge` do.
+        judge: also has to check given claims, as `LLMJudge` does.
 
     Raises:
         InputError: no answer at all, an unknown variant, an answer to another question or over

@@ -60,8 +60,8 @@ class SignCounts:
     _useless: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     """By text, the samples with an answer of which no claim is correct, and those with a chunk
     where no chunk supports a claim. One of more than half of them is among the first."""
-    _useful: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
-    """The other samples in which somebody looked, likewise."""
+    _useful: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    """The first texts of the other samples in which somebody looked."""
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
@@ -83,17 +83,20 @@ class SignCounts:
                 self._count_text("chunk", text, is_useful=is_said)
 
     def _count_text(self, what: str, text: str, *, is_useful: bool) -> None:
+        if is_useful and len(self._useful) >= _MOST_TEXTS:
+            return
         key = what, crc32(text.encode("utf-8", "surrogatepass"))
-        texts = self._useful if is_useful else self._useless
-        if key in texts or len(texts) < _MOST_TEXTS:
-            texts[key] += 1
+        if is_useful:
+            self._useful.add(key)
+        elif key in self._useless or len(self._useless) < _MOST_TEXTS:
+            self._useless[key] += 1
 
     def merge(self, other: SignCounts) -> None:
         """Count all that the other has counted."""
         self._counts.update(other._counts)
         self._seen |= other._seen
         self._useless.update(other._useless)
-        self._useful.update(other._useful)
+        self._useful |= other._useful
 
     def signs(self) -> tuple[Sign, ...]:
         """The signs of the run so far."""
