@@ -47,9 +47,11 @@ class SampleChange(Record):
 
 def sample_change(name: str, a: Score, b: Score) -> SampleChange:
     """What changed in a sample."""
-    before = {mode: a.bounds(mode) for mode in MODES}
-    after = {mode: b.bounds(mode) for mode in MODES}
-    return SampleChange(name, before, after, _claim_changes(a, b))
+    return SampleChange(name, _bounds(a), _bounds(b), _claim_changes(a, b))
+
+
+def _bounds(score: Score) -> dict[Mode, Range | None]:
+    return {mode: score.bounds(mode) for mode in MODES}
 
 
 def _claim_changes(a: Score, b: Score) -> tuple[ClaimChange, ...]:

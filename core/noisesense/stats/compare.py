@@ -22,7 +22,9 @@ from noisesense.stats.pairing import (
 )
 from noisesense.stats.summarize import (
     FEW_UNITS,
+    are_echoes,
     counted,
+    echo_of,
 )
 
 
@@ -173,6 +175,8 @@ def compare(
         *_of_units(units, figures.get("any")),
         *_of_unpaired(paired),
         *_of_judges(results),
+        *_echoes("A", [x for x, _ in results]),
+        *_echoes("B", [y for _, y in results]),
         *_same_texts(results, {change.id for change in changed}),
     ]
     return Comparison(
@@ -237,6 +241,13 @@ def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
             "A and B were not judged alike (model, way to check or options): part of the "
             "difference may be the judge's."
         )
+
+
+def _echoes(run: str, results: Sequence[Result]) -> Iterator[str]:
+    """A warning where the wrong column was read."""
+    echoes = sum(result.echoes for result in results)
+    if are_echoes(echoes, len(results)):
+        yield f"{run}: {echo_of(echoes, len(results))}"
 
 
 def _same_texts(pairs: Sequence[tuple[Result, Result]], changed: Container[str]) -> Iterator[str]:

@@ -145,7 +145,7 @@ class Summary(Record, BothModes[ModeSummary]):
     @property
     def is_echo(self) -> bool:
         """Is the response the reference in nearly all samples?"""
-        return self.echoes > 1 and self.echoes >= _NEARLY_ALL * self.scored
+        return are_echoes(self.echoes, self.scored)
 
     @property
     def measured(self) -> int:
@@ -255,6 +255,11 @@ def _left_out(run: Summary) -> str:
         return ": there is no mean"
     samples = counted(run.samples - run.measured, "sample")
     return f": the means leave out {samples}; if those are hard ones, they are too good"
+
+
+def are_echoes(echoes: int, samples: int) -> bool:
+    """Is the response the reference in so many samples that the wrong column was read?"""
+    return echoes > 1 and echoes >= _NEARLY_ALL * samples
 
 
 def echo_of(echoes: int, samples: int) -> str:
