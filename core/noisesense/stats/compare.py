@@ -175,8 +175,7 @@ def compare(
         *_of_units(units, figures.get("any")),
         *_of_unpaired(paired),
         *_of_judges(results),
-        *_echoes("A", [x for x, _ in results]),
-        *_echoes("B", [y for _, y in results]),
+        *_echoes(results),
         *_same_texts(results, {change.id for change in changed}),
     ]
     return Comparison(
@@ -243,11 +242,12 @@ def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
         )
 
 
-def _echoes(run: str, results: Sequence[Result]) -> Iterator[str]:
-    """A warning where the wrong column was read."""
-    echoes = sum(result.echoes for result in results)
-    if are_echoes(echoes, len(results)):
-        yield f"{run}: {echo_of(echoes, len(results))}"
+def _echoes(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
+    """A warning of each run in which the wrong column was read."""
+    for place, run in enumerate("AB"):
+        echoes = sum(pair[place].echoes for pair in pairs)
+        if are_echoes(echoes, len(pairs)):
+            yield f"{run}: {echo_of(echoes, len(pairs))}"
 
 
 def _same_texts(pairs: Sequence[tuple[Result, Result]], changed: Container[str]) -> Iterator[str]:
