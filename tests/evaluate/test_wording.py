@@ -125,21 +125,11 @@ def others() -> list[Result]:
     return [each for i in range(30) for each in retrievals(f"good{i}", 0, 8)]
 
 
-def test_one_document_is_named_where_it_is_sure() -> None:
-    found = offenders([*retrievals("bad.md", 9, 12), *others()])
-    (sentence,) = offender_sentences(found)
-    assert sentence == "Look first at bad.md: 9 wrong claims came from it."
+def test_the_order_may_be_chance() -> None:
     unsure = offenders([each for i in range(30) for each in retrievals(f"{i}.md", i < 6, 4)])
     (sentence,) = offender_sentences(unsure)
     assert sentence.startswith("0.md stands first. ")
     assert list(offender_sentences(offenders(others()))) == []
-
-
-def test_terse_references_are_noted() -> None:
-    *_, sentence = offender_sentences(offenders(retrievals("a", 5, 10)))
-    assert sentence.startswith(
-        "Of 10 claims that the reference or a relevant document supports, 5 are in no reference."
-    )
 
 
 def test_the_table_of_documents() -> None:
@@ -154,10 +144,9 @@ def test_a_document_is_blamed_where_its_effect_is_shown() -> None:
     found = offenders([*retrievals("bad.md", 9, 12), *others()])
     half = Range(0.5, 0.5)
     cause = Cause("bad.md", True, 9, 0, half, Range(0.0, 0.0), 0.2, is_shown=True)
-    first, second = offender_sentences(found, [cause])
+    (first,) = offender_sentences(found, [cause])
     assert first == "By the ablation, wrong claims vanish without bad.md."
-    assert second.startswith("Look first at bad.md")
-    assert len([*offender_sentences(found, [cause._replace(is_shown=False)])]) == 1
+    assert [*offender_sentences(found, [cause._replace(is_shown=False)])] == []
     table = cause_table([cause, cause._replace(is_shown=False, gone_without_others=None)])
     assert table.rows[0] == ("bad.md", "9", "50%", "0%", "at least 20 points")
     assert table.rows[1] == ("bad.md", "9", "50%", "-", "no effect shown")
@@ -272,7 +261,6 @@ def test_pairs_that_differ_are_counted() -> None:
     )
     found = compare(before, after).any
     assert found is not None
-    assert found.differing == 2
     assert found.difference == (0.0, 0.0)
 
 

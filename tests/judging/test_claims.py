@@ -14,7 +14,7 @@ from noisesense.judging.claims import ClaimSource
 from noisesense.judging.llm import Check
 from noisesense.judging.plan import Plan
 from noisesense.judging.protocol import ClaimChange
-from noisesense.judging.words import by_words, distinct, novelty, repetitions
+from noisesense.judging.words import by_words, distinct, novelty
 from support.mind import data_of
 from support.no_claims import TERSE, LiteralReader, Terse
 from support.scripted_llm import ScriptedLLM, is_decomposition
@@ -384,10 +384,6 @@ def test_signs_and_numbers_tell_claims_apart() -> None:
     assert distinct(["It is 5.", "it is ５", "It is “5”"]) == ["It is 5."]
     assert by_words("Yes.") == by_words(" yes ") == "yes"
     assert by_words("10%") != by_words("10")
-
-
-def test_claims_repeat_each_other_whatever_stands_between_their_words() -> None:
-    assert repetitions(["The bell\x0brings.", "the bell, rings", "The bell rings twice."]) == 1
 
 
 def test_a_long_list_of_other_words_is_held_against_its_text_in_little_time() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -41,12 +41,6 @@ def distinct(claims: Iterable[str]) -> list[str]:
         first.setdefault(by_words(claim), claim)
     first.pop("", None)
     return list(first.values())
-
-
-def repetitions(texts: Sequence[str]) -> int:
-    """Count the texts that say the words of an earlier one; those without a word aside."""
-    said = [words for words in map(by_words, texts) if words]
-    return len(said) - len(set(said))
 
 
 class _Piece(NamedTuple):
