@@ -36,6 +36,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar
 
+import ground  # noqa: F401
 from pydantic import BaseModel
 
 from noisesense import JudgeError, LLMJudge, ReplyError

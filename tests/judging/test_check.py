@@ -120,11 +120,10 @@ def test_auto_takes_the_list_where_the_model_can_do_it() -> None:
     assert judge.form_reason.startswith('check="list": the model took texts of 7 known claims')
     plain = LLMJudge(model())
     right(plain)
-    # One more about "The brother of …": no word of its text begins so.
-    assert judge.usage.calls == plain.usage.calls + len(CLAIMS) + 1 + len(STATEMENTS)
+    assert judge.usage.calls == plain.usage.calls + len(CLAIMS) + len(STATEMENTS)
     # Before anything else is paid for, claims are asked for, then statements.
     assert [data.get("text") for data in llm.data[:3]] == list(CLAIMS)
-    assert [data.get("premise") for data in llm.data[4:9]] == [text.text for text in STATEMENTS]
+    assert [data.get("premise") for data in llm.data[3:8]] == [text.text for text in STATEMENTS]
 
 
 def test_auto_takes_single_claims_where_lists_are_too_much(tmp_path: Path) -> None:
