@@ -36,7 +36,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar
 
-import ground  # noqa: F401
 from pydantic import BaseModel
 
 from noisesense import JudgeError, LLMJudge, ReplyError

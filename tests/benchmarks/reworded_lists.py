@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from claims_quality import answers
 from ground import show
 
 from noisesense import LLMJudge, Sample
@@ -29,7 +28,7 @@ from support.exact import ExactModel
 from support.mind import data_of
 from support.scripted_llm import ScriptedLLM
 
-DATA = Path(__file__).parent / "data" / "ordinary.jsonl"
+DATA = Path(__file__).parent / "data"
 WITHOUT_SPACES = ("zh", "ja")
 LISTS = {
     "copies": {"response": "response", "reference": "reference"},
@@ -43,8 +42,8 @@ HEAD = ("lists", "samples", "calls", "strays", "left out", "beside the question"
 Row = dict[str, Any]
 
 
-def rows() -> list[Row]:
-    return [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
+def rows(name: str) -> list[Row]:
+    return [json.loads(line) for line in (DATA / name).read_text("utf-8").splitlines()]
 
 
 def text_of(row: Row, name: str) -> str:
@@ -113,7 +112,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--show", action="store_true", help="print what is asked about")
     options = parser.parse_args()
-    given = rows()
+    given = rows("ordinary.jsonl")
     english = [row for row in given if row["language"] == "en"]
     others = [row for row in given if row["language"] != "en"]
     table: list[list[str]] = []
@@ -133,10 +132,10 @@ def main() -> None:
             texts.append((text_of(row, name), row["question"], claims))
     print_asked("texts of these samples", texts, lines=options.show)
     by_hand: list[tuple[str, str, list[str]]] = []
-    for answer in answers():
-        if answer.kind not in WITH_MORE:
-            claims = [fact.claim for fact in answer.facts]
-            by_hand.append((answer.text, answer.question, claims))
+    for row in rows("claims.jsonl"):
+        if row["kind"] not in WITH_MORE:
+            claims = [fact["claim"] for fact in row["claims"]]
+            by_hand.append((row["text"], row["question"], claims))
     print_asked("answers without greetings and tables", by_hand, lines=options.show)
 
 
