@@ -198,7 +198,7 @@ def test_a_model_of_another_kind() -> None:
     "arguments",
     [{"plan": "eager"}, {"max_concurrency": 0}, {"max_concurrency": 1.0}, {"max_reasks": -1},
      {"check": "all"}, {"timeout": 0}, {"timeout": "60"}, {"timeout": math.nan},
-     {"timeout": True}, {"budget": 4000}, {"prompts": "List the claims."}],
+     {"timeout": True}],
 )  # fmt: skip
 def test_impossible_arguments(arguments: dict[str, object]) -> None:
     with pytest.raises(InputError, match=f"{next(iter(arguments))}: expected"):

@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -207,26 +208,21 @@ def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
     assert len(llm.prompts) == len(set(llm.prompts))
 
 
-def test_a_foreign_lock_does_not_stall_the_event_loop_and_is_an_error_if_it_stays(
+def test_a_foreign_lock_is_waited_for_and_an_error_if_it_stays(
     store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connection = sqlite3.connect(path, isolation_level=None)
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("BEGIN IMMEDIATE")
-
-    async def work() -> None:
-        judging = asyncio.ensure_future(LLMJudge(scripted(*TRUTHS), store=store).judge(SAMPLE))
-        for _ in range(20):  # the loop goes on
-            await asyncio.sleep(0.001)
-        assert not judging.done()
-        connection.execute("ROLLBACK")
-        await judging
-
-    asyncio.run(work())
+    unlock = threading.Timer(0.2, connection.execute, ["ROLLBACK"])
+    unlock.start()
+    assert claim(store, "a")
+    unlock.join()
     monkeypatch.setattr(store_module, "_BUSY_SECONDS", 0.0)
-    connection.execute("BEGIN IMMEDIATE")
-    assert get(store, "a") is None  # readers never wait
-    with pytest.raises(StoreError, match="another program has been writing to it"):
-        claim(store, "a")
+    with VerdictStore(path) as other:
+        connection.execute("BEGIN IMMEDIATE")
+        assert get(other, "b") is None  # readers never wait
+        with pytest.raises(StoreError, match="another program has been writing to it"):
+            claim(other, "b")
     connection.close()
 
 
