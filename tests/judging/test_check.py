@@ -103,15 +103,6 @@ def test_each_asks_about_one_claim_for_a_word(words: bool) -> None:
     assert all(len(data["claims"]) == 1 for data in checks)
 
 
-def test_a_word_that_was_not_asked_for() -> None:
-    class Other(WordModel):
-        async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
-            return "perhaps", Usage(calls=1)
-
-    with pytest.raises(JudgeError, match="gave none of the words"):
-        asyncio.run(LLMJudge(Other(Mind(TRUTHS).answer), check="each").judge(SAMPLE))
-
-
 def test_auto_takes_the_list_where_the_model_can_do_it() -> None:
     llm = model()
     judge = LLMJudge(llm, check="auto")
@@ -174,20 +165,4 @@ def test_two_mistakes_about_one_text_are_too_many() -> None:
     terse = list(STATEMENTS[4].truth)
     judge = LLMJudge(model(lambda text, _: KNOWN[text] is (text not in terse)), check="auto")
     with pytest.raises(UnfitJudgeError, match="one by one it answered 2 statements wrongly"):
-        asyncio.run(judge.judge(SAMPLE))
-
-
-def test_auto_refuses_a_model_that_lists_no_claims_of_the_texts() -> None:
-    """Asked about them, it says itself that the texts do not say so."""
-
-    def answer(prompt: str) -> str:
-        data = data_of(prompt)
-        if "text" in data:
-            return json.dumps({"claims": ["Penguins are famous."]})
-        return reply_of([{"id": number, "entailed": False} for number in data["claims"]])
-
-    judge = LLMJudge(ScriptedLLM(answer), check="auto")
-    with pytest.raises(
-        UnfitJudgeError, match="took texts of 7 known claims apart with 7 mistakes"
-    ):
         asyncio.run(judge.judge(SAMPLE))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
+from noisesense import JudgeError, LLMJudge, Verdicts, score
 from noisesense.judging.calls import gather_all
 from support.mind import Mind
 from support.scripted_llm import GatedLLM, ScriptedLLM, is_decomposition, scripted
@@ -135,28 +133,3 @@ def test_cancelled_at_any_step_nothing_goes_on(rounds: int) -> None:
 
     asyncio.run(run())
     gc.collect()  # an exception that nobody looked at would be reported here, and fail the test
-
-
-def test_an_interrupt_leaves_no_coroutine_behind() -> None:
-    """Ctrl-C ends every task at once, also those that have not begun."""
-    sample = Sample(response="x, z", reference="y", retrieved_contexts=["c"])
-    texts = {"response_claims": ["x", "z"], "reference_claims": ["y"]}
-    verdicts = Verdicts.from_matrices([False] * 2, [[True]] * 2, [[True]], **texts)
-
-    async def interrupted(steps: int) -> None:
-        llm = ScriptedLLM(Mind([(sample, verdicts)]).answer)
-        judge = LLMJudge(llm, check="each")
-        judging = asyncio.ensure_future(judge.judge(sample))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await judging
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for steps in range(100):
-            asyncio.run(interrupted(steps))
-        gc.collect()
-    assert [str(each.message) for each in caught if "never awaited" in str(each.message)] == []

@@ -53,14 +53,6 @@ def test_a_busy_provider_is_waited_for() -> None:
     assert busy.calls == 4 + 2 * 6
 
 
-def test_one_call_asks_whether_the_pause_is_over() -> None:
-    """Of four that were refused, one asks three times more; then all go on."""
-    busy = Busy(4 + 3, 0.02)
-    found = _judged(busy)
-    assert [score(each.verdicts).relevant for each in found] == [TRUTH] * 2
-    assert busy.calls == 4 + 3 + 2 * 6
-
-
 def test_patience_ends() -> None:
     busy = Busy(10**6, 3_600.0)
     assert all(isinstance(each, BusyError) for each in _judged(busy, max_wait=0.0))

@@ -51,13 +51,6 @@ def test_a_long_chunk_entails_what_any_of_its_parts_does() -> None:
     assert set("".join(parts).split()) == set(chunk.split())
 
 
-def test_a_part_without_an_answer_leaves_only_what_no_other_part_entails() -> None:
-    chunk = "blue " + "1234 " * 30 + "? red"
-    sample = Sample(response="red green blue", reference="none", retrieved_contexts=[chunk])
-    _, (cells, _) = judge(sample, Budget(text_chars=80, overlap_chars=0))
-    assert cells == [((), (0,)), ((), (0,)), ((0,), ())]
-
-
 def test_what_lies_on_a_seam_is_in_the_overlap() -> None:
     for at in range(60, 120):
         chunk = "1" * at + "purple" + "2" * 80

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pickle
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -25,7 +22,6 @@ from noisesense.judging import store as store_module
 from noisesense.judging.prompts import Prompts
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM, scripted
-from support.sizes import few_or_many
 from support.tables import Shape, random_pairs
 
 TRUTHS = list(random_pairs(10, shape=Shape(response_claims=(2, 4), chunks=(2, 4))))
@@ -241,12 +237,6 @@ def test_a_fork_is_told_to_open_the_store_anew(store: VerdictStore) -> None:
 # The file
 
 
-def test_copies_open_the_same_file(store: VerdictStore) -> None:
-    put(store, "a")
-    with pickle.loads(pickle.dumps(store)) as other:
-        assert get(other, "a") == "{}"
-
-
 @pytest.mark.parametrize(
     ("before", "error"),
     [
@@ -289,39 +279,6 @@ def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) 
         again = scripted(*TRUTHS)
         run(LLMJudge(again, store=store))
         assert again.prompts == []
-
-
-def _flipped(content: bytes, random: Random) -> bytes:
-    """1 to 20 bytes at random positions are others: any, or other letters in the texts."""
-    damaged = bytearray(content)
-    texts = [at for at, byte in enumerate(content) if 0x20 <= byte < 0x7F]
-    for _ in range(random.randint(1, 20)):
-        if random.random() < 0.5:
-            damaged[random.randrange(len(damaged))] ^= random.randint(1, 255)
-        else:
-            damaged[random.choice(texts)] = random.choice(b"abyesno0123456789[]{},: ")
-    return bytes(damaged)
-
-
-@few_or_many(60, 250)
-def test_flipped_bytes(path: Path, count: int) -> None:
-    """Damaged stores: the right values, asked again, or a StoreError; nothing else."""
-    filled(path)
-    content = path.read_bytes()
-    outcomes = Counter[str]()
-    for seed in range(count):
-        for each in path.parent.iterdir():
-            each.unlink()
-        path.write_bytes(_flipped(content, Random(seed)))
-        llm = scripted(*TRUTHS)
-        try:
-            with VerdictStore(path) as store:
-                run(LLMJudge(llm, store=store))
-        except StoreError:
-            outcomes["an error"] += 1
-        else:
-            outcomes["asked again" if llm.prompts else "as it was"] += 1
-    assert min(outcomes["asked again"], outcomes["an error"]) > count / 50, outcomes
 
 
 # Upkeep

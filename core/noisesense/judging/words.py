@@ -53,16 +53,12 @@ def repetitions(texts: Sequence[str]) -> int:
 
 
 class _Word(NamedTuple):
-    """A word of a script with capital letters."""
+    """A word of a script with capital letters, as runs of letters."""
 
     grams: tuple[str, ...]
     weight: int
     is_capital: bool
     is_first: bool
-
-    def is_name(self, *, strict: bool) -> bool:
-        """May it be a name? At the head of a text every word has a capital letter."""
-        return self.is_capital and (strict or not self.is_first)
 
 
 class Vocabulary(NamedTuple):
@@ -128,7 +124,7 @@ def vocabulary(text: str) -> Vocabulary:
             by_gram.setdefault(gram, []).append(len(words))
         words.append(_Word(grams, len(word), word[:1].isupper(), is_first=at == 0))
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
-    pairs = frozenset(chain.from_iterable(stretches))
+    pairs = frozenset(chain(*stretches))
     return Vocabulary(numbers, words, by_gram, stretches, pairs.union("".join(pairs)))
 
 
@@ -165,26 +161,28 @@ def novelty(text: str, *others: str, aside: str = "", strict: bool = False) -> N
         strict: take less for a name: a capitalized word at the head of the text, one new letter.
     """
     own = vocabulary(text)
+    known = vocabulary("\n".join(others))
     beside = vocabulary(aside)
-    known = [vocabulary(other) for other in others]
-    numbers = beside.numbers.union(*(each.numbers for each in known))
-    pairs = beside.pairs.union(*(each.pairs for each in known))
     letters = Counter[bool]()  # by whether they are new
-    name = any(_has_new_row(stretch, pairs, strict=strict) for stretch in own.stretches)
-    longer = [word for word in own.words if word.is_name(strict=strict) or len(word.grams) > 1]
-    for word in longer or own.words:
-        if not beside.has(word):
-            is_new = not any(each.has(word) for each in known)
-            letters[is_new] += word.weight
-            name = name or (is_new and word.is_name(strict=strict))
-    for pair in chain.from_iterable(own.stretches):
+    names = 0
+    for word in own.words:
+        if beside.has(word):
+            continue
+        is_new = not known.has(word)
+        letters[is_new] += word.weight
+        # At the head of a text every word has a capital letter.
+        names += is_new and word.is_capital and (strict or not word.is_first)
+    for pair in chain(*own.stretches):
         if pair not in beside.pairs:
-            letters[pair not in pairs] += _PAIR
+            letters[pair not in known.pairs] += _PAIR
     if aside and not letters:
         return novelty(text, *others, strict=strict)
+    numbers = known.numbers | beside.numbers
     letters[False] += _NUMBER * len(own.numbers & numbers)
+    pairs = known.pairs | beside.pairs
+    names += sum(_has_new_row(stretch, pairs, strict=strict) for stretch in own.stretches)
     share = letters[True] / max(letters.total(), 1)
-    return Novelty(not own.numbers <= numbers, name, share)
+    return Novelty(not own.numbers <= numbers, names > 0, share)
 
 
 def _has_new_row(stretch: Iterable[str], known: Collection[str], *, strict: bool) -> bool:
