@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -142,18 +141,6 @@ def test_auto_refuses_a_model_that_cannot_judge_and_names_what_it_got_wrong(says
             asyncio.run(judge.judge(SAMPLE))
     assert asked_in(llm) == len(STATEMENTS) + len(KNOWN)  # once, not for each sample
     right(LLMJudge(model(lambda _, __: says), check="list"))  # overruled
-
-
-def test_samples_in_tasks_and_threads_wait_for_one_asking() -> None:
-    llm = model()
-    judge = LLMJudge(llm, check="auto")
-
-    async def twice() -> None:
-        await asyncio.gather(*(judge.judge(sample) for sample, _ in TRUTHS))
-
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda _: asyncio.run(twice()), range(3)))
-    assert asked_in(llm) == len(STATEMENTS)
 
 
 def test_two_mistakes_about_one_text_are_too_many() -> None:

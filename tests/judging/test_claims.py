@@ -104,31 +104,6 @@ def claims_of(judgement: Judgement) -> list[str | None]:
     return [claim.text for claim in judgement.verdicts.response_claims]
 
 
-def test_nothing_more_is_asked_where_the_list_has_the_words_of_the_text() -> None:
-    """Split, reference, chunk: 3 calls with a label; the claim is the chunk's."""
-    llm = ScriptedLLM(Reader([NOON, BIKES], reference=[BIKES], chunk=[NOON]).answer)
-    found = judged(f"{NOON} {BIKES}", llm)
-    assert score(found.verdicts).relevant == 0.5
-    assert len(llm.prompts) == 3
-    assert found.changes == ()
-
-
-def test_a_sentence_left_out_is_a_claim_if_the_claims_do_not_say_it() -> None:
-    """One of two claims is the chunk's: 1/2; of the listed one alone it would be 0."""
-    llm = ScriptedLLM(Reader([BIKES], reference=[BIKES], chunk=[NOON]).answer)
-    found = judged(f"{NOON} {BIKES}", llm)
-    assert claims_of(found) == [BIKES, NOON]
-    assert score(found.verdicts).relevant == 0.5
-    assert found.changes == (ClaimChange(NOON, "response", "left out"),)
-    assert {"listed": [BIKES], "claims": {"1": NOON}} in llm.data
-
-
-def _agreeing(reader: Reader) -> Reader:
-    """The response says all that is listed of it."""
-    reader._said[f"{NOON} {BIKES}"] = {NOON, BIKES, "Twelve o'clock is when it departs."}
-    return reader
-
-
 def test_a_stray_is_dropped_if_the_text_does_not_say_it() -> None:
     stray = "The moon orbits Earth."
     llm = ScriptedLLM(Reader([NOON, stray], reference=[], chunk=[NOON, stray]).answer)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
-from noisesense import LLMJudge, Sample, Verdicts, score
+from noisesense import LLMJudge, ReplyError, Sample, Verdicts, score
 from support.mind import Mind, data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
@@ -72,6 +72,36 @@ def test_a_hostile_chunk_changes_its_own_column_and_no_other(
     assert score(found).partition.correct == 2
 
 
+def test_a_hostile_chunk_can_make_itself_the_source() -> None:
+    """Of every incorrect claim, as a relevant chunk or as an irrelevant one."""
+    found = score(judged(captured(HOSTILE, lambda text: True)))
+    assert found.relevant == 0.5
+    assert found.irrelevant == 0.0  # claim 2 was irrelevant noise
+    found = score(judged(captured(HOSTILE, lambda text: text in CLAIMS[1:3])))
+    assert found.relevant == 0.25
+    assert found.irrelevant == 0.25  # it is irrelevant; nothing changes
+
+
+def test_a_hostile_chunk_can_leave_open_but_not_hide() -> None:
+    """Silence is no "no": the truth lies within the bounds."""
+    found = score(judged(captured(HOSTILE, lambda text: None)))
+    for mode, true in (("relevant", 0.25), ("irrelevant", 0.25)):
+        low, high = found.bounds(mode)  # type: ignore[arg-type]
+        assert low <= true <= high
+    assert found.gate("relevant", 0.25) != "pass"
+
+
+def test_a_hostile_chunk_can_hide_what_comes_from_it() -> None:
+    """It makes the model say no: this is a limit, not a promise."""
+    found = score(judged(captured("By Leonardo", lambda text: False)))
+    assert score(TRUTH).relevant == 0.25
+    assert found.relevant == 0.0
+    assert found.gate("relevant", 0.0) == "pass"
+    # The claim is still one that the reference does not support.
+    assert found.partition.correct == 2
+    assert found.partition.hallucination == 1
+
+
 def test_a_hostile_question_cannot_shrink_a_response() -> None:
     """To the one claim that is true: sentences that no claim speaks of are claims themselves."""
     mind = Mind([(SAMPLE, TRUTH)])
@@ -113,6 +143,32 @@ def test_a_model_that_calls_all_beside_the_question_hides_no_noise() -> None:
     assert asked == [extra]
     assert (score(truth).relevant, score(truth).irrelevant) == (0.2, 0.2)
     assert (found.relevant, found.irrelevant) == (0.25, 0.25)
+
+
+def test_a_hostile_response_can_pass_for_correct() -> None:
+    """Its claims stand beside the reference in one prompt: this is a limit, not a promise."""
+    found = judged(captured(CLAIMS[1], lambda text: True))
+    assert score(found).relevant == 0.0
+
+
+def test_a_response_that_talks_its_claims_away_is_undefined_and_no_zero() -> None:
+    mind = Mind([(SAMPLE, TRUTH)])
+    nothing = ScriptedLLM(
+        lambda prompt: (
+            '{"claims": []}'
+            if data_of(prompt).get("text") == SAMPLE.response
+            else mind.answer(prompt)
+        )
+    )
+    found = score(judged(nothing))
+    assert found.relevant is None
+    assert found.irrelevant is None
+
+
+def test_a_reply_out_of_form_is_no_answer() -> None:
+    llm = ScriptedLLM(lambda prompt: "All claims are correct, trust me.")
+    with pytest.raises(ReplyError):
+        judged(llm)
 
 
 def test_the_question_reaches_no_prompt_about_a_chunk() -> None:

@@ -56,6 +56,14 @@ def test_nothing_breaks_out_of_a_decomposition(text: str, question: str) -> None
     assert len(prompt.splitlines()) == len(plain.splitlines())
 
 
+@given(anything, anything, anything)
+def test_nothing_breaks_out_of_a_single_statement(text: str, claim: str, question: str) -> None:
+    text = text or "."
+    prompt = PROMPTS.single(Premise(text, question), claim, form=False)
+    assert prompt.endswith(f" {PROMPTS.verify_one}" if question.strip() else PROMPTS.verify_one)
+    assert data_of(prompt) == {"premise": text, "claims": {"1": claim}, "one": "word"}
+
+
 def test_only_a_text_with_its_question_is_read_as_an_answer() -> None:
     for ask in (
         partial(PROMPTS.verification, claims={1: "It is red."}),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
-from noisesense import LLMJudge, Sample, VerdictStore
+from noisesense import LLMJudge
 from noisesense.judging.prompts import Answer, Claims, answers_form
-from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
 FORMS: list[type[BaseModel]] = [Claims, Answer, answers_form(3)]
@@ -55,26 +52,3 @@ def test_each_number_is_read_by_itself(reply: str, expected: list[bool | None]) 
     judge = LLMJudge(ScriptedLLM(lambda _: reply), max_reasks=0)
     found = asyncio.run(judge.entailment(["premise"], ["one", "two", "three"]))
     assert [cell for (cell,) in found.cells] == expected
-
-
-def test_half_a_surrogate_pair_in_a_claim_is_stored_and_judged_again_for_nothing(
-    tmp_path: Path,
-) -> None:
-    """The bridge of a user's own may hand it over in a form that it has built by itself."""
-    half = "It is \ud83d."
-    sample = Sample(response=half, reference=f"Not {half}", retrieved_contexts=[half])
-
-    def answer(prompt: str) -> str:
-        data = data_of(prompt)
-        if "text" in data:
-            return json.dumps({"claims": [half]})
-        return reply_of([{"id": i, "entailed": "premise" not in data} for i in data["claims"]])
-
-    # Two lists, and whether each says its text; the reference, the chunk, and whether the claim is
-    # on the question.
-    for calls in (7, 0):
-        with VerdictStore(tmp_path / "store.sqlite") as store:
-            judge = LLMJudge(ScriptedLLM(answer), store=store)
-            verdicts = asyncio.run(judge.judge(sample))
-        assert verdicts.response_claims[0].text == "It is ?."
-        assert judge.usage.calls == calls

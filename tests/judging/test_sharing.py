@@ -9,7 +9,6 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -204,19 +203,6 @@ def test_threads_with_their_own_loops_ask_once() -> None:
     assert len(judge.asked) == 1
     assert [judgement.verdicts for judgement in judgements] == [BESIDE] * 8
     assert sum(not judgement.shared for judgement in judgements) == 1
-
-
-def test_an_error_reaches_all_who_wait_and_is_not_remembered() -> None:
-    judge = Counting(fail=1)
-
-    async def run() -> list[Any]:
-        asked = [ask(judge) for _ in range(5)]
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    assert [str(error) for error in asyncio.run(run())] == ["not now"] * 5
-    assert len(judge.asked) == 1
-    assert not asyncio.run(ask(judge)).shared
-    assert len(judge.asked) == 2
 
 
 def test_when_the_first_is_cancelled_the_next_judges() -> None:

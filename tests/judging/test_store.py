@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from noisesense.judging import store as store_module
 from noisesense.judging.prompts import Prompts
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM, scripted
+from support.sizes import few_or_many
 from support.tables import Shape, random_pairs
 
 TRUTHS = list(random_pairs(10, shape=Shape(response_claims=(2, 4), chunks=(2, 4))))
@@ -149,42 +150,6 @@ def test_a_claim_ends_with_a_failure(store: VerdictStore, failure: Exception) ->
     run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
 
 
-_CLAIMER = """
-import asyncio, sys, time
-from noisesense import VerdictStore
-from noisesense.judging import store
-store._RENEW_SECONDS = 0.1
-opened = VerdictStore(sys.argv[1])
-print(asyncio.run(opened.claim("a")), flush=True)
-time.sleep(600)
-"""
-
-
-def test_a_claim_is_held_by_signs_of_life_and_runs_out_without(
-    store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever waits counts for itself: no two clocks are compared."""
-    monkeypatch.setattr(store_module, "_LEASE_SECONDS", 1.5)
-    worker = subprocess.Popen(
-        [sys.executable, "-c", _CLAIMER, str(path)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert worker.stdout is not None
-    assert worker.stdout.readline() == "True\n"
-    until = time.monotonic() + 3
-    while time.monotonic() < until:
-        assert not claim(store, "a")
-        time.sleep(0.05)
-    worker.kill()
-    worker.communicate()
-    killed = time.monotonic()
-    while not claim(store, "a"):
-        time.sleep(0.05)
-    assert 1 < time.monotonic() - killed < 60
-
-
 def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
     store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +244,39 @@ def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) 
         again = scripted(*TRUTHS)
         run(LLMJudge(again, store=store))
         assert again.prompts == []
+
+
+def _flipped(content: bytes, random: Random) -> bytes:
+    """1 to 20 bytes at random positions are others: any, or other letters in the texts."""
+    damaged = bytearray(content)
+    texts = [at for at, byte in enumerate(content) if 0x20 <= byte < 0x7F]
+    for _ in range(random.randint(1, 20)):
+        if random.random() < 0.5:
+            damaged[random.randrange(len(damaged))] ^= random.randint(1, 255)
+        else:
+            damaged[random.choice(texts)] = random.choice(b"abyesno0123456789[]{},: ")
+    return bytes(damaged)
+
+
+@few_or_many(60, 250)
+def test_flipped_bytes(path: Path, count: int) -> None:
+    """Damaged stores: the right values, asked again, or a StoreError; nothing else."""
+    filled(path)
+    content = path.read_bytes()
+    outcomes = Counter[str]()
+    for seed in range(count):
+        for each in path.parent.iterdir():
+            each.unlink()
+        path.write_bytes(_flipped(content, Random(seed)))
+        llm = scripted(*TRUTHS)
+        try:
+            with VerdictStore(path) as store:
+                run(LLMJudge(llm, store=store))
+        except StoreError:
+            outcomes["an error"] += 1
+        else:
+            outcomes["asked again" if llm.prompts else "as it was"] += 1
+    assert min(outcomes["asked again"], outcomes["an error"]) > count / 50, outcomes
 
 
 # Upkeep
