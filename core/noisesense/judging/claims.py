@@ -28,7 +28,7 @@ _TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 _MOSTLY_NEW = 0.5
 """A claim with a greater share of new letters may be of another text."""
-_PARTLY_NEW = .4
+_PARTLY_NEW = 0.4
 """A sentence with a greater share of letters that no claim has may have been left out."""
 
 

@@ -283,15 +283,8 @@ class LLMJudge(PlannedJudge):
 
         of_probe = SampleRun()
 
-        async def find(text: str, question: str) -> list[str]:
-            source = ClaimSource(text, question, self._prompts.decompose)
-            return await self._find(of_probe, "list", "response", source)
-
-        async def ask(
-            form: Form, text: str, question: str, statements: Sequence[str]
-        ) -> list[Cell]:
-            return await self._part(of_probe, form, Premise(text, question), statements)
-
+        find = partial(self._find, of_probe, "list", "response")
+        ask = partial(self._part, of_probe)
         test, _ = await self._probe.get(partial(probe, find, ask))
         run.usage += of_probe.usage
         if test.form is None:

@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel
 
 from noisesense.errors import ReplyError
+from noisesense.judging.claims import ClaimSource
+from noisesense.judging.prompts import Premise
 from noisesense.judging.words import by_words
 from noisesense.verdicts.form import Cell
 
@@ -28,9 +30,9 @@ class Probe(NamedTuple):
     reason: str
 
 
-Find = Callable[[str, str], Awaitable[list[str]]]
+Find = Callable[[ClaimSource], Awaitable[list[str]]]
 """The claims of a text that answers a question. Raises `ReplyError` if there is no usable list."""
-Ask = Callable[[Form, str, str, Sequence[str]], Awaitable[Sequence[Cell]]]
+Ask = Callable[[Form, Premise, Sequence[str]], Awaitable[Sequence[Cell]]]
 """In a form: which statements a text entails, read as the answer to a question if there is one."""
 
 
@@ -100,7 +102,7 @@ async def _wrong_claims(find: Find) -> list[str]:
     wrong: list[str] = []
     for known in known_texts().claims:
         try:
-            found = await find(known.text, known.question)
+            found = await find(ClaimSource(known.text, known.question))
         except ReplyError:
             wrong += [f'"{known.text}"'] * len(known.claims)
             continue
@@ -124,7 +126,7 @@ async def _wrong_answers(ask: Ask, form: Form) -> list[list[str]]:
     by_text: list[list[str]] = []
     for known in known_texts().statements:
         statements = list(known.truth)
-        cells = await ask(form, known.text, known.question, statements)
+        cells = await ask(form, Premise(known.text, known.question), statements)
         answers = zip(statements, cells, strict=True)
         by_text.append([each for each, cell in answers if cell is not known.truth[each]])
     return by_text
