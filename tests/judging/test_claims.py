@@ -258,6 +258,30 @@ def test_a_foreign_name_hides_no_words_beside_it() -> None:
     assert source.strays(["LIC以保险业务闻名。"]) == ["LIC以保险业务闻名。"]
 
 
+BRIDGE = "青石桥建成于1653年。桥长42米，由石匠李安设计。"
+POOL = "호텔 5층에 수영장이 있고 밤 10시까지 연다."
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        (BRIDGE, ["青石桥建成于1653年。", "青石桥长42米。", "青石桥由石匠李安设计。"]),
+        (POOL, ["호텔 5층에 수영장이 있다.", "밤 10시까지 연다."]),
+        ("Ada runs it. She sold 12.", ["Ada runs it.", "Ada sold 12."]),
+    ],
+    ids=["a joint", "another ending", "the first word"],
+)
+def test_what_only_stands_otherwise_is_not_asked_about(text: str, claims: list[str]) -> None:
+    source = ClaimSource(text)
+    assert source.strays(claims) == []
+    assert source.untouched(claims) == []
+
+
+def test_one_new_letter_may_be_a_name() -> None:
+    claim = "青石桥由石匠王安设计。"
+    assert ClaimSource(BRIDGE).strays([claim]) == [claim]
+
+
 def test_numbers_are_the_same_in_all_digits() -> None:
     assert not novelty("It was built in 1742.", "It was built in ١٧٤٢.", "１７４２").number
     assert novelty("It was built in 1742.", "It was built in 1724.").number

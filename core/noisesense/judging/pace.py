@@ -79,7 +79,7 @@ class Pace:
 
     def _rate_at(self, now: float) -> float:
         seconds = max(now - self._measured_from, 0.0)
-        return self._rate * _GROWTH ** min(seconds, _GROWING_SECONDS)
+        return self._rate * math.pow(_GROWTH, min(seconds, _GROWING_SECONDS))
 
     def _is_given_up(self) -> bool:
         started = self._refused_since
