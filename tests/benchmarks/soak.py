@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -96,9 +97,9 @@ class Model:
 
     async def generate(self, prompt: str, schema: Any) -> Any:
         await asyncio.sleep(0.001)
-        data = data_of(prompt)
-        text = next(each for each in (data.get("text"), data.get("premise")) if each)
-        reply = mind(int(text[text.index("(") + 1 : text.index(")")])).answer(prompt)
+        number = re.search(r"\((\d+)\)", str(data_of(prompt)))  # of the sample, in each text
+        assert number is not None
+        reply = mind(int(number[1])).answer(prompt)
         bad = self._rng.random() < FAULTY
         line = f"{'bad ' if bad else 'good'} {hashlib.sha256(prompt.encode()).hexdigest()[:16]}\n"
         os.write(self._log, line.encode())
