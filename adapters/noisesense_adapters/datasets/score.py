@@ -18,7 +18,7 @@ from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import NO_USAGE
 from noisesense.scoring.outcomes import check_between
-from noisesense.scoring.results import Choices, Result
+from noisesense.scoring.results import Choices, Result, ResultsWriter
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
@@ -295,13 +295,16 @@ def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
     scored = False
     with _only_writer(path), suppress(_NothingScoredError), whole_file(path, alone=True) as add:
 
+        lines = ResultsWriter(add)
+
         def write(result: Result) -> None:
             nonlocal scored
             if result.score is not None:
                 scored = True
-            add(result.to_json())
+            lines.add(result)
 
         yield write
+        lines.end()
         if not scored and holds_something(path):
             raise _NothingScoredError
 

@@ -4,21 +4,22 @@ A line holds the verdicts and the figures derived from them. Reading scores the 
 that another definition takes effect without a judge, and compares them with the line's figures:
 where the two differ, the line is damaged. A line without figures is read as it is, such as one
 whose verdicts were corrected, and a recording; its samples are named by their content.
+The last line says how many results there are, so that a file that was cut off is noticed.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, cast
 
 from msgspec import Struct
 from pydantic import BeforeValidator, Field, StrictInt, StrictStr
 from typing_extensions import TypedDict, Unpack
 
-from noisesense.errors import InputError, describe
-from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
+from noisesense.errors import InputError, RecordingError, describe
+from noisesense.jsonl import as_path, parse_line, read_lines, to_json, whole_file
 from noisesense.judging.protocol import NO_USAGE, ClaimChange, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
@@ -67,6 +68,8 @@ class ResultLine(Line):
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
+    results: Annotated[int, Field(ge=1)] | None = None
+    """How many results the file has, in its last line."""
 
     @property
     def name(self) -> str:
@@ -291,8 +294,19 @@ def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> It
         RecordingError: names the file and the line. `noisesense_adapters.datasets.results_of`
             continues after a broken line.
     """
-    for _, result in read_lines(path, lambda text: Result.from_json(text, **choices)):
+    last = LastLine()
+
+    def read(text: str) -> Result:
+        line = ResultLine.model_validate(parse_line(text))
+        last.count(line)
+        return line.result(**choices)
+
+    for _, result in read_lines(path, read):
         yield result
+    try:
+        last.check()
+    except InputError as error:
+        raise RecordingError(error.expected, error.got, where=str(path), hint=error.hint) from None
 
 
 def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> None:
@@ -301,7 +315,65 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> No
     Raises:
         InputError: the file cannot be written.
     """
-    write_whole(as_path(path), (result.to_json() for result in results))
+    with whole_file(as_path(path)) as add:
+        writer = ResultsWriter(add)
+        for result in results:
+            writer.add(result)
+        writer.end()
+
+
+class ResultsWriter:
+    """Writes results line by line; the last one says how many there are.
+
+    Args:
+        add: writes a line.
+    """
+
+    def __init__(self, add: Callable[[str], object]) -> None:
+        self._add = add
+        self._waiting: Result | None = None
+        self._count = 0
+
+    def add(self, result: Result) -> None:
+        """Write the result once another one follows."""
+        if self._waiting is not None:
+            self._add(self._waiting.to_json())
+        self._waiting = result
+        self._count += 1
+
+    def end(self) -> None:
+        """Write the last result."""
+        if self._waiting is not None:
+            self._add(to_json({**self._waiting.to_dict(), "results": self._count}))
+
+
+class LastLine:
+    """Checks that a results file is whole: its last line says how many there are."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._is_open = False
+
+    def count(self, line: ResultLine | None) -> None:
+        """Count a line; None is a broken one. Raises `InputError` for another number."""
+        self._count += 1
+        if line is None:
+            return
+        self._is_open = line.status is not None or line.error is not None
+        if line.results is None:
+            return
+        if line.results != self._count:
+            hint = "lines were added or taken away; write such a file with write_results()"
+            raise InputError(f"{line.results} results", str(self._count), where="results", hint=hint)
+        self._count = 0
+        self._is_open = False
+
+    def check(self) -> None:
+        """Raise `InputError` if the last line was no last one."""
+        if self._is_open:
+            hint = "the file was cut off, or its lines were chosen; write_results() writes a whole one"
+            expected = "the number of results in the last line"
+            raise InputError(expected, f"none after {self._count}", hint=hint)
 
 
 def result_in(item: object) -> Result:
