@@ -144,12 +144,14 @@ class ModelCall(Generic[S, A_co]):
         attempts: at most, as long as nothing is answered.
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
+        vote: calls that differ in it alone are separate calls.
     """
 
     prompt: Callable[[int], str]
     attempts: int
     schema: type[S]
     read: Callable[[S], A_co | None]
+    vote: int = 0
 
 
 class Calls:
@@ -313,8 +315,8 @@ class Calls:
         raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
-        model = [self.version, self.model, identity_of(self.llm)]
-        parts = [_FORM, call.schema.__name__, *model, prompt]
+        form = [_FORM, call.schema.__name__, call.vote]
+        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
         content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -87,7 +87,7 @@ class PlannedJudge:
 
     @property
     def name(self) -> str:
-        """The model and all that its verdicts depend on: prompts, plan, its own options."""
+        """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
         options = digest(identity_of(self._calls.llm))[:8]
         return f"{self.model}, {self._settings}, prompts {self.version}, options {options}"
 
