@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, Unpack
 
 from noisesense.errors import InputError, describe
 from noisesense.jsonl import as_path, parse_line, read_lines, to_json, write_whole
-from noisesense.judging.protocol import NO_USAGE, ClaimChange, Usage
+from noisesense.judging.protocol import NO_PLACEBOS, NO_USAGE, ClaimChange, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, figures_of, score
@@ -64,6 +64,7 @@ class ResultLine(Line):
     unanswered: Annotated[int, Field(ge=0)] = 0  # pandas writes 2.0 where a row has none
     usage: Usage = NO_USAGE
     changes: tuple[ClaimChange, ...] = ()
+    placebos: Placebos = NO_PLACEBOS
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
@@ -122,6 +123,7 @@ class ResultLine(Line):
             unanswered=self.unanswered,
             usage=self.usage,
             changes=self.changes,
+            placebos=self.placebos,
             judge=self.judge,
             judge_test=self.judge_test,
         )
@@ -174,6 +176,8 @@ class Result(Struct, frozen=True):
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
         changes: claims that the judge, asked once more, has added to its lists or dropped.
+        placebos: how the judge did on the placebos of the run, of which this is the last result;
+            their cost is in its usage.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
         judge_test: the judge's result on texts whose answers are known, if it was tested.
 
@@ -191,6 +195,7 @@ class Result(Struct, frozen=True):
     unanswered: int = 0
     usage: Usage = NO_USAGE
     changes: tuple[ClaimChange, ...] = ()
+    placebos: Placebos = NO_PLACEBOS
     judge: str | None = None
     judge_test: str | None = None
 
@@ -250,6 +255,8 @@ class Result(Struct, frozen=True):
             line["usage"] = as_data(self.usage)
         if self.changes:
             line["changes"] = [as_data(change) for change in self.changes]
+        if self.placebos != NO_PLACEBOS:
+            line["placebos"] = as_data(self.placebos)
         score = self.score
         if score is None:
             return line | recording_fields(self.sample, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import (
     BothModes,
@@ -80,6 +80,7 @@ class Summary(Record, BothModes[ModeSummary]):
         strays: claims of the judge's lists that are not of the text, and were dropped.
         asides: claims of responses that give no information on the question, and were dropped:
             greetings, sources, "not found".
+        placebos: how the judge did on questions of known answer.
         signs: that the system or the judge is broken, see `Sign`.
         echoes: scored samples whose response is the reference, word for word.
         partition: all response claims by kind.
@@ -112,6 +113,7 @@ class Summary(Record, BothModes[ModeSummary]):
     claims_added: int
     strays: int
     asides: int
+    placebos: Placebos
     signs: tuple[Sign, ...]
     echoes: int
     partition: Partition

@@ -15,7 +15,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from noisesense.errors import InputError, describe
-from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
+from noisesense.judging.protocol import COUNTED, NO_PLACEBOS, NO_USAGE, Placebos, Usage
 from noisesense.judging.words import repetitions
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth, modes_of
 from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
@@ -86,6 +86,8 @@ class Tally:
                 self._settle(score.definition, f"result {result.id!r}")
             self._count(result, score)
         sums["samples"] += 1
+        if result.placebos is not NO_PLACEBOS:
+            sums.update(result.placebos._asdict())
         for changed in result.changes:
             sums[changed.change] += 1
         if result.usage is not NO_USAGE:
@@ -175,6 +177,7 @@ class Tally:
             modes[mode] = _mode(mode, units, resampling)
         cost = None if self._cost is None else float(self._cost)
         usage = Usage(**{name: sums[name] for name in COUNTED}, cost=cost)
+        placebos = Placebos(sums["asked"], sums["wrong"], sums["unanswered"])
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
@@ -186,7 +189,8 @@ class Tally:
             claims_added=sums["left out"],
             strays=sums["stray"],
             asides=sums["beside the question"],
-            signs=self._signs.signs(),
+            placebos=placebos,
+            signs=self._signs.signs(placebos),
             echoes=sums["echoes"],
             partition=_partition(outcomes),
             from_chunks=_counts(outcomes, "from_a_chunk"),
