@@ -34,11 +34,13 @@ def table(right: bool, chunks: int, name: str) -> tuple[Sample, Verdicts]:
 RIGHT = [table(True, 4, name) for name in ("Alba", "Bruno", "Carla")]
 WRONG = [table(False, 4, name) for name in ("Dora", "Emil", "Fritz")]
 # By name: the samples, further options, and both numbers by hand: of each row at least 3 calls, at
-# most 8 and one for each of its chunks; of a full plan each chunk is asked about.
+# most 8 and one for each of its chunks; of a full plan each chunk is asked about. Five rows or more
+# have five placebos.
 CASES: dict[str, tuple[Pairs, str, tuple[int, int] | None]] = {
     "all right": (RIGHT, "", (9, 36)),
     "all wrong": (WRONG, "", (9, 36)),
     "every cell": (RIGHT, "--plan full", (21, 36)),
+    "with five questions of known answer": (RIGHT + WRONG, "", (18, 77)),
     "random": (list(random_pairs(8, seed=2, shape=Shape((1, 4), (1, 3), (1, 4)))), "", None),
 }
 
@@ -70,7 +72,7 @@ def test_it_says_so_in_words_and_needs_a_judge(tmp_path: Path, capsys: Capsys) -
     done = run_here(capsys, "score", data, "--judge", "openai:m", "--store", store, "--dry-run")
     first, calls = done.out.splitlines()
     assert first == "data.jsonl: 1 sample, 4 chunks, 1 row that cannot be read"
-    assert calls.startswith("3 to 12 calls: at least 3 a row, at most 8 and 1 for each chunk.")
+    assert calls.startswith("3 to 12 calls: at least 3 a row, at most 8 and 1 for each chunk, and")
     assert not store.exists()
     refused = run_here(capsys, "score", data, "--dry-run")
     assert refused.status == 2

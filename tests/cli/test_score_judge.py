@@ -84,7 +84,8 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert figures(out) == EXPECTED
     calls = server.log.calls
     assert f"judged with {calls} calls" in done.out
-    assert done.out.splitlines()[9:] == [  # eleven lines in all
+    assert done.out.splitlines()[9:] == [  # twelve lines in all
+        "the judge answered 0 of 5 questions of known answer wrong, and 0 not at all",
         f"wrote {out}; every reply of the judge is kept in {out}.db",
         f"Next, which documents mislead: noisesense offenders {out}",
     ]
