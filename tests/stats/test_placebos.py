@@ -126,7 +126,8 @@ def test_a_judge_that_always_says_the_same_does_not_pass(
     said = f"the judge answered {wrong} of 5 questions of known answer wrong, and 0 not at all"
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with ScriptedServer(Model(always)) as server:
-        asked = ["score", data, "--judge", "openai:m", "--base-url", server.base_url]
+        asked: list[str | Path] = ["score", data, "--judge", "openai:m"]
+        asked += ["--base-url", server.base_url]
         done = run_here(capsys, *asked, "--fail-above", "0.3")
     assert done.status == 5
     assert said in done.out.splitlines()
