@@ -348,3 +348,16 @@ def test_undecided_may_fail_only_where_something_may_be_undecided(
     done = run_here(capsys, "score", a, "--fail-if-undecided", "--confidence", "0.9")
     assert done.status == 2
     assert "expected --fail-above and --confidence" in done.err
+
+
+def test_a_run_with_a_sign_that_it_is_broken_is_not_good_enough(
+    tmp_path: Path, capsys: Capsys
+) -> None:
+    """All answers of B are an object, and no claim is wrong: B is not worse, but not measured."""
+    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(BEFORE, response='{"error": "timeout"}')])
+    assert run_here(capsys, "compare", a, b).status == 0
+    done = run_here(capsys, "compare", a, b, "--fail-if-worse")
+    assert done.status == 5
+    assert "not measured: a sign that b.jsonl is broken: 40 of 40 answers are JSON" in done.err
+    waived = run_here(capsys, "compare", a, b, "--fail-if-worse", "--waive", "no-answers")
+    assert waived.status == 0
