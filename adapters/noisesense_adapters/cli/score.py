@@ -218,8 +218,10 @@ def _dry_run(
     if plan == "full":
         least += counts.chunks
     most = 8 * counts.asked + counts.chunks
+    tested = ""
     if counts.asked >= placebos.COUNT:
         most += placebos.COUNT
+        tested = f"Up to {placebos.COUNT} more test the judge. "
     if as_json:
         show_json({"input": str(dataset), **vars(counts), "least": least, "most": most})
     else:
@@ -230,10 +232,9 @@ def _dry_run(
         calls = "There is nothing to judge: it would ask nothing."
         if counts.asked:
             calls = (
-                f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and 1 for each chunk, "
-                "and from 5 rows on 5 that test the judge. "
-                "Texts of more than 16,000 characters, and --check each, take more. Nothing was "
-                "asked."
+                f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and 1 for each chunk. "
+                f"{tested}Texts of more than 16,000 characters, and --check each, take more. "
+                "Nothing was asked."
             )
         say(calls)
     status = options.SOME_FAILED if counts.unread else 0
