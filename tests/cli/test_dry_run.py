@@ -72,7 +72,7 @@ def test_it_says_so_in_words_and_needs_a_judge(tmp_path: Path, capsys: Capsys) -
     done = run_here(capsys, "score", data, "--judge", "openai:m", "--store", store, "--dry-run")
     first, calls = done.out.splitlines()
     assert first == "data.jsonl: 1 sample, 4 chunks, 1 row that cannot be read"
-    assert calls.startswith("3 to 12 calls: at least 3 a row, at most 8 and 1 for each chunk. T")
+    assert calls.startswith("3 to 12 calls: at least 3 a row, at most 8 and 1 for each chunk.")
     assert not store.exists()
     refused = run_here(capsys, "score", data, "--dry-run")
     assert refused.status == 2
