@@ -34,11 +34,13 @@ def table(right: bool, chunks: int, name: str) -> tuple[Sample, Verdicts]:
 RIGHT = [table(True, 4, name) for name in ("Alba", "Bruno", "Carla")]
 WRONG = [table(False, 4, name) for name in ("Dora", "Emil", "Fritz")]
 # By name: the samples, further options, and both numbers by hand: of each row at least 3 calls, at
-# most 8 and one for each of its chunks; of a full plan each chunk is asked about.
+# most 8 and one for each of its chunks; of a full plan each chunk is asked about. Of five rows or
+# more five questions of known answer are asked, too.
 CASES: dict[str, tuple[Pairs, str, tuple[int, int] | None]] = {
     "all right": (RIGHT, "", (9, 36)),
     "all wrong": (WRONG, "", (9, 36)),
     "every cell": (RIGHT, "--plan full", (21, 36)),
+    "with five questions of known answer": (RIGHT + WRONG, "", (18, 77)),
     "random": (list(random_pairs(8, seed=2, shape=Shape((1, 4), (1, 3), (1, 4)))), "", None),
 }
 

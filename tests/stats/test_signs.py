@@ -178,7 +178,7 @@ def test_parts_of_a_run_have_the_signs_of_the_whole() -> None:
 
 
 def test_a_wrong_name_of_a_sign_is_an_error() -> None:
-    assert len(SIGNS) == 6
+    assert len(SIGNS) == 7
     with pytest.raises(InputError, match="waive: expected 'none-correct'"):
         gate_run(summarize([sound(1).result]), 0.3, waive=["none correct"])
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
 import click
 
-from noisesense import Comparison, compare
+from noisesense import Comparison, Summary, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, modes_of
 from noisesense.scoring.outcomes import extent_beside, percent_text
@@ -102,8 +102,9 @@ def command(
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
     some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
     --max-unanswered of B's verdicts have no answer, more than --max-undefined of the samples have
-    nothing to measure in one run only, or a check names a mode that the definition lacks; 6 fewer
-    than --min-paired of A's samples are in B. If several apply, the first of 1, 4, 5, 3.
+    nothing to measure in one run only, a check names a mode that the definition lacks, or there is
+    a sign that B is broken; 6 fewer than --min-paired of A's samples are in B. If several apply,
+    the first of 1, 4, 5, 3.
     """
     gate.check_undecided(
         "--fail-if-worse and --margin (or --fail-above and --confidence)",
@@ -138,10 +139,12 @@ def command(
     if comparison.definition and not names_figures:
         figures = modes_of(comparison.definition)
     unsure = UNDECIDED if gate.fail_if_undecided else 0
+    summary = reading.tally.summary(confidence=gate.level)
     statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
     if figures:
         statuses.append(_check_undefined(comparison, gate.max_undefined))
-    statuses.append(gate.status(reading.tally.summary(confidence=gate.level), name))
+        statuses += _check_signs(summary, gate.waive, name)
+    statuses.append(gate.status(summary, name))
     statuses.append(options.SOME_FAILED if comparison.failed else reading.status)
     return worst(*statuses)
 
@@ -177,6 +180,14 @@ def _check_undefined(comparison: Comparison, limit: float) -> int:
         f"of {scored:,}; --max-undefined allows {percent_text(limit)}"
     )
     return UNMEASURED
+
+
+def _check_signs(summary: Summary, waive: Sequence[str], b: str) -> Iterator[int]:
+    """The exit statuses of the signs that B is broken. Say on stderr what they are."""
+    for sign in summary.signs:
+        if sign.name not in waive:
+            reason = f"a sign that {b} is broken: {sign.reason} (--waive {sign.name} lets it pass)"
+            yield explain(UNMEASURED, reason)
 
 
 def _check_worse(comparison: Comparison, name: Figure, b: str, unsure: int) -> int:

@@ -13,6 +13,7 @@ import click
 from noisesense import Summary
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import check_definition
+from noisesense.stats import placebos
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
@@ -217,6 +218,10 @@ def _dry_run(
     if plan == "full":
         least += counts.chunks
     most = 8 * counts.asked + counts.chunks
+    tested = ""
+    if counts.asked >= placebos.COUNT:
+        most += placebos.COUNT
+        tested = f"Up to {placebos.COUNT} more test the judge. "
     if as_json:
         show_json({"input": str(dataset), **vars(counts), "least": least, "most": most})
     else:
@@ -228,8 +233,8 @@ def _dry_run(
         if counts.asked:
             calls = (
                 f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and 1 for each chunk. "
-                "Texts of more than 16,000 characters, and --check each, take more. Nothing was "
-                "asked."
+                f"{tested}Texts of more than 16,000 characters, and --check each, take more. "
+                "Nothing was asked."
             )
         say(calls)
     status = options.SOME_FAILED if counts.unread else 0
@@ -271,6 +276,8 @@ def _show_cost(summary: Summary, judge: Any) -> None:
     changed = changed_claims(summary)
     if changed:
         say(changed)
+    if summary.placebos.asked:
+        say(str(summary.placebos))
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 

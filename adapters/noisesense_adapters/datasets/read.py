@@ -17,7 +17,7 @@ from typing_extensions import Unpack
 
 from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.jsonl import as_path
-from noisesense.scoring.results import Choices, Result, ResultLine
+from noisesense.scoring.results import Choices, LastLine, Result, ResultLine
 from noisesense.stats.clusters import question_cluster
 from noisesense.verdicts.form import as_name, light_line
 from noisesense_adapters.datasets import files
@@ -109,8 +109,12 @@ def read_rows(
         return _each_once(_noted(rows, on_note))
     _check_table_options(path, columns, split_contexts)
     if verdicts and not texts and not columns:
-        return _each_once(light_row(raw.place, raw.data, keyed=False) for raw in raws)
-    return _each_once(_read_each(raws, read_line if verdicts else _read_texts, columns))
+        lines = (light_row(raw.place, raw.data, keyed=False) for raw in raws)
+    else:
+        lines = _read_each(raws, read_line if verdicts else _read_texts, columns)
+    if files.ending_of(path) == ".jsonl":
+        lines = _all_there(lines, path)
+    return _each_once(lines)
 
 
 def _parsed(raw: Raw) -> Raw:
@@ -147,6 +151,16 @@ def _noted(
     if samples and not any(sample.user_input.strip() for sample in samples):
         on_note("note: no question was read; --map user_input=COLUMN names its column")
     return chain(first, rows)
+
+
+def _all_there(rows: Iterable[Row | BadRow], path: Path) -> Iterator[Row | BadRow]:
+    """Yield the rows of a results file. Raises `InputError` if its end is missing."""
+    last = LastLine()
+    with error_context(str(path)):
+        for row in rows:
+            last.count(row.line if isinstance(row, Row) else None)
+            yield row
+        last.check()
 
 
 _CONTENT_KEY = re.compile("[0-9a-f]{64}")

@@ -20,6 +20,7 @@ from noisesense.judging.protocol import NO_USAGE
 from noisesense.scoring.outcomes import check_between
 from noisesense.scoring.results import Choices, Result, ResultsWriter
 from noisesense.scoring.scoring import NO_JUDGE
+from noisesense.stats.placebos import PlaceboRows
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -154,7 +155,8 @@ async def _judge_rows(
 ) -> None:
     """Judge each row; ``keep`` gets the results in order.
 
-    A row that occurs twice is judged twice. A sample that fails does not end the run.
+    A row that occurs twice is judged twice. A sample that fails does not end the run. At the end a
+    judge that can check given claims is asked placebos; the last result has what came of them.
 
     Raises:
         JudgeError: the judge failed on the first `GIVE_UP` samples, or on its test.
@@ -176,8 +178,19 @@ async def _judge_rows(
             on_done(result)
         return result
 
-    await ask_all(rows, ask, concurrency, keep)
+    placebos = PlaceboRows(judge)
+    last: list[Result] = []
+
+    def keep_but_last(result: Result) -> None:
+        if last:
+            keep(last.pop())
+        last.append(result)
+        placebos.add(result)
+
+    await ask_all(rows, ask, concurrency, keep_but_last)
     failures.end()
+    for result in last:
+        keep(await placebos.ask(result))
 
 
 async def ask_all(

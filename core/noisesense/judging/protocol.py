@@ -76,6 +76,29 @@ class ClaimChange:
     change: Literal["left out", "stray", "beside the question"]
 
 
+class Placebos(NamedTuple):
+    """How a judge did on a run's questions of known answer.
+
+    Attributes:
+        asked: how many there were, see `noisesense.stats.placebos`.
+        wrong: how many it answered wrong.
+        unanswered: how many it did not answer.
+    """
+
+    asked: int = 0
+    wrong: int = 0
+    unanswered: int = 0
+
+    def __str__(self) -> str:
+        asked = f"{self.asked} questions of known answer"
+        return (
+            f"the judge answered {self.wrong} of {asked} wrong, and {self.unanswered} not at all"
+        )
+
+
+NO_PLACEBOS = Placebos()
+
+
 @dataclass(frozen=True)
 class Judgement:
     """Verdicts with what they cost.

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict, Unpack
 
 from noisesense.errors import InputError, RecordingError, describe
 from noisesense.jsonl import as_path, parse_line, read_lines, to_json, whole_file
-from noisesense.judging.protocol import NO_USAGE, ClaimChange, Usage
+from noisesense.judging.protocol import NO_PLACEBOS, NO_USAGE, ClaimChange, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import Range, as_data
 from noisesense.scoring.scoring import Empty, Score, Status, Undetermined, figures_of, score
@@ -65,6 +65,7 @@ class ResultLine(Line):
     unanswered: Annotated[int, Field(ge=0)] = 0  # pandas writes 2.0 where a row has none
     usage: Usage = NO_USAGE
     changes: tuple[ClaimChange, ...] = ()
+    placebos: Placebos = NO_PLACEBOS
     error: StrictStr | None = None
     sample: Sample | None = None
     verdicts: Verdicts | None = None
@@ -125,6 +126,7 @@ class ResultLine(Line):
             unanswered=self.unanswered,
             usage=self.usage,
             changes=self.changes,
+            placebos=self.placebos,
             judge=self.judge,
             judge_test=self.judge_test,
         )
@@ -177,6 +179,8 @@ class Result(Struct, frozen=True):
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
         changes: claims that the judge, asked once more, has added to its lists or dropped.
+        placebos: how the judge did on the placebos of the run, of which this is the last result;
+            their cost is in its usage.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
         judge_test: the judge's result on texts whose answers are known, if it was tested.
 
@@ -194,6 +198,7 @@ class Result(Struct, frozen=True):
     unanswered: int = 0
     usage: Usage = NO_USAGE
     changes: tuple[ClaimChange, ...] = ()
+    placebos: Placebos = NO_PLACEBOS
     judge: str | None = None
     judge_test: str | None = None
 
@@ -253,6 +258,8 @@ class Result(Struct, frozen=True):
             line["usage"] = as_data(self.usage)
         if self.changes:
             line["changes"] = [as_data(change) for change in self.changes]
+        if self.placebos != NO_PLACEBOS:
+            line["placebos"] = as_data(self.placebos)
         score = self.score
         if score is None:
             return line | recording_fields(self.sample, None)
@@ -347,8 +354,11 @@ class ResultsWriter:
             self._add(to_json({**self._waiting.to_dict(), "results": self._count}))
 
 
+_HOW_WHOLE = "was the file cut off, or were its lines chosen? write_results() writes a whole one"
+
+
 class LastLine:
-    """Checks that a results file is whole: its last line says how many there are."""
+    """Checks that the results of a file are all there: its last line says how many it has."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -363,17 +373,16 @@ class LastLine:
         if line.results is None:
             return
         if line.results != self._count:
-            hint = "lines were added or taken away; write such a file with write_results()"
-            raise InputError(f"{line.results} results", str(self._count), where="results", hint=hint)
+            expected = f"{line.results} results"
+            raise InputError(expected, str(self._count), where="results", hint=_HOW_WHOLE)
         self._count = 0
         self._is_open = False
 
     def check(self) -> None:
-        """Raise `InputError` if the last line was no last one."""
+        """Raise `InputError` if the last line did not say that it is the last."""
         if self._is_open:
-            hint = "the file was cut off, or its lines were chosen; write_results() writes a whole one"
-            expected = "the number of results in the last line"
-            raise InputError(expected, f"none after {self._count}", hint=hint)
+            got = f"none, after {self._count} lines"
+            raise InputError("a last line with the number of results", got, hint=_HOW_WHOLE)
 
 
 def result_in(item: object) -> Result:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 from zlib import crc32
 
+from noisesense.judging.protocol import Placebos
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Score
@@ -24,6 +25,7 @@ SignName = Literal[
     "same-answer",
     "same-context",
     "no-answers",
+    "placebos",
 ]
 SIGNS: tuple[SignName, ...] = get_args(SignName)
 
@@ -34,6 +36,13 @@ _MANY = 20
 _MOST_TEXTS = 1_000
 _SAID = {("claim", True), ("reference claim", True)}
 _DENIED = {("claim", False), ("reference claim", False)}
+_PLACEBOS_A_MISTAKE = 6
+"""Two wrong answers to placebos are a sign, and one more for so many of them.
+
+A judge that can judge may be wrong, or a claim of another row be true by accident, in 2% of the
+cases. Then 2 of 5 come in ``1 - 0.98^5 - 5 * 0.02 * 0.98^4 = 0.4%`` of all runs. A judge that
+always says the same has two of five wrong, or three.
+"""
 _HTML = ("<!doctype html", "<html")
 
 
@@ -98,12 +107,14 @@ class SignCounts:
         self._useless.update(other._useless)
         self._useful |= other._useful
 
-    def signs(self) -> tuple[Sign, ...]:
-        """The signs of the run so far."""
+    def signs(self, placebos: Placebos) -> tuple[Sign, ...]:
+        """The signs of the run so far, with those placebos."""
         samples = self._counts["samples"]
         if samples < _FEW:
             return ()
         found = [*self._of_verdicts(samples)]
+        if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
+            found.append(Sign("placebos", str(placebos)))
         odd = self._counts["no answers"]
         if 2 * odd > samples:
             reason = f"{odd:,} of {samples:,} answers are JSON or HTML"

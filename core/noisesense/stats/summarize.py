@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from noisesense.judging.protocol import Usage
+from noisesense.judging.protocol import Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
 from noisesense.scoring.outcomes import (
     BothModes,
@@ -75,6 +75,7 @@ class Summary(Record, BothModes[ModeSummary]):
             Where the definition counts only what comes from a chunk, they are in no figure below,
             and neither are those before, unless ``empty="zero"`` counts both as 0.
         changes: to the judge's lists of claims, by kind, see `noisesense.Judgement`.
+        placebos: how the judge did on questions of known answer.
         signs: that the system or the judge is broken, see `Sign`.
         echoes: scored samples whose response is the reference, word for word.
         partition: all response claims by kind.
@@ -104,6 +105,7 @@ class Summary(Record, BothModes[ModeSummary]):
     nothing_claimed: int
     nothing_retrieved: int
     changes: dict[str, int]
+    placebos: Placebos
     signs: tuple[Sign, ...]
     echoes: int
     partition: Partition

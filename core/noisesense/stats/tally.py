@@ -14,7 +14,7 @@ from operator import attrgetter
 from msgspec import Struct
 
 from noisesense.errors import InputError, describe
-from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
+from noisesense.judging.protocol import COUNTED, NO_PLACEBOS, NO_USAGE, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
 from noisesense.scoring.outcomes import Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
@@ -85,6 +85,8 @@ class Tally:
                 self._settle(score.definition, f"result {result.id!r}")
             self._count(result, score)
         sums["samples"] += 1
+        if result.placebos is not NO_PLACEBOS:
+            sums.update(result.placebos._asdict())
         for changed in result.changes:
             self._changes[changed.change] += 1
         if result.usage is not NO_USAGE:
@@ -178,6 +180,7 @@ class Tally:
             modes[mode] = _mode(mode, units, resampling)
         cost = None if self._cost is None else float(self._cost)
         usage = Usage(**{name: sums[name] for name in COUNTED}, cost=cost)
+        placebos = Placebos(sums["asked"], sums["wrong"], sums["unanswered"])
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
@@ -186,7 +189,8 @@ class Tally:
             nothing_claimed=lacking["nothing_claimed"],
             nothing_retrieved=lacking["nothing_retrieved"],
             changes=dict(+self._changes),
-            signs=self._signs.signs(),
+            placebos=placebos,
+            signs=self._signs.signs(placebos),
             echoes=sums["echoes"],
             partition=Partition(*map(kinds.__getitem__, Partition._fields)),
             from_chunks=_sum(from_chunks.items()),
