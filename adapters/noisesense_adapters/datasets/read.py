@@ -108,6 +108,7 @@ def read_rows(
         rows = table.rows(map(_parsed, raws), path, guess=guess)
         return _each_once(_noted(rows, on_note))
     _check_table_options(path, columns, split_contexts)
+    lines: Iterator[Row | BadRow]
     if verdicts and not texts and not columns:
         lines = (light_row(raw.place, raw.data, keyed=False) for raw in raws)
     else:
@@ -156,10 +157,11 @@ def _noted(
 def _all_there(rows: Iterable[Row | BadRow], path: Path) -> Iterator[Row | BadRow]:
     """Yield the rows of a results file. Raises `InputError` if its end is missing."""
     last = LastLine()
-    with error_context(str(path)):
-        for row in rows:
+    for row in rows:
+        with error_context(str(path)):
             last.count(row.line if isinstance(row, Row) else None)
-            yield row
+        yield row
+    with error_context(str(path)):
         last.check()
 
 

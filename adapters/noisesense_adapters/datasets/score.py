@@ -307,7 +307,6 @@ def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
     """
     scored = False
     with _only_writer(path), suppress(_NothingScoredError), whole_file(path, alone=True) as add:
-
         lines = ResultsWriter(add)
 
         def write(result: Result) -> None:
