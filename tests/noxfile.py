@@ -3,6 +3,7 @@
     pip install 'nox[uv]'
     nox -f tests/noxfile.py                      # the whole matrix, then its table
     nox -f tests/noxfile.py -s ragas-0.4.0       # one version
+    nox -f tests/noxfile.py -s changed           # oldest and newest host of each changed adapter
     nox -f tests/noxfile.py -- -m ''             # with the tests marked as broad
     nox -f tests/noxfile.py -s extras            # each extra by its name, from the built wheel
     nox -f tests/noxfile.py -s table             # only the table, from the record
@@ -29,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from support.local_index import environment_with, local_index  # noqa: E402
-from support.matrix import PLANNED, Planned, Record, check, table_of  # noqa: E402
+from support.matrix import PLANNED, Planned, Record, changed_hosts, check, table_of  # noqa: E402
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
@@ -151,6 +152,13 @@ def extras(session: nox.Session) -> None:
         python = environment_with([f"noisesense[{extra}]"], folder / extra, index)
         room = "cli.app" if extra == "cli" else extra.replace("-", "_")
         session.run(str(python), "-c", f"import noisesense_adapters.{room}", external=True)
+
+
+@nox.session(venv_backend="none")
+def changed(session: nox.Session) -> None:
+    """Run the oldest and the newest version of each host whose adapter changed since it passed."""
+    for planned in changed_hosts(Record.read()):
+        session.notify(planned.name)
 
 
 @nox.session(venv_backend="none")
