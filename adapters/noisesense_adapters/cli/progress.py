@@ -17,7 +17,7 @@ from noisesense import Result, Usage
 from noisesense.errors import NoiseSenseError
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli.output import one_line
-from noisesense_adapters.cli.terminal import folded
+from noisesense_adapters.cli.terminal import fold
 from noisesense_adapters.datasets.files import count_rows
 
 _SHOWN_FAILURES = 20
@@ -102,7 +102,7 @@ class RunProgress:
 
     @property
     def failed(self) -> int:
-        """How many samples failed."""
+        """The number of samples that failed."""
         return self._failures.count
 
     def add(self, result: Result | None, failure: str | None = None) -> None:
@@ -139,7 +139,7 @@ class RunProgress:
                 self.say(f"{position}, {costs}" if costs else position)
 
     def _costs(self) -> str:
-        """The calls and cost of the judge, the failures, and a wait for the provider."""
+        """Say the calls and cost of the judge, the failures, and a wait for the provider."""
         parts: list[str] = []
         cost = spent(getattr(self._judge, "usage", Usage()))
         if cost:
@@ -153,18 +153,18 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """Print a line of its own, above the bar."""
-        self._console.print(Text(folded(one_line(line), sys.stderr)), soft_wrap=True)
+        self._console.print(Text(fold(one_line(line), sys.stderr)), soft_wrap=True)
 
 
 def _chunks(result: Result) -> int:
-    """How many chunks were retrieved."""
+    """Count the retrieved chunks."""
     if result.sample is not None:
         return len(result.sample.retrieved_contexts)
     return 0 if result.score is None else len(result.score.chunk_relevance)
 
 
 def spent(usage: Usage) -> str:
-    """The calls, tokens and cost of a judge, in words; empty if there are none."""
+    """Say the calls, tokens and cost of a judge; nothing if there are none."""
     parts: list[str] = []
     if usage.calls:
         parts.append(counted(usage.calls, "call"))
