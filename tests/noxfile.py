@@ -150,8 +150,9 @@ def extras(session: nox.Session) -> None:
     index = local_index(folder / "index")
     for extra in sorted({*project["optional-dependencies"]} - {"test", "all"}):
         python = environment_with([f"noisesense[{extra}]"], folder / extra, index)
-        room = "cli.app" if extra == "cli" else extra.replace("-", "_")
-        session.run(str(python), "-c", f"import noisesense_adapters.{room}", external=True)
+        others = {"cli": "noisesense_adapters.cli.app", "stats": "noisesense.stats.interval"}
+        module = others.get(extra, f"noisesense_adapters.{extra.replace('-', '_')}")
+        session.run(str(python), "-c", f"import {module}", external=True)
 
 
 @nox.session(venv_backend="none")

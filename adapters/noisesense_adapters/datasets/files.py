@@ -420,7 +420,7 @@ def _check_expansion(metadata: Any, path: Path) -> None:
 
 def _arrow_module(name: str) -> Any:
     """`pyarrow`, or a module of it, which has no types. Raises `MissingExtraError`."""
-    with needs_extra("report", "pyarrow"):
+    with needs_extra("table", "pyarrow"):
         return import_module(name)
 
 
