@@ -111,7 +111,7 @@ def _install(session: nox.Session, planned: Planned) -> None:
 
 
 def _versions(session: nox.Session, planned: Planned) -> dict[str, str]:
-    """What is installed of what the session is about."""
+    """Ask for the versions of what the session is about."""
     script = (
         "import sys, platform; from importlib.metadata import version; "
         "print('python', platform.python_version()); "
@@ -144,7 +144,7 @@ for _planned in PLANNED:
 
 @nox.session(venv_backend="none")
 def extras(session: nox.Session) -> None:
-    """Each extra by its name, from an index with the built wheel, in an empty environment."""
+    """Install each extra by its name, from an index with the built wheel, and import it."""
     project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
     folder = Path(session.create_tmp())
     index = local_index(folder / "index")

@@ -65,7 +65,7 @@ class Planned:
 
     @property
     def adapter(self) -> str:
-        """A digest of the code of the host's adapter, whose tests' folder has its name."""
+        """Digest the code of the host's adapter, which has the name of its tests' folder."""
         folder = ROOT / "adapters" / "noisesense_adapters" / self.tests[0].split("/")[1]
         digest = hashlib.sha256()
         for path in sorted(folder.rglob("*.py")):
@@ -127,7 +127,7 @@ class Record:
 
 
 def changed_hosts(record: Record) -> list[Planned]:
-    """The oldest and the newest version of each host whose adapter has changed since it passed."""
+    """List the oldest and newest version of each host whose adapter changed since it passed."""
     hosts: dict[str, list[Planned]] = {}
     for planned in PLANNED:
         if planned.host not in ("Python", "Floors"):

@@ -26,7 +26,7 @@ LINE_EVERY = 60.0
 
 
 class FailureLines:
-    """Counts failures, and says the first of each kind.
+    """Count failures, and say the first of each kind.
 
     Args:
         say: prints a line.
@@ -54,7 +54,7 @@ class FailureLines:
 
 
 class RunProgress:
-    """Counts results as they come, shows how far the run is, and names the first failures.
+    """Count results as they come, show how far the run is, and name the first failures.
 
     Args:
         rows: the number of rows, or the file whose rows are counted.
@@ -109,7 +109,10 @@ class RunProgress:
         """Count a sample that is done or failed."""
         self.done += 1
         if result is not None:
-            self.chunks += _chunks(result)
+            if result.sample is not None:
+                self.chunks += len(result.sample.retrieved_contexts)
+            elif result.score is not None:
+                self.chunks += len(result.score.chunk_relevance)
             failure = result.error
         if failure is not None:
             self.fail(failure)
@@ -154,13 +157,6 @@ class RunProgress:
     def say(self, line: str) -> None:
         """Print a line of its own, above the bar."""
         self._console.print(Text(fold(one_line(line), sys.stderr)), soft_wrap=True)
-
-
-def _chunks(result: Result) -> int:
-    """Count the retrieved chunks."""
-    if result.sample is not None:
-        return len(result.sample.retrieved_contexts)
-    return 0 if result.score is None else len(result.score.chunk_relevance)
 
 
 def spent(usage: Usage) -> str:

@@ -109,10 +109,10 @@ def answer(question: str, contexts: list[str]) -> str:
 
 
 def _shared_words(question: str, text: str) -> int:
-    return len(_words(question) & _words(text))
+    return len(_distinct_words(question) & _distinct_words(text))
 
 
-def _words(text: str) -> set[str]:
+def _distinct_words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
@@ -176,8 +176,8 @@ def run_catch() -> Catch:
 async def _run() -> Catch:
     library = Library()
     judge = SentenceJudge()
-    stale = await _results(library.samples(library.documents(stale=True)), judge)
-    mended = await _results(library.samples(library.documents(stale=False)), judge)
+    stale = await _judged_samples(library.samples(library.documents(stale=True)), judge)
+    mended = await _judged_samples(library.samples(library.documents(stale=False)), judge)
     effect = await ablate(stale, answer, judge, variants=("without", "without-other"))
     return Catch(
         stale=stale,
@@ -189,7 +189,7 @@ async def _run() -> Catch:
     )
 
 
-async def _results(samples: Sequence[Sample], judge: SentenceJudge) -> list[Result]:
+async def _judged_samples(samples: Sequence[Sample], judge: SentenceJudge) -> list[Result]:
     results: list[Result] = []
     for number, sample in enumerate(samples, start=1):
         verdicts = await judge.judge(sample)
