@@ -5,7 +5,6 @@
     nox -f tests/noxfile.py -s ragas-0.4.0       # one version
     nox -f tests/noxfile.py -s changed           # oldest and newest host of each changed adapter
     nox -f tests/noxfile.py -- -m ''             # with the tests marked as broad
-    nox -f tests/noxfile.py -s extras            # each extra by its name, from the built wheel
     nox -f tests/noxfile.py -s table             # only the table, from the record
     nox -f tests/noxfile.py -s release -- NAME   # what is published by NAME, in dist/
 
@@ -29,14 +28,13 @@ from nox.command import CommandFailed
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.local_index import environment_with, local_index  # noqa: E402
 from support.matrix import PLANNED, Planned, Record, changed_hosts, check, table_of  # noqa: E402
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv"
 nox.options.envdir = str(ROOT / ".nox")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # many processes would each compile everything
-nox.options.sessions = [each.name for each in PLANNED] + ["extras", "table"]
+nox.options.sessions = [each.name for each in PLANNED] + ["table"]
 
 TOOLS = (
     "pytest>=8.4",
@@ -140,19 +138,6 @@ def _test(session: nox.Session, planned: Planned) -> None:
 
 for _planned in PLANNED:
     session_of(_planned)
-
-
-@nox.session(venv_backend="none")
-def extras(session: nox.Session) -> None:
-    """Install each extra by its name, from an index with the built wheel, and import it."""
-    project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
-    folder = Path(session.create_tmp())
-    index = local_index(folder / "index")
-    for extra in sorted({*project["optional-dependencies"]} - {"test", "all"}):
-        python = environment_with([f"noisesense[{extra}]"], folder / extra, index)
-        others = {"cli": "noisesense_adapters.cli.app", "stats": "noisesense.stats.interval"}
-        module = others.get(extra, f"noisesense_adapters.{extra.replace('-', '_')}")
-        session.run(str(python), "-c", f"import {module}", external=True)
 
 
 @nox.session(venv_backend="none")
