@@ -118,7 +118,9 @@ class Record:
         entry["adapter"] = planned.adapter
         with _RECORD.with_suffix(".lock").open("w") as lock:  # sessions may run side by side
             fcntl.flock(lock, fcntl.LOCK_EX)
-            known = {**cls.read().sessions, planned.name: entry}
+            known = cls.read().sessions
+            if result != "not found" or planned.name not in known:
+                known[planned.name] = entry
             kept = {each.name: known[each.name] for each in PLANNED if each.name in known}
             _RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 

@@ -34,7 +34,7 @@ def show(store: Path, as_json: bool) -> int:
     newest = _time(max((calls.newest for calls in stats), default=None))
     lines: list[dict[str, object]] = []
     for calls in stats:
-        line = {
+        line: dict[str, object] = {
             "model": calls.model,
             "prompts": calls.version,
             "calls": calls.calls,
