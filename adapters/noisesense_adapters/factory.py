@@ -153,7 +153,7 @@ def _unknown_provider(provider: str, message: str) -> InputError:
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
     from noisesense_adapters.langchain import LangChainLLM
 
-    with needs_extra("report", "langchain"):
+    with needs_extra("langchain"):
         init_chat_model: Any = import_module("langchain.chat_models").init_chat_model
     failure: NoiseSenseError
     try:

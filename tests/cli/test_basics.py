@@ -19,7 +19,7 @@ COMMANDS = {
     **dict.fromkeys(("demo", "promptfoo-init", "score", "compare", "offenders"), ()),
     "trust": ("export-labels",),
     "ablation": ("plan", "report", "run"),
-    "store": ("show", "prune"),
+    "store": ("show",),
 }
 
 

@@ -2,7 +2,7 @@
 
     python tests/pages/run_each_alone.py [name ...]
 
-An environment is made for each different install line (by uv where it is there); a scripted model
+An environment is made for each different install line, by uv; a scripted model
 stands in OpenAI's place. Prints a line a page, and ends with 1 if one does not run or print what
 it says. Left out are pages that install what no other does at 1 GB or more (ValidMind's, which has
 an environment of its own in the matrix).

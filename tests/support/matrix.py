@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import fcntl
+import hashlib
 import json
 import os
 import sys
@@ -62,6 +63,15 @@ class Planned:
     def title(self) -> str:
         return f"{self.host} {self.label}".strip()
 
+    @property
+    def adapter(self) -> str:
+        """Digest the code of the host's adapter, which has the name of its tests' folder."""
+        folder = ROOT / "adapters" / "noisesense_adapters" / self.tests[0].split("/")[1]
+        digest = hashlib.sha256()
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()[:16]
+
 
 def _planned() -> Iterator[Planned]:
     tables = tomllib.loads((ROOT / "tests" / "versions.toml").read_text("utf-8"))
@@ -105,14 +115,32 @@ class Record:
         """``result``: "passed", "failed" or "not found"."""
         date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
         entry = {"result": result, "date": date, "versions": versions or {}}
+        entry["adapter"] = planned.adapter
         with _RECORD.with_suffix(".lock").open("w") as lock:  # sessions may run side by side
             fcntl.flock(lock, fcntl.LOCK_EX)
-            known = {**cls.read().sessions, planned.name: entry}
+            known = cls.read().sessions
+            if result != "not found" or planned.name not in known:
+                known[planned.name] = entry
             kept = {each.name: known[each.name] for each in PLANNED if each.name in known}
             _RECORD.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 
     def of(self, planned: Planned) -> dict[str, Any]:
         return self.sessions.get(planned.name, {"result": "not run", "date": "", "versions": {}})
+
+
+def changed_hosts(record: Record) -> list[Planned]:
+    """List the oldest and newest version of each host whose adapter changed since it passed."""
+    hosts: dict[str, list[Planned]] = {}
+    for planned in PLANNED:
+        if planned.host not in ("Python", "Floors"):
+            hosts.setdefault(planned.host, []).append(planned)
+    found: list[Planned] = []
+    for versions in hosts.values():
+        for planned in dict.fromkeys([versions[0], versions[-1]]):
+            entry = record.of(planned)
+            if [entry["result"], entry.get("adapter")] != ["passed", planned.adapter]:
+                found.append(planned)
+    return found
 
 
 def table_of(record: Record) -> str:

@@ -91,8 +91,6 @@ def run(arguments: Sequence[str]) -> int:
             return status
     except click.exceptions.Exit as end:
         return end.exit_code
-    except click.Abort:
-        return 1
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "noisesense"
         message = error.format_message()

@@ -17,7 +17,7 @@ from noisesense import Result, Usage
 from noisesense.errors import NoiseSenseError
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli.output import one_line
-from noisesense_adapters.cli.terminal import folded
+from noisesense_adapters.cli.terminal import fold
 from noisesense_adapters.datasets.files import count_rows
 
 _SHOWN_FAILURES = 20
@@ -26,7 +26,7 @@ LINE_EVERY = 60.0
 
 
 class FailureLines:
-    """Counts failures, and says the first of each kind.
+    """Count failures, and say the first of each kind.
 
     Args:
         say: prints a line.
@@ -54,7 +54,7 @@ class FailureLines:
 
 
 class RunProgress:
-    """Counts results as they come, shows how far the run is, and names the first failures.
+    """Count results as they come, show how far the run is, and name the first failures.
 
     Args:
         rows: the number of rows, or the file whose rows are counted.
@@ -102,14 +102,17 @@ class RunProgress:
 
     @property
     def failed(self) -> int:
-        """How many samples failed."""
+        """The number of samples that failed."""
         return self._failures.count
 
     def add(self, result: Result | None, failure: str | None = None) -> None:
         """Count a sample that is done or failed."""
         self.done += 1
         if result is not None:
-            self.chunks += _chunks(result)
+            if result.sample is not None:
+                self.chunks += len(result.sample.retrieved_contexts)
+            elif result.score is not None:
+                self.chunks += len(result.score.chunk_relevance)
             failure = result.error
         if failure is not None:
             self.fail(failure)
@@ -139,7 +142,7 @@ class RunProgress:
                 self.say(f"{position}, {costs}" if costs else position)
 
     def _costs(self) -> str:
-        """The calls and cost of the judge, the failures, and a wait for the provider."""
+        """Say the calls and cost of the judge, the failures, and a wait for the provider."""
         parts: list[str] = []
         cost = spent(getattr(self._judge, "usage", Usage()))
         if cost:
@@ -153,18 +156,11 @@ class RunProgress:
 
     def say(self, line: str) -> None:
         """Print a line of its own, above the bar."""
-        self._console.print(Text(folded(one_line(line), sys.stderr)), soft_wrap=True)
-
-
-def _chunks(result: Result) -> int:
-    """How many chunks were retrieved."""
-    if result.sample is not None:
-        return len(result.sample.retrieved_contexts)
-    return 0 if result.score is None else len(result.score.chunk_relevance)
+        self._console.print(Text(fold(one_line(line), sys.stderr)), soft_wrap=True)
 
 
 def spent(usage: Usage) -> str:
-    """The calls, tokens and cost of a judge, in words; empty if there are none."""
+    """Say the calls, tokens and cost of a judge; nothing if there are none."""
     parts: list[str] = []
     if usage.calls:
         parts.append(counted(usage.calls, "call"))

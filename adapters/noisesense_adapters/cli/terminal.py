@@ -23,7 +23,7 @@ _OBEYED = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def visible(text: str) -> str:
-    """The text in one line, with characters that a terminal would obey written as escapes."""
+    """Write the text in one line, with characters that a terminal would obey as escapes."""
     return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
@@ -32,14 +32,14 @@ _MEASURE = 100
 
 
 def columns(stream: TextIO) -> int | None:
-    """How wide a line may be: as the terminal is, or as ``COLUMNS`` says. None in a pipe."""
+    """Measure how wide a line may be: the terminal, or ``COLUMNS``. None in a pipe."""
     if "COLUMNS" in os.environ or stream.isatty():
         return min(get_terminal_size().columns, _MEASURE)
     return None
 
 
-def folded(line: str, stream: TextIO) -> str:
-    """The line as it is shown, folded between words where it is too wide."""
+def fold(line: str, stream: TextIO) -> str:
+    """Make the line fit the stream, between words where it is too wide."""
     text = visible(line)
     width = columns(stream)
     if width is None or len(text) <= width:
@@ -54,7 +54,7 @@ def folded(line: str, stream: TextIO) -> str:
 
 def show(line: str, stream: TextIO) -> None:
     """Print a line, folded."""
-    print(folded(line, stream), file=stream)
+    print(fold(line, stream), file=stream)
 
 
 def prepare_streams() -> None:

@@ -366,7 +366,7 @@ _BATCH = 50
 
 def _parquet_module() -> Any:
     """pyarrow's module, which has no types. Raises `MissingExtraError`."""
-    with needs_extra("report", "pyarrow"):
+    with needs_extra("table", "pyarrow"):
         return import_module("pyarrow.parquet")
 
 

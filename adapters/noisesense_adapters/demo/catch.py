@@ -60,7 +60,7 @@ class Library:
         self.topics = [Topic(**topic) for topic in data["topics"]]
 
     def documents(self, *, stale: bool) -> list[Chunk]:
-        """The pages, with or without the stale document, which has some of the same topics."""
+        """Return the pages, with or without the stale document on some of the same topics."""
         lines: dict[str, list[str]] = {}
         for topic in self.topics:
             lines.setdefault(topic.document, []).append(topic.now)
@@ -69,7 +69,7 @@ class Library:
         return [Chunk(id=name, text=" ".join(texts)) for name, texts in lines.items()]
 
     def samples(self, documents: Sequence[Chunk]) -> list[Sample]:
-        """Questions about two topics each, answered from the documents."""
+        """Ask questions about two topics each, and answer them from the documents."""
         samples: list[Sample] = []
         for step in (1, 3):
             for number, first in enumerate(self.topics):
@@ -88,7 +88,7 @@ class Library:
 
 
 def retrieve(question: str, documents: Sequence[Chunk]) -> list[Chunk]:
-    """The three documents that have most words of the question."""
+    """Find the three documents that have most words of the question."""
 
     def shared_words(document: Chunk) -> int:
         return _shared_words(question, document.text)
@@ -97,7 +97,7 @@ def retrieve(question: str, documents: Sequence[Chunk]) -> list[Chunk]:
 
 
 def answer(question: str, contexts: list[str]) -> str:
-    """For each part of the question the first sentence that has most of its words."""
+    """Answer each part of the question by the first sentence with most of its words."""
     lines: list[str] = []
     for context in contexts:
         lines += sentences(context)
@@ -109,20 +109,20 @@ def answer(question: str, contexts: list[str]) -> str:
 
 
 def _shared_words(question: str, text: str) -> int:
-    return len(_words(question) & _words(text))
+    return len(_distinct_words(question) & _distinct_words(text))
 
 
-def _words(text: str) -> set[str]:
+def _distinct_words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.lower()))
 
 
 class SentenceJudge:
-    """Takes each sentence for a claim. A text entails the sentences that it contains."""
+    """Take each sentence for a claim. A text entails the sentences that it contains."""
 
     name = "a judge that compares sentences"
 
     async def judge(self, sample: Sample) -> Verdicts:
-        """The verdicts on one sample."""
+        """Judge one sample."""
         response = sentences(sample.response)
         reference = sentences(sample.reference)
         texts = [chunk.text for chunk in sample.retrieved_contexts]
@@ -135,12 +135,12 @@ class SentenceJudge:
         ).with_sample(sample)
 
     async def entailment(self, texts: Sequence[str], claims: Sequence[str]) -> Entailment:
-        """Which texts entail which claims."""
+        """Say which texts entail which claims."""
         return Entailment(_entailment(texts, claims), Usage(), 0)
 
 
 def _entailment(texts: Sequence[str], claims: Sequence[str]) -> list[list[bool]]:
-    """A row for each claim: is it in each of the texts?"""
+    """Look for each claim, a row, in each of the texts."""
     rows: list[list[bool]] = []
     for claim in claims:
         rows.append([claim in text for text in texts])
@@ -176,8 +176,8 @@ def run_catch() -> Catch:
 async def _run() -> Catch:
     library = Library()
     judge = SentenceJudge()
-    stale = await _results(library.samples(library.documents(stale=True)), judge)
-    mended = await _results(library.samples(library.documents(stale=False)), judge)
+    stale = await _judged_samples(library.samples(library.documents(stale=True)), judge)
+    mended = await _judged_samples(library.samples(library.documents(stale=False)), judge)
     effect = await ablate(stale, answer, judge, variants=("without", "without-other"))
     return Catch(
         stale=stale,
@@ -189,7 +189,7 @@ async def _run() -> Catch:
     )
 
 
-async def _results(samples: Sequence[Sample], judge: SentenceJudge) -> list[Result]:
+async def _judged_samples(samples: Sequence[Sample], judge: SentenceJudge) -> list[Result]:
     results: list[Result] = []
     for number, sample in enumerate(samples, start=1):
         verdicts = await judge.judge(sample)
