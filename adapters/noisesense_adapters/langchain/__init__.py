@@ -14,9 +14,16 @@ from pydantic import BaseModel
 
 from noisesense.errors import InputError, kind_of
 from noisesense_adapters.extras import needs_extra
-from noisesense_adapters.models.bridge import Bridge, Ending, Reply, ending_of
+from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.envelopes import (
+    REFUSED,
+    another_call,
+    call_name,
+    problem_of,
+    usage_of,
+)
 from noisesense_adapters.models.identity import identity
-from noisesense_adapters.models.replies import json_form, spelled_out, usage_of
+from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import ask_either
 from noisesense_adapters.reading.values import as_list, as_object
 
@@ -33,6 +40,9 @@ with needs_extra("langchain", "langchain_core"):
 
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name")
 """Where LangChain's chat models have their names."""
+
+
+_CALLS = ("tool_calls", "invalid_tool_calls")
 
 
 class LangChainLLM(Bridge):
@@ -86,16 +96,22 @@ class LangChainLLM(Bridge):
             partial(model.invoke, prompt, config=self._config),
         )
         message = as_object(result).get("raw", result)
-        return Reply(_text_of(message), usage_of(message), *message_ending(message))
+        form = "" if schema is None else schema.__name__
+        return Reply(_text_of(message), usage_of(message), message_problem(message, form))
 
 
-def message_ending(message: object) -> Ending:
-    """Why a message of LangChain's ended, and what it holds in place of a reply."""
-    ending = ending_of(getattr(message, "response_metadata", None))
+def message_problem(message: object, form: str = "") -> str:
+    """Why a message of LangChain's is no whole reply; empty if it is one."""
     extra = as_object(getattr(message, "additional_kwargs", None))
     blocks = as_list(getattr(message, "content", None))
     refusals = [block for block in blocks if as_object(block).get("type") == "refusal"]
-    return Ending(ending.stop, extra.get("refusal") or ending.refusal or refusals)
+    if extra.get("refusal") or refusals:
+        return REFUSED
+    called: list[object] = []
+    for field in _CALLS:
+        called += map(call_name, as_list(getattr(message, field, None)))
+    problem = problem_of(getattr(message, "response_metadata", None))
+    return problem or another_call(called, form)
 
 
 def _text_of(message: Any) -> str:
@@ -126,7 +142,7 @@ def _raw_arguments(message: Any) -> list[str]:
 def _parsed_arguments(message: Any) -> list[str]:
     """The arguments of tool calls as LangChain has read them."""
     calls: list[str] = []
-    for field in ("tool_calls", "invalid_tool_calls"):
+    for field in _CALLS:
         for call in as_list(getattr(message, field, None)):
             arguments = call.get("args")
             if not isinstance(arguments, str):

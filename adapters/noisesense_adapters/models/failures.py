@@ -25,7 +25,7 @@ from noisesense.errors import (
     PromptTooLongError,
     ReplyError,
 )
-from noisesense_adapters.models import replies
+from noisesense_adapters.models import envelopes, replies
 from noisesense_adapters.models.running import is_about_loops
 from noisesense_adapters.reading.values import as_object
 
@@ -113,10 +113,10 @@ _HINTS = {  # likewise, of this call
 # What clients and parsers raise over a reply that they have received. LangChain, ragas and
 # instructor each have their own class for the same event.
 _REPLY_PROBLEMS = {
-    "LengthFinishReasonError": replies.CUT_SHORT,
-    "IncompleteOutputException": replies.CUT_SHORT,
-    "LLMDidNotFinishException": replies.CUT_SHORT,
-    "ContentFilterFinishReasonError": replies.FILTERED,
+    "LengthFinishReasonError": envelopes.CUT_SHORT,
+    "IncompleteOutputException": envelopes.CUT_SHORT,
+    "LLMDidNotFinishException": envelopes.CUT_SHORT,
+    "ContentFilterFinishReasonError": envelopes.FILTERED,
     "JSONDecodeError": replies.NOT_JSON,
     "UnicodeDecodeError": replies.NOT_JSON,
     "OutputParserException": replies.MISFIT,
@@ -329,8 +329,8 @@ def _reply_error(error: Exception) -> ReplyError | None:
     for link in _chain(error, contexts=False):
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
         if isinstance(link, AssertionError) and str(link).startswith(_REFUSAL):
-            problem = replies.REFUSED
-    return ReplyError(problem, replies.usage_of(reply)) if problem else None
+            problem = envelopes.REFUSED
+    return ReplyError(problem, envelopes.usage_of(reply)) if problem else None
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:

@@ -143,7 +143,7 @@ class OpenAILLM(Bridge):
             body = self.request(prompt, schema, offer.form)
             if most is not None and offer.limit:
                 body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
-            asking = self._ask(body)
+            asking = self._ask(body, "" if schema is None else schema.__name__)
             try:
                 reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
             except RequestRefusedError as error:
@@ -163,8 +163,8 @@ class OpenAILLM(Bridge):
             limits = ()
         return _Offer(_first(forms, refused), _first(limits, refused))
 
-    async def _ask(self, body: dict[str, Any]) -> Reply:
-        return completion_reply(await self._send(**body))
+    async def _ask(self, body: dict[str, Any], form: str) -> Reply:
+        return completion_reply(await self._send(**body), form)
 
 
 class _Offer(NamedTuple):
