@@ -18,7 +18,7 @@ from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_dataset
-from noisesense_adapters.reading.chunks import IDS, beside, chunks_of
+from noisesense_adapters.reading.chunks import chunks_of, named_by
 from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.reading.values import is_empty as is_null
 from support.command_here import run_here
@@ -288,7 +288,7 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     assert found == [["Ada built it."], []]
     assert all(map(is_null, (pd.NA, pd.NaT, np.float32("nan"))))
     assert chunks_of(["x", "y"], labels=[True, pd.NA]) == [{"text": "x", "relevant": True}, "y"]
-    named = beside(["x", "y"], [1.0, math.nan], IDS)
+    named = named_by(["x", "y"], [1.0, math.nan])
     assert named == [{"text": "x", "id": "1"}, "y"]
 
 

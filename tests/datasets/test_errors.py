@@ -121,8 +121,8 @@ OTHER = b'{"prompt": "a", "completion": "b"}\n' * 30
 # the name of a file in it.
 WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     ("d.jsonl", None, ("no such file",)),
-    ("d.jsonl", b"", ("at least one row", "empty")),
-    ("d.csv", HEADER, ("at least one row, got only a header",)),
+    ("d.jsonl", b"", ("at least one row, got none",)),
+    ("d.csv", HEADER, ("at least one row, got none",)),
     ("d.json", b"[]", ("at least one row, got none",)),
     ("d.csv", json.dumps([GOOD]).encode(), ("looks like JSON", "name it .json")),
     ("d.tsv", json.dumps([GOOD], indent=1).encode(), ("looks like JSON", "name it .json")),

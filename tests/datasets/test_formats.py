@@ -212,7 +212,7 @@ def test_a_row_of_blank_cells_is_no_row(mark: str, tmp_path: Path) -> None:
     assert places == ["d.csv, line 3", "d.csv, line 7", "d.csv, line 8"]
     assert count_rows(path) == 3
     path.write_text(f"{empty}response{mark}reference{mark}contexts\n{empty}", encoding="utf-8")
-    with pytest.raises(InputError, match="at least one row, got only a header"):
+    with pytest.raises(InputError, match="at least one row, got none"):
         read_rows(path)
 
 

@@ -24,8 +24,8 @@ def texts_of(example: ReferenceExample) -> tuple[tuple[str, str, str], list[str]
     return texts, [chunk.text for chunk in sample.retrieved_contexts]
 
 
-def rows_of(path: Path, **reading: Any) -> list[Row]:
-    rows = [row for row in read_rows(path, **reading) if isinstance(row, Row)]
+def rows_of(path: Path, **columns: str) -> list[Row]:
+    rows = [row for row in read_rows(path, columns, guess=True) if isinstance(row, Row)]
     keys = [row.sample.key for row in rows if row.sample]
     assert keys == [example.sample.key for example in EXAMPLES]
     return rows
@@ -40,9 +40,7 @@ def test_saved_datasets(kind: Literal["json", "csv", "jsonl"], tmp_path: Path) -
         given = dict(zip(("input", "actual_output", "expected_output"), texts, strict=True))
         goldens.append(Golden(retrieval_context=retrieved, **given))
     EvaluationDataset(goldens=goldens).save_as(kind, str(tmp_path), "saved")
-    # Its CSV and JSON lines join the contexts with a bar, which texts may hold: the user says so.
-    separator = None if kind == "json" else "|"
-    for row in rows_of(tmp_path / f"saved.{kind}", split_contexts=separator):
+    for row in rows_of(tmp_path / f"saved.{kind}"):
         ids = [chunk.id for chunk in row.sample.retrieved_contexts]
         assert ids == ["a.md", *[None] * (len(ids) - 1)]
 
@@ -55,5 +53,5 @@ def test_test_runs(tmp_path: Path) -> None:
         cases.append(LLMApiTestCase(retrievalContext=contexts, **given, **done))
     with (tmp_path / "run.json").open("w", encoding="utf-8") as file:
         Run(testPassed=0, testFailed=0, testCases=cases).save(file)
-    rows = rows_of(tmp_path / "run.json", columns={"id": "name"})
+    rows = rows_of(tmp_path / "run.json", id="name")
     assert [row.id for row in rows][:2] == ["test_case_0", "test_case_1"]

@@ -19,7 +19,6 @@ from noisesense import (
     score,
 )
 from noisesense.judging.probe import known_texts
-from noisesense.judging.protocol import Choice
 from support.mind import Mind, data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs
@@ -47,14 +46,14 @@ Way = Callable[[str, bool], bool]
 
 
 class WordModel(ScriptedLLM):
-    """It chooses words, and tells how probable the first was."""
+    """It chooses words."""
 
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
         self.prompts.append(prompt)
         await asyncio.sleep(0)
         word = self.answer(prompt)
         assert isinstance(word, str)
-        return Choice(word, {"yes": 0.9, "no": 0.2}[word]), Usage(calls=1)
+        return word, Usage(calls=1)
 
 
 def model(way: Way = lambda text, _: KNOWN[text], *, words: bool = True) -> ScriptedLLM:
@@ -106,8 +105,8 @@ def test_each_asks_about_one_claim_for_a_word(words: bool) -> None:
 
 def test_a_word_that_was_not_asked_for() -> None:
     class Other(WordModel):
-        async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
-            return Choice("perhaps"), Usage(calls=1)
+        async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
+            return "perhaps", Usage(calls=1)
 
     with pytest.raises(JudgeError, match="gave none of the words"):
         asyncio.run(LLMJudge(Other(Mind(TRUTHS).answer), check="each").judge(SAMPLE))

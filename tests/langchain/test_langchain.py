@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from noisesense.errors import InputError, JudgeError, ReplyError
-from noisesense.judging.protocol import Choice, Usage, WordLLM
+from noisesense.judging.protocol import Usage, WordLLM
 from noisesense_adapters.langchain import LangChainLLM, judge
 from support.langchain_models import chat_openai, run
 from support.misbehavior import SERVER_ERROR, always
@@ -84,7 +84,7 @@ def test_chat_openai_answers_in_the_form_and_in_a_word() -> None:
     assert isinstance(llm, WordLLM)
     with ScriptedServer(Says("**No**")) as server:
         asking = LangChainLLM(chat_openai(server)).choose("Does it say so?", ("yes", "no"))
-        assert run(asking) == (Choice("no"), Usage(1, 0, 0, 4, 2))
+        assert run(asking) == ("no", Usage(1, 0, 0, 4, 2))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from types import SimpleNamespace as Fields
 from typing import Any, Literal
 
@@ -26,7 +25,6 @@ from noisesense_adapters.models.replies import (
     json_form,
     read_reply,
     read_word,
-    share_of_first,
     spelled_out,
 )
 from support.formats import KNOWN, UNCLEAR
@@ -276,29 +274,6 @@ def test_the_prompt_echoed_is_no_answer(prompt: str) -> None:
                     read_reply(echo, form, USAGE)
             with pytest.raises(ReplyError):
                 read_word(echo, ("yes", "no"), USAGE)
-
-
-def _token(said: str, **shares: float) -> Fields:
-    top = [Fields(token=token, logprob=math.log(share)) for token, share in shares.items()]
-    return Fields(token=said, top_logprobs=top)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "share"),
-    [
-        ([_token("Yes", Yes=0.5, yes=0.1, No=0.2, Maybe=0.2)], 0.75),
-        # What stands before the word is no word.
-        ([_token("**", yes=1.0), _token(" no", Yes=0.1, no=0.3)], 0.25),
-        # Another word stands first: thoughts, or a sentence.
-        ([_token("The", yes=0.5, no=0.5), _token("no", yes=0.5, no=0.5)], None),
-        ([Fields(token="yes", top_logprobs=[Fields(token="yes", logprob=math.nan)])], None),
-        ([_token("yes")], None),
-        (None, None),
-    ],
-)
-def test_the_share_of_the_first_word(tokens: object, share: float | None) -> None:
-    found = share_of_first(tokens, ("yes", "no"))
-    assert found == (None if share is None else pytest.approx(share))
 
 
 @pytest.mark.parametrize(

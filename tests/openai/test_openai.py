@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import threading
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ import openai
 import pytest
 
 from noisesense.errors import InputError, JudgeError, JudgeSetupError, ReplyError
-from noisesense.judging.protocol import Choice, Usage, WordLLM
+from noisesense.judging.protocol import Usage, WordLLM
 from noisesense_adapters.models.failures import judge_error
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
@@ -43,11 +42,11 @@ def _ask(llm: OpenAILLM, times: int = 1) -> list[tuple[Answer, Usage]]:
     return _asked(lambda: llm.generate("Well?", Answer), times)
 
 
-def _choose(server: ScriptedServer) -> Choice:
+def _choose(server: ScriptedServer) -> str:
     llm = _llm(server)
     assert isinstance(llm, WordLLM)
-    ((choice, _),) = _asked(lambda: llm.choose("Does it say so?", WORDS))
-    return choice
+    ((word, _),) = _asked(lambda: llm.choose("Does it say so?", WORDS))
+    return word
 
 
 def test_a_reply_with_its_usage() -> None:
@@ -156,32 +155,10 @@ def test_what_is_refused() -> None:
     client.close()
 
 
-def _with_logprobs(**tokens: float) -> bad.Misbehavior:
-    listed = [{"token": t, "logprob": math.log(p), "bytes": None} for t, p in tokens.items()]
-
-    def reshape(completion: dict[str, Any]) -> object:
-        first_token = {**listed[0], "top_logprobs": listed}
-        completion["choices"][0]["logprobs"] = {"content": [first_token], "refusal": None}
-        return completion
-
-    return bad.Misbehavior("logprobs", reshape=reshape)
-
-
-def test_a_word_and_the_share_of_the_first_among_the_words() -> None:
-    # "Yes" and " yes" are one word; what is neither is left out: 0.6 / (0.6 + 0.2).
-    script = bad.at({1}, _with_logprobs(**{"Yes": 0.4, " yes": 0.2, "no": 0.2, "Maybe": 0.1}))
-    with ScriptedServer(Says(" Yes."), script=script) as server:
-        assert _choose(server) == Choice("yes", None)
-        choice = _choose(server)
-    assert choice.word == "yes"
-    assert choice.probability == pytest.approx(0.75)
-    assert [r.form for r in server.log.requests] == ["text", "text"]
-
-
 def test_a_short_reply_that_reaches_its_limit_is_a_word_all_the_same() -> None:
     cut = bad.always(bad.Misbehavior("cut", finish_reason="length"))
     with ScriptedServer(Says("No, the statement is not true based"), script=cut) as server:
-        assert _choose(server) == Choice("no")
+        assert _choose(server) == "no"
 
 
 class Thinks(ChatClient):
@@ -205,9 +182,8 @@ def test_a_model_that_thinks_first_has_room_for_it_from_then_on() -> None:
 @pytest.mark.parametrize(
     ("refused", "tries"),
     [
-        ("unknown: logprobs", 2),
         ("max_tokens is not supported, use max_completion_tokens", 2),
-        ("no", 3),  # first without probabilities, then without a limit
+        ("no", 2),
     ],
 )
 def test_an_endpoint_is_asked_without_what_it_refuses_for_good(refused: str, tries: int) -> None:
@@ -215,6 +191,6 @@ def test_an_endpoint_is_asked_without_what_it_refuses_for_good(refused: str, tri
     with ScriptedServer(Says("no"), script=bad.first(tries - 1, refusal)) as server:
         llm = _llm(server)
         for _ in range(3):
-            ((choice, _),) = _asked(lambda: llm.choose("Well?", WORDS))
-            assert choice.word == "no"
+            ((word, _),) = _asked(lambda: llm.choose("Well?", WORDS))
+            assert word == "no"
     assert server.log.calls == tries + 2

@@ -13,9 +13,9 @@ from support.promptfoo_suite import CANARIES, DOCUMENTED, EXAMPLES
 ERROR_CASES = {
     "error: sample not recorded": ("recording.jsonl", "a recording of"),
     "error: judge out of reach": ("m at 127.0.0.1:9/v1", "cannot be reached"),
-    "error: no reference": ("the reference at 'config.' or 'vars.'", "'vars.query'"),
+    "error: no reference": ("'vars.reference'", "'vars.query'", "'vars.contextChunks'"),
     "error: contextTransform": ("contextChunks: '{{output.docs}}'",),
-    "error: output is no text": ("the response at 'output'", "only 'output.score'"),
+    "error: output is no text": ("expected the response at 'output'",),
 }
 
 

@@ -11,7 +11,6 @@ from pydantic_ai.models.function import FunctionModel
 
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.prompts import Claims
-from noisesense.judging.protocol import Choice
 from noisesense_adapters.pydantic_evals import PydanticAILLM
 
 
@@ -26,7 +25,7 @@ def test_its_replies_are_read_by_the_one_rule() -> None:
     with pytest.raises(ReplyError, match="cut short"):
         asyncio.run(llm.generate("Which claims?", Claims))
     said["parts"] = [TextPart("Yes.")]
-    assert asyncio.run(llm.choose("Well?", ("yes", "no")))[0] == Choice("yes")
+    assert asyncio.run(llm.choose("Well?", ("yes", "no")))[0] == "yes"
 
 
 def test_a_key_or_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

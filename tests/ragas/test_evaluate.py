@@ -108,7 +108,7 @@ def test_labels_and_verdicts_travel_in_the_rubrics() -> None:
 
 BAD_RUBRICS: list[tuple[dict[str, str], tuple[str, ...]]] = [
     ({}, ("rubrics(verdicts=",)),
-    ({"noisesense_labels": "[true]"}, ("chunk_labels", "each of 2 chunks", "[true]")),
+    ({"noisesense_labels": "[true]"}, ("chunk_labels", "each of 2 chunks", "[True]")),
     ({"noisesense_labels": "[tru"}, ("JSON",)),
     ({"noisesense_labels": '[true, "maybe"]'}, ("chunk 1", "'maybe'")),
     ({"noisesense_verdicts": "{"}, ("JSON",)),

@@ -165,7 +165,7 @@ def _errors() -> list[Any]:
         _case("error: judge out of reach", _assertion(config={"judge": unreachable}), **given),
         _case("error: no reference", recorded, **good, **chunks),
         _case("error: contextTransform", {**recorded, "contextTransform": "output.docs"}),
-        _case("error: output is no text", recorded, answer={"score": 1}, reference="a", **chunks),
+        _case("error: output is no text", recorded, answer={"note": 1}, reference="a", **chunks),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -94,7 +94,7 @@ def _read_causes(path: Path) -> tuple[Cause, ...]:
     try:
         for data in json.loads(path.read_text(encoding="utf-8"))["causes"]:
             others = data["gone_without_others"]
-            shares = {
+            shares: dict[str, Any] = {
                 "gone": _range(data["gone"]),
                 "gone_without_others": None if others is None else _range(others),
             }

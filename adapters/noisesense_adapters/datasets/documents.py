@@ -84,20 +84,28 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return as_list(lists[0])
-    values: list[Any] = [*document.values()]
+    columns = {name: _cells(value) for name, value in document.items()}
     rows: list[Any] = []
-    if all(map(is_list, values)):
-        rows = _transposed({name: dict(enumerate(cells)) for name, cells in document.items()})
-    elif all(isinstance(value, dict) for value in values):
-        references = words(ROW_NAMES["reference"])
-        is_by_row = any(normal(name) in references for name in values[0])
-        is_by_number = all(map(str.isdecimal, document))
-        # With ``orient="index"`` pandas writes rows by their numbers.
-        rows = values if is_by_row or is_by_number else _transposed(document)
+    if all(columns.values()):
+        rows = [*document.values()] if _are_rows(document) else _transposed(columns)
     if not rows:
         got = f"an object with {named(document)}"
         raise InputError("a list of rows", got, where=str(path))
     return rows
+
+
+def _cells(value: Any) -> dict[Any, Any]:
+    """The cells of a column by their numbers; none if it is no column."""
+    cells: dict[Any, Any] = dict(enumerate(as_list(value)))
+    return as_object(value) or cells
+
+
+def _are_rows(document: dict[str, Any]) -> bool:
+    """Are its objects rows, as pandas writes them with ``orient="index"``, by their numbers?"""
+    references = words(ROW_NAMES["reference"])
+    first = as_object(next(iter(document.values())))
+    is_by_number = all(map(str.isdecimal, document))
+    return bool(first) and (is_by_number or any(normal(name) in references for name in first))
 
 
 def _transposed(columns: dict[str, dict[Any, Any]]) -> list[Any]:

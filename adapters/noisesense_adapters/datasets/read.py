@@ -88,32 +88,34 @@ def read_rows(
     """
     path = as_path(path)
     columns = _checked_columns(columns, split_contexts)
-    raws = files.raw_rows(path)
+    raws: Iterable[Raw] = files.raw_rows(path)
     first = list(islice(raws, _FIRST_ROWS))
     if not first:
-        raise InputError("at least one row", _without_rows(path), where=str(path))
+        raise InputError("at least one row", "none", where=str(path))
     row = _first_object(first, path)
     raws = chain(first, raws)
     is_plain = columns.keys() <= {"id", "cluster", GROUP}
     if is_result(row):
-        with error_context(str(path)):
-            data = (Raw(raw.place, decoded(raw)) for raw in raws)
-            raws = iter(of_one_system(data, provider))
         _check_table_options(path, columns, split_contexts)
+        with error_context(str(path)):
+            raws = of_one_system(map(_parsed, raws), provider)
         results = PromptfooReader(path.parent, verdicts=verdicts)
         return _each_once(_read_each(raws, results, columns))
     if provider is not None:
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
-    if is_plain and _is_line(row):
-        _check_table_options(path, columns, split_contexts)
-        if verdicts and not texts and not columns:
-            return _each_once(light_row(raw.place, raw.data, keyed=False) for raw in raws)
-        read = read_line if verdicts else _read_texts
-        return _each_once(_read_each(raws, read, columns))
-    table = Table(columns, split_contexts, verdicts=verdicts)
-    data = (Raw(raw.place, decoded(raw)) for raw in raws)
-    rows = table.rows(data, path, guess=guess)
-    return _each_once(_noted(rows, row, table.columns, on_note))
+    if not is_plain or not _is_line(row):
+        table = Table(columns, split_contexts, verdicts=verdicts)
+        rows = table.rows(map(_parsed, raws), path, guess=guess)
+        return _each_once(_noted(rows, row, table.columns, on_note))
+    _check_table_options(path, columns, split_contexts)
+    if verdicts and not texts and not columns:
+        return _each_once(light_row(raw.place, raw.data, keyed=False) for raw in raws)
+    return _each_once(_read_each(raws, read_line if verdicts else _read_texts, columns))
+
+
+def _parsed(raw: Raw) -> Raw:
+    """The row with its data, if it is a line of JSON."""
+    return Raw(raw.place, decoded(raw))
 
 
 def _first_object(first: list[Raw], path: Path) -> dict[str, Any]:
@@ -172,13 +174,6 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
                 raise InputError("each id once", f"{row.id!r} again", where=row.place, hint=hint)
             seen.add(mark)
         yield row
-
-
-def _without_rows(path: Path) -> str:
-    """What a file without rows is called in an error."""
-    if path.is_file() and not path.stat().st_size:
-        return "an empty file"
-    return "only a header" if files.ending_of(path) in (".csv", ".tsv") else "none"
 
 
 def _checked_columns(

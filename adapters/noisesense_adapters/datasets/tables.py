@@ -82,28 +82,39 @@ class Table:
         first = list(islice(raws, _FIRST_ROWS))
         readings = [self._read(raw) for raw in first]
         error = _unsettled(readings)
-        if error is None:
-            if self._separator is not None and not self._reader.has_split:
-                ahead = list(islice(raws, _MOST_WITHOUT))
-                raws = chain(ahead, raws)
-                self._check_separator(map(self._read, ahead), path)
-            if self.columns:
-                keys = [self._key(raw) for raw in first if self._group is not None]
-                _check_not_all_bad(first, readings)
-                _check_not_all_bad(first, keys)
-            read = chain(
-                zip(first, readings, strict=True), ((raw, self._read(raw)) for raw in raws)
-            )
-            return self._merged(read) if self._group is not None else starmap(_row, read)
-        objects = [as_object(raw.data) for raw in first if as_object(raw.data)]
-        places = next(reading.places for reading in readings if isinstance(reading, Reading))
-        proposal = propose(objects, self.columns, places)
+        if error is not None:
+            return self._proposed(first, raws, path, error, guess=guess)
+        if self._separator is not None and not self._reader.has_split:
+            ahead = list(islice(raws, _MOST_WITHOUT))
+            raws = chain(ahead, raws)
+            self._check_separator(map(self._read, ahead), path)
+        if self.columns:
+            _check_not_all_bad(first, readings)
+        known = zip(first, readings, strict=True)
+        read = chain(known, ((raw, self._read(raw)) for raw in raws))
+        if self._group is None:
+            return starmap(_row, read)
+        _check_not_all_bad(first, [*map(self._key, first)])
+        return self._merged(read)
+
+    def _proposed(
+        self,
+        first: Sequence[Raw],
+        raws: Iterable[Raw],
+        path: Path,
+        error: InputError,
+        *,
+        guess: bool,
+    ) -> Iterator[Row | BadRow]:
+        """The rows by the proposed columns, if these may be guessed. Raises `UnsettledError`."""
+        rows = [as_object(raw.data) for raw in first if as_object(raw.data)]
+        proposal = propose(rows, self.columns, self._reader.read(rows[0]).places)
         if guess and proposal.is_whole:
             columns = {**self.columns, **proposal.columns}
             table = Table(columns, proposal.separator, verdicts=self._verdicts)
             return table.rows(chain(first, raws), path, guess=False)
         hint = error.hint if "did you mean" in error.hint else proposal.hint(error)
-        if is_graded(objects):
+        if is_graded(rows):
             hint = "Promptfoo's table grades its answers: promptfoo eval -o out.json has them"
         where = f"{path}, {error.where}"
         unsettled = UnsettledError(error.expected, error.got, where=where, hint=hint)
@@ -202,27 +213,32 @@ def _name(reading: Reading, field: str) -> str | None:
 def _of_group(group: Sequence[_Read], key: str) -> Reading | InputError:
     """One reading with the chunks of all, or why they cannot be one."""
     readings: list[Reading] = []
+    chunks: list[Any] = []
     for _, reading in group:
         if isinstance(reading, InputError):
             return reading
-        if CHUNKS in reading.errors and len(group) > 1:
-            return reading.errors[CHUNKS]
+        if CHUNKS in reading.errors:
+            return reading if len(group) == 1 else reading.errors[CHUNKS]
         readings.append(reading)
-    values: dict[str, Any] = {"id": key, CHUNKS: []}
-    errors = {name: error for name, error in readings[0].errors.items() if name == CHUNKS}
-    for reading in readings:
-        values[CHUNKS] += reading.values[CHUNKS] or []
+        chunks += reading.values[CHUNKS]
+    values: dict[str, Any] = {"id": key, CHUNKS: chunks}
+    errors: dict[str, InputError] = {}
     for field in ("response", "reference", "user_input", "verdicts", "cluster"):
-        cells = [reading.values.get(field) for reading in readings]
-        said = [cell for cell in cells if not is_empty(cell)]
+        said = _said(readings, field)
         if len({*map(str, said)}) > 1:
             hint = "--map group= takes the column that only rows of one sample share"
             got = f"{len({*map(str, said)})} different"
             return InputError("the same in all rows of a group", got, where=field, hint=hint)
-        values[field] = said[0] if said else cells[0]
+        values[field] = next(iter(said), readings[0].values.get(field))
         if not said and field in readings[0].errors:
             errors[field] = readings[0].errors[field]
     return dataclasses.replace(readings[0], values=values, errors=errors)
+
+
+def _said(readings: Iterable[Reading], field: str) -> list[Any]:
+    """What rows hold in a field, without empty cells: spreadsheets merge equal ones."""
+    cells = [reading.values.get(field) for reading in readings]
+    return [cell for cell in cells if not is_empty(cell)]
 
 
 def object_of(raw: Raw) -> dict[str, Any]:

@@ -277,9 +277,10 @@ def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] |
             error = assessment.error.error_message
         elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
             # Of both modes, though each may have a scorer of its own, of this name.
-            asked = [] if scored is None else scored["modes"]
-            scored = json.loads(metadata[_SCORED])
-            scored["modes"] = [*asked, *scored["modes"]]
+            found: dict[str, Any] = json.loads(metadata[_SCORED])
+            if scored is not None:
+                found["modes"] = [*scored["modes"], *found["modes"]]
+            scored = found
     return scored, error
 
 

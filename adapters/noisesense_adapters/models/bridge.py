@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.protocol import Choice, Usage
+from noisesense.judging.protocol import Usage
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.envelopes import CUT_SHORT, fields_of, problem_of, usage_of
 from noisesense_adapters.models.failures import RequestRefusedError, call_model
@@ -25,13 +25,11 @@ class Reply(NamedTuple):
         text: of the reply. What a host has parsed already is written as JSON again.
         usage: what it cost.
         problem: why it is no whole reply: failed, refused, filtered or cut short; else empty.
-        tokens: with their ``top_logprobs``, as a chat completion has them.
     """
 
     text: str
     usage: Usage
     problem: str = ""
-    tokens: object = None
 
     @property
     def is_thinking(self) -> bool:
@@ -45,13 +43,12 @@ class Reply(NamedTuple):
             raise ReplyError(self.problem, self.usage)
         return replies.read_reply(self.text, schema, self.usage), self.usage
 
-    def choose(self, words: Sequence[str]) -> tuple[Choice, Usage]:
-        """As one of the words, with its probability if there is one. Raises `ReplyError`."""
+    def choose(self, words: Sequence[str]) -> tuple[str, Usage]:
+        """As one of the words. Raises `ReplyError`."""
         # A word is there before a short limit is reached.
         if self.problem and (self.problem != CUT_SHORT or self.is_thinking):
             raise ReplyError(self.problem, self.usage)
-        word = replies.read_word(self.text, words, self.usage)
-        return Choice(word, replies.share_of_first(self.tokens, words)), self.usage
+        return replies.read_word(self.text, words, self.usage), self.usage
 
 
 def completion_reply(completion: Any, form: str = "") -> Reply:
@@ -81,8 +78,7 @@ def completion_reply(completion: Any, form: str = "") -> Reply:
     if not text.strip() and not problem:
         beside = [name for name, value in fields_of(message).items() if value and name != "role"]
         problem = f"the reply is empty; beside its text: {', '.join(beside) or 'nothing'}"
-    tokens = getattr(getattr(choice, "logprobs", None), "content", None)
-    return Reply(text, usage, problem, tokens)
+    return Reply(text, usage, problem)
 
 
 class Bridge:
@@ -121,7 +117,7 @@ class Bridge:
         """
         return (await self.reply(prompt, schema)).read(schema)
 
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
         """See `noisesense.WordLLM`."""
         return (await self.reply(prompt, None)).choose(words)
 

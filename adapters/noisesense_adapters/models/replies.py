@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,9 +11,9 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from noisesense.errors import ReplyError
+from noisesense.judging.markers import THOUGHTS
 from noisesense.judging.prompts import consistent
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.reading.values import as_list
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -27,19 +26,7 @@ LONGEST = 2_000_000
 # What models write around an answer: data, each with where it comes from. A format that is not
 # here is no answer, and the model is asked again. `tests/support/formats.py` has an example of
 # each, and of tags that are refused on purpose.
-_THOUGHTS = (
-    ("<think>", "</think>"),  # DeepSeek R1, Qwen3, GLM 4.5, MiniMax M2, Kimi K2: vLLM's parsers
-    ("[THINK]", "[/THINK]"),  # Magistral: mistral-common
-    ("<seed:think>", "</seed:think>"),  # Seed-OSS: vLLM's seedoss_reasoning_parser
-    ("<thought>", "</thought>"),  # EXAONE Deep: its model card
-    ("◁think▷", "◁/think▷"),  # Kimi-VL-Thinking: its model card
-    ("<|START_THINKING|>", "<|END_THINKING|>"),  # Cohere's Command A Reasoning: its model card
-    ("<|channel>thought", "<channel|>"),  # Gemma 4: ai.google.dev, prompt formatting
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),  # Sky-T1, OpenThinker: their model cards
-    ("<|channel|>analysis<|message|>", "<|end|>"),  # gpt-oss: OpenAI's Harmony format
-    ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),
-)
-OPENINGS = tuple(start for start, _ in _THOUGHTS)
+OPENINGS = tuple(start for start, _ in THOUGHTS)
 _WRAPPERS = (
     ("```json\n", "```"),
     ("```\n", "```"),
@@ -145,7 +132,7 @@ def answer_in(text: str) -> str:
         before = text
         for end in _ENDS:
             text = text.removesuffix(end).rstrip()
-        for start, end in _THOUGHTS:
+        for start, end in THOUGHTS:
             text = _without_thought(text, start, end)
         text = text.lstrip()
         announced = _ANNOUNCED.match(text)
@@ -249,43 +236,3 @@ def _adds_nothing(rest: str, word: str, words: Sequence[str]) -> bool:
         return False
     doubts = _TAKEN_BACK.union(option.casefold() for option in words)
     return doubts.isdisjoint(re.findall(r"\w+", rest[again.end() :]))
-
-
-def share_of_first(tokens: object, words: Sequence[str]) -> float | None:
-    """The probability of the first word among the words, where a plain reply begins with one.
-
-    Args:
-        tokens: of the reply, each with its ``top_logprobs``, as a chat completion tells them.
-
-    Returns:
-        p(first) / (p(first) + p(others)), 0 to 1, over all spellings of a word that are tokens;
-        None where the endpoint does not tell, or the reply's first word is another.
-    """
-    shares = {word.casefold(): 0.0 for word in words}
-    spoken = _first_spoken(tokens)
-    if _bare(spoken) not in shares:
-        return None
-    for token in as_list(getattr(spoken, "top_logprobs", None)):
-        word = _bare(token)
-        logprob = getattr(token, "logprob", None)
-        if word in shares and isinstance(logprob, (int, float)) and logprob <= 0:
-            shares[word] += math.exp(logprob)
-    total = sum(shares.values())
-    first = words[0].casefold()
-    return shares[first] / total if total > 0 else None
-
-
-def _first_spoken(tokens: object) -> object:
-    """The first token that is more than white space and marks; None without one."""
-    for token in as_list(tokens):
-        if _bare(token):
-            return cast("object", token)
-    return None
-
-
-def _bare(token: object) -> str:
-    """A token's text in lower case, without the white space and the marks around a word."""
-    text = getattr(token, "token", None)
-    if not isinstance(text, str):
-        return ""
-    return text.strip(" \t\r\n.,:;!*_\"'`Ġ▁").casefold()

@@ -122,9 +122,7 @@ class OpenAILLM(Bridge):
     ) -> dict[str, Any]:
         """The body of a chat completion; by default as it first asks for the schema's form."""
         request = dict(self._request)
-        if form == "logprobs":
-            request = {"logprobs": True, "top_logprobs": 20, **request}
-        elif form == "json_object":
+        if form == "json_object":
             request["response_format"] = {"type": form}
         elif form == "json_schema" and schema is not None:
             json_schema = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
@@ -135,7 +133,7 @@ class OpenAILLM(Bridge):
         return request
 
     async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
-        """See `Bridge.reply`. A word comes with its probability, where the endpoint tells it."""
+        """See `Bridge.reply`."""
         refused = set(self._refused)
         most = _WORD if schema is None else getattr(schema, "max_tokens", None)
         while True:
@@ -157,7 +155,7 @@ class OpenAILLM(Bridge):
         self, schema: type[BaseModel] | None, most: int | None, refused: set[str]
     ) -> _Offer:
         """The strictest that was not refused. A limit that the user set stands."""
-        forms = _FORMS if schema is not None else ("logprobs",)
+        forms = () if schema is None else _FORMS
         limits: Sequence[str] = _LIMITS
         if most is None or not self._request.keys().isdisjoint(_LIMITS):
             limits = ()

@@ -103,7 +103,8 @@ class RagasLLM(Bridge):
         self.name = str(getattr(llm, "name", ""))
         self.identity = str(getattr(llm, "identity", ""))
         if isinstance(llm, LangchainLLMWrapper):
-            model = LangChainLLM(cast("Any", llm.langchain_llm))
+            wrapped: Any = llm
+            model = LangChainLLM(wrapped.langchain_llm)
             self.name = model.name
             self.identity = model.identity
             self._llm = copy.copy(self._llm)

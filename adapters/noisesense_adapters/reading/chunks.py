@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.form import as_name
@@ -82,7 +82,7 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
             chunks.append(_chunk(item))
     if label_of(labels) is None:  # an empty cell of a table
         return chunks
-    return beside(chunks, labels, "chunk_labels")
+    return labeled(chunks, labels)
 
 
 def is_one_text(value: object) -> bool:
@@ -125,13 +125,7 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
 
 def _side_by_side(fields: Mapping[str, Any]) -> list[Any]:
     """The chunks of an object with a list of texts beside one of titles or ids, as in Chroma."""
-    lists = [name for name, value in fields.items() if isinstance(value, list)]
-    columns = {name: as_list(fields[name]) for name in lists}
-    columns.pop("included", None)  # Chroma's own list of names
-    if columns and all(
-        len(cells) == 1 and isinstance(cells[0], list) for cells in columns.values()
-    ):
-        columns = {name: cells[0] for name, cells in columns.items()}  # of one query
+    columns = _columns_in(fields)
     names = _TEXTS.keys() | _LISTS.keys() | {"sentences"}
     texts = [name for name in columns if normal(name) in names]
     if len(columns) < 2 or len(texts) != 1 or len({*map(len, columns.values())}) != 1:
@@ -145,57 +139,94 @@ def _side_by_side(fields: Mapping[str, Any]) -> list[Any]:
     return rows
 
 
+def _columns_in(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The lists of an object, or what is in them where each is a list for one query."""
+    columns = {name: as_list(value) for name, value in fields.items() if is_list(value)}
+    columns.pop("included", None)  # Chroma's own list of names
+    inner = {name: cells[0] for name, cells in columns.items() if len(cells) == 1}
+    is_of_one_query = len(inner) == len(columns) and all(map(is_list, inner.values()))
+    return inner if is_of_one_query else columns
+
+
 def _chunk(item: Any) -> Any:
     """A chunk's text, id and label, without the other fields of an object (e.g. a rank)."""
     if isinstance(item, str):
         return _of_text(item)
     if is_list(item):
         return _of_pair(as_list(item))
-    if not isinstance(item, (dict, bytes)) and hasattr(item, "__dict__"):
-        item = plain(vars(item))
-    chunk = as_object(item)
+    fields: object = item
+    if not as_object(fields) and hasattr(item, "__dict__"):
+        fields = plain(vars(item))
+    chunk = as_object(fields)
     if not chunk and item != {}:
         raise InputError("a text, or an object that holds one", describe(item))
-    texts = dict(_texts_in(chunk))
-    found = {path: text for path, (text, _) in texts.items() if text.strip()}
-    if len({" ".join(text.split()) for text in found.values()}) > 1:
-        hint = "name the list of texts: contexts=, or --map retrieved_contexts=, with a path"
-        raise InputError("one text in a chunk", f"different ones in {named(found)}", hint=hint)
-    if not texts:
-        expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
-        raise InputError(expected, f"only {', '.join(list(chunk)[:30]) or 'an empty object'}")
-    text, holder = texts[next(iter(found), next(iter(texts)))]
+    text, holder = _only_text(chunk)
     homes = [chunk, holder]
     for name in ("metadata", "metadatas", "meta"):
         homes += [as_object(chunk.get(name)), as_object(holder.get(name))]
     return {"text": text, "id": _id(homes), "relevant": _label(homes)}
 
 
-def _texts_in(
-    fields: dict[str, Any], prefix: str = "", depth: int = 3
-) -> Iterator[tuple[str, tuple[str, dict[str, Any]]]]:
-    """The texts in a chunk by their paths, each with the object that holds it."""
-    parts: dict[str, Any] = {}
-    found = False
-    for path, value in fields.items():
-        _, _, last = path.rpartition("document.")  # Phoenix has dots in its names
-        name = normal(last)
-        if name in _PARTS:
-            parts[path] = value
-        if name in _TEXTS and isinstance(value, str):
-            found = found or bool(value.strip())
-            yield f"{prefix}{path}", (value, fields)
-    if not fields.keys() - _BARE:
-        parts["metadata"] = fields.get("metadata")
-    for path, value in parts.items():
-        items = as_list(value)
-        joined = texts_of([as_object(item).get("text", item) for item in items])
+class _Text(NamedTuple):
+    """A text of a chunk, and the object that holds it."""
+
+    text: str
+    holder: dict[str, Any]
+
+
+def _only_text(chunk: dict[str, Any]) -> _Text:
+    """The text of a chunk. Raises `InputError` if there is none, or two differ."""
+    texts = dict(_texts_in(chunk))
+    if not texts:
+        expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
+        raise InputError(expected, f"only {', '.join(list(chunk)[:30]) or 'an empty object'}")
+    full = {path: found for path, found in texts.items() if found.text.strip()}
+    if len({" ".join(found.text.split()) for found in full.values()}) > 1:
+        hint = "name the list of texts: contexts=, or --map retrieved_contexts=, with a path"
+        raise InputError("one text in a chunk", f"different ones in {named(full)}", hint=hint)
+    return next(iter((full or texts).values()))
+
+
+def _texts_in(fields: dict[str, Any], prefix: str = "", depth: int = 3) -> Iterator[_Found]:
+    """The texts in a chunk by their paths."""
+    own = _own_texts(fields)
+    for path, text in own.items():
+        yield f"{prefix}{path}", _Text(text, fields)
+    is_blank = not "".join(own.values()).strip()
+    for path, value in _parts_in(fields):
         if as_object(value) and depth:
             yield from _texts_in(as_object(value), f"{prefix}{path}.", depth - 1)
-        elif joined:
-            yield f"{prefix}{path}", (" ".join(text.strip() for text in joined), fields)
-        elif isinstance(value, str) and not found and normal(path) in ("document", "doc"):
-            yield f"{prefix}{path}", (value, fields)
+        is_text = isinstance(value, str) and _last(path) in ("document", "doc")
+        text = value if is_text and is_blank else _joined(as_list(value))
+        if text:
+            yield f"{prefix}{path}", _Text(text, fields)
+
+
+def _own_texts(fields: dict[str, Any]) -> dict[str, str]:
+    """The texts in an object under the names of chunks' texts."""
+    own = {path: fields[path] for path in fields if _last(path) in _TEXTS}
+    return {path: text for path, text in own.items() if isinstance(text, str)}
+
+
+def _joined(parts: list[Any]) -> str:
+    """The joined texts of a list of these, or of objects with them."""
+    texts = texts_of([as_object(part).get("text", part) for part in parts])
+    return " ".join(text.strip() for text in texts)
+
+
+_Found = tuple[str, _Text]
+
+
+def _last(path: str) -> str:
+    """A name without case and punctuation. Phoenix has dots in its names."""
+    return normal(path.removeprefix("document."))
+
+
+def _parts_in(fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What may hold a chunk's text; the metadata only where there is nothing else."""
+    for path, value in fields.items():
+        if _last(path) in _PARTS or (path == "metadata" and not fields.keys() - _BARE):
+            yield path, value
 
 
 def _of_text(text: str) -> Any:
@@ -299,40 +330,51 @@ def words_of(chunk: Any) -> str:
     return " ".join(str(fields_of(chunk)["text"]).split())
 
 
-def beside(chunks: Sequence[Any], values: Any, name: str) -> list[Any]:
-    """The chunks with the labels, or the names of their documents, in a list beside them.
+def labeled(chunks: Sequence[Any], labels: Any) -> list[Any]:
+    """The chunks with the labels of a list beside them, which win. Raises `InputError`."""
+    expected = f"true, false or null for each of {len(chunks)} chunks"
+    with error_context("chunk_labels"):
+        values = parsed(labels) if isinstance(labels, str) else labels
+        entries = _entries(values, chunks, expected)
+    changed: list[Any] = []
+    for chunk, entry in zip(chunks, map(label_of, entries), strict=True):
+        changed.append(chunk if entry is None else {**fields_of(chunk), "relevant": entry})
+    return changed
+
+
+def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
+    """The chunks, where each without an id of its own takes its id from a list of names.
 
     Args:
         chunks: the result of `chunks_of`.
-        values: one for each chunk, None where it has none; as an object, as JSON or as a literal.
+        ids: a text, a whole number or None for each chunk; as an object, as JSON or as a literal.
             A text that is no list names a single chunk.
-        name: of the list. Labels win over those of chunks, names do not.
 
     Raises:
-        InputError: another number than of chunks, or an entry that is no name.
+        InputError: the number of names is not that of the chunks, or an entry is no name.
     """
-    if is_empty(values) or (not chunks and values == []):
+    if is_empty(ids):
         return [*chunks]
-    is_labels = name != IDS
-    with error_context(name):
-        is_listed = isinstance(values, str) and (is_labels or not is_one_text(values))
-        items = plain(parsed(values) if is_listed else values)
-        entries = as_list(items if is_list(items) else [items])
-        if len(entries) != len(chunks) and (entries or is_labels):
-            expected = f"{len(chunks)} ids, as many as contexts"
-            if is_labels:
-                expected = f"true, false or null for each of {len(chunks)} chunks"
-            hint = "write them as a JSON list, or joined as the contexts are"
-            raise InputError(expected, describe(values), hint=hint)
-        read = label_of if is_labels else _name
-        entries = [read(entry) for entry in entries]
-    field = "relevant" if is_labels else "id"
-    changed = [*chunks]
-    for number, entry in enumerate(entries):
-        fields = fields_of(chunks[number])
-        if entry is not None and (is_labels or not fields.get("id")):
-            changed[number] = {**fields, field: entry}
+    with error_context(IDS):
+        values = plain(parsed(ids) if isinstance(ids, str) and not is_one_text(ids) else ids)
+        if values == []:
+            return [*chunks]
+        entries = as_list(values) or [values]
+        names = [*map(_name, _entries(entries, chunks, f"{len(chunks)} ids, as many as contexts"))]
+    changed: list[Any] = []
+    for chunk, name in zip(chunks, names, strict=True):
+        fields = fields_of(chunk)
+        changed.append({**fields, "id": name} if name and not fields.get("id") else chunk)
     return changed
+
+
+def _entries(values: Any, chunks: Sequence[Any], expected: str) -> list[Any]:
+    """The entries of a list beside the chunks. Raises `InputError` if it is not as long."""
+    listed: object = plain(values)
+    if not is_list(listed) or len(as_list(listed)) != len(chunks):
+        hint = "write them as a JSON list, or joined as the contexts are"
+        raise InputError(expected, describe(values), hint=hint)
+    return as_list(listed)
 
 
 def _name(item: Any) -> str | None:

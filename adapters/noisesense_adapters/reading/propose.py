@@ -75,6 +75,52 @@ def propose(
             of a response: these two are asked for all the same.
     """
     found = _places(rows)
+    columns = _columns(found, chosen, settled)
+    cells = [*filter(is_one_text, found.get(columns.get(CHUNKS, ""), ()))]
+    separator = _separator(cells)
+    is_joined = False
+    if cells and separator is None:
+        is_joined = _set_for_texts(columns, rows, cells)
+    options = _options(columns, chosen, separator)
+    values, is_readable = _values(rows[0] if rows else {}, columns, separator)
+    has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
+    is_whole = has_all and is_readable and not is_joined
+    return Proposal(columns, separator, options, values, is_whole)
+
+
+def _separator(cells: Sequence[str]) -> str | None:
+    """What stands between the chunks of cells, if that is plain."""
+    together = "\0".join(cells)
+    return next((mark for mark in _BARS if mark in together), None)
+
+
+def _options(
+    columns: Mapping[str, str], chosen: Mapping[str, Any], separator: str | None
+) -> list[str]:
+    """The options that are added to the user's own."""
+    options: list[str] = []
+    for field, path in columns.items():
+        if field not in chosen:
+            options += ["--map", f"{field}={path}"]
+    return options if separator is None else [*options, "--split-contexts", separator]
+
+
+def _set_for_texts(
+    columns: dict[str, str], rows: Sequence[Mapping[str, Any]], cells: Sequence[str]
+) -> bool:
+    """Set what makes chunks of cells that are texts; may these be several chunks, joined?"""
+    group = _group(rows, columns)
+    if group:
+        columns.setdefault(GROUP, group)
+        return False
+    columns[CHUNKS] += ","
+    return any(2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS)
+
+
+def _columns(
+    found: Mapping[str, list[Any]], chosen: Mapping[str, Any], settled: Mapping[str, str]
+) -> dict[str, str]:
+    """The user's columns, and the likeliest ones of the other fields."""
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
     for field in (CHUNKS, "user_input"):
         if settled.get(field):
@@ -85,26 +131,7 @@ def propose(
         best = _best(field, found, columns.values())
         if best and field not in chosen:
             columns.setdefault(field, best)
-    path = columns.get(CHUNKS, "")
-    cells = [value for value in found.get(path, ()) if is_one_text(value)]
-    separator = next((mark for mark in _BARS if any(mark in cell for cell in cells)), None)
-    group = _group(rows, columns) if cells and separator is None else None
-    is_unclear = any(2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS)
-    if group:
-        columns.setdefault(GROUP, group)
-    elif cells and separator is None:
-        columns[CHUNKS] = f"{path},"
-    options: list[str] = []
-    for field, path in columns.items():
-        if field not in chosen:
-            options += ["--map", f"{field}={path}"]
-    if separator is not None:
-        options += ["--split-contexts", separator]
-    first: Mapping[str, Any] = rows[0] if rows else {}
-    values, is_readable = _values(first, columns, separator)
-    needed = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
-    is_joined = is_unclear and separator is None and not group
-    return Proposal(columns, separator, options, values, needed and is_readable and not is_joined)
+    return columns
 
 
 def _values(
@@ -221,7 +248,7 @@ def _group(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str
     """The column that rows with one chunk each share; None if no two rows have the same texts."""
     texts = [columns[field] for field in ("response", "user_input") if field in columns]
     ends = _changes(rows, texts)
-    if all(ends):
+    if all(ends) or not rows:
         return None
     for name in rows[0]:
         if name not in columns.values() and _changes(rows, [name]) == ends:

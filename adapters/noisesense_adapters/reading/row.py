@@ -6,17 +6,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
-    beside,
     chunks_of,
     is_one_text,
     label_of,
+    labeled,
     labeled_by,
+    named_by,
     words,
     words_of,
 )
@@ -51,6 +53,7 @@ GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _NEEDED = ("response", "reference", CHUNKS)
 _LAST_STEP = re.compile(r'\.?(?:"[^"]*"|[^".]*)$')
+_STEMS = NUMBERED.split()
 _HOLDERS = words(HOLDERS)
 _AROUND = words("output outputs answer response result")
 
@@ -230,10 +233,7 @@ class Reader:
                 return found
         if column is None and field not in _NEEDED:
             return None
-        if empty is not None:
-            expected = "a list of chunks" if field == CHUNKS else "a text"
-            raise InputError(expected, "None", where=f"{field}, {empty!r}")
-        raise self._missing(field, column, row)
+        raise _null(field, empty) if empty is not None else self._missing(field, column, row)
 
     def _places(self, field: str, column: str | None) -> list[list[str]]:
         """The usual places; or a user's column, in the row and where the usual places begin."""
@@ -272,35 +272,23 @@ class Reader:
         for place, value in candidates.items():
             if is_gap(value) or (isinstance(value, str) and not value.strip()):
                 continue
-            is_text = is_one_text(value)
-            if is_text and self._one_chunk:
-                value = [value]
-            elif is_text and not self._separator:
+            if is_one_text(value) and not self._separator and not self._one_chunk:
                 joined[place] = [value]
                 continue
             with error_context(f"contexts, {place!r}" if place else "contexts"):
                 lists[place] = chunks_of(self._split(value))
-        if not lists and not joined:
-            return Found([], next(iter(candidates)))
+        if not lists and joined:
+            raise _one_text(*next(iter(joined.items())))
         if not lists:
-            place, (text,) = next(iter(joined.items()))
-            hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
-            hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
-            got = f"one text, {describe(text)}"
-            where = f"contexts, {place!r}"
-            raise UnclearError("a list of chunks", got, where=where, hint=hint)
-        most = max(lists, key=lambda place: len(lists[place]))
-        if len(candidates) > 1:
-            texts = [*map(words_of, lists[most])]
-            for place, chunks in (lists | joined).items():
-                others = [*map(words_of, chunks)]
-                is_whole = len(others) == 1 and texts and all(text in others[0] for text in texts)
-                if others != texts and not is_whole:
-                    raise different({most: texts, place: others}, CHUNKS)
-        return Found(lists[most], most)
+            return Found([], next(iter(candidates)))
+        place = max(lists, key=lambda place: len(lists[place]))
+        _check_same(lists | joined, place)
+        return Found(lists[place], place)
 
     def _split(self, value: Any) -> Any:
         """The parts of a cell that holds no list."""
+        if self._one_chunk and is_one_text(value):
+            return [value]
         if not self._separator or not isinstance(value, str):
             return value
         self.has_split = self.has_split or self._separator in value
@@ -315,13 +303,13 @@ class Reader:
         chunks = values[CHUNKS]
         labels = values.get("chunk_labels")
         if label_of(labels) is not None:
-            chunks = beside(chunks, labels, "chunk_labels")
+            chunks = labeled(chunks, labels)
         ids = values.get(IDS)
         if IDS not in self._chosen:
             home = _LAST_STEP.sub("", places[CHUNKS])
             place = f"{home}.{IDS}" if home else IDS
             ids = next((value for _, value in _candidates(IDS, [place], row)), None)
-        chunks = beside(chunks, self._split(ids), IDS)
+        chunks = named_by(chunks, self._split(ids))
         if EXPECTED in self._chosen:
             with error_context(EXPECTED):
                 chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)
@@ -338,14 +326,43 @@ class Reader:
                 hint = f"did you mean {near[0]!r}?" if near else ""
                 return MissingError(error.expected, error.got, where=field, hint=hint)
         else:
-            usual = [place for group in self._groups.get(field, []) for place in group]
-            names = ROW_NAMES[field].split()[:3] if usual == ["."] else usual
+            names: list[str] = []
+            for place in chain.from_iterable(self._groups[field]):
+                known = ROW_NAMES[field].split() if place.endswith(".") else [""]
+                home = place.removeprefix(".")
+                names += [f"{home}{name}" for name in known[: 1 if home else 3]]
             expected = f"the {field} at {' or '.join(map(repr, names))}"
             there = named(_names_in(row))
             got = f"only {there}" if there else "an empty row"
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
         return MissingError(expected, got, where=field, hint=hint)
+
+
+def _one_text(place: str, texts: list[Any]) -> InputError:
+    """The error of one text where a list of chunks is expected."""
+    hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
+    hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
+    got = f"one text, {describe(texts[0])}"
+    return UnclearError("a list of chunks", got, where=f"contexts, {place!r}", hint=hint)
+
+
+def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
+    """Raise `DifferentError` if a place has other chunks than the one with most of them."""
+    if len(lists) < 2:
+        return
+    texts = [*map(words_of, lists[most])]
+    for place, chunks in lists.items():
+        others = [*map(words_of, chunks)]
+        is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
+        if others != texts and not is_joined:
+            raise different({most: texts, place: others}, CHUNKS)
+
+
+def _null(field: str, place: str) -> InputError:
+    """The error of a place that holds null."""
+    expected = "a list of chunks" if field == CHUNKS else "a text"
+    return InputError(expected, "None", where=f"{field}, {place!r}")
 
 
 def _begins_list(text: str) -> bool:
@@ -400,15 +417,13 @@ def _matching(keys: tuple[str, ...], field: str) -> list[str]:
         head = name.partition(".")[0]
         if head != name and head in keys and head not in wanted:
             paths.append(name)
-    if field == CHUNKS:
-        for stem in NUMBERED.split():
-            start = normal(stem)
-            if any(
-                normal(key)[len(start) :].isdecimal() and normal(key).startswith(start)
-                for key in keys
-            ):
-                paths.append(stem)
-    return paths
+    return paths if field != CHUNKS else [*paths, *filter(partial(_has_numbered, keys), _STEMS)]
+
+
+def _has_numbered(keys: Iterable[str], stem: str) -> bool:
+    """Is one of the keys this stem with a number?"""
+    names = [normal(key) for key in keys if normal(key).startswith(normal(stem))]
+    return any(name.removeprefix(normal(stem)).isdecimal() for name in names)
 
 
 def _names_in(row: Mapping[str, Any]) -> list[str]:

@@ -46,8 +46,9 @@ def text_of(value: Any, field: str) -> str | None:
     value = plain(value)
     if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
         return str(value)
-    if isinstance(value, dict):
-        return _in_object(as_object(value), field)
+    fields = as_object(value)
+    if fields or value == {}:
+        return _in_object(fields, field)
     if is_list(value):
         return _in_list(as_list(value), field)
     raise InputError("a text", describe(value))
@@ -110,20 +111,21 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
-    if not items:
-        raise InputError("a text", "an empty list")
     objects = [as_object(item) for item in items]
-    parts = [item["text"] for item in objects if "text" in item]
-    if parts and all(map(_is_part, objects)):
-        return "".join(parts)
-    if all(map(_is_message, objects)):
+    if all(map(_is_part, objects)):
+        parts = [item.get("text", "") for item in objects]
+        if any(parts):
+            return "".join(parts)
+    if items and all(map(_is_message, objects)):
         return text_of(items[-1], field)
     if field == "reference":
-        texts = [text_of(item, field) for item in items]
-        return "\nor: ".join(dict.fromkeys(text for text in texts if text)) or None
-    if len(items) == 1:
+        texts = dict.fromkeys(text_of(item, field) or "" for item in items)
+        texts.pop("", None)
+        if texts:
+            return "\nor: ".join(texts)
+    elif len(items) == 1:
         return text_of(items[0], field)
-    raise InputError("one text", f"{len(items)} in {describe(items)}")
+    raise InputError("a text", f"{len(items)} in {describe(items)}")
 
 
 def _is_part(item: Mapping[str, Any]) -> bool:

@@ -62,20 +62,25 @@ def plain(value: Any) -> Any:
     """Models, dataclasses, arrays and columns, at any depth, as dicts and lists."""
     if isinstance(value, (str, bytes, int, float)) or value is None:
         return value.item() if hasattr(value, "item") else value  # type: ignore[union-attr]
-    if hasattr(value, "model_dump"):
-        dumped: object = value.model_dump()
-        # DeepEval's contexts dump themselves as one text.
-        return plain(dumped if isinstance(dumped, dict) else vars(value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         items = cast("Mapping[object, Any]", value).items()
         return {str(name): plain(item) for name, item in items}
-    for method in ("tolist", "to_list"):  # numpy and pandas; polars
-        if hasattr(value, method):
-            return plain(getattr(value, method)())
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in cast("Sequence[Any]", value)]
+    built_in = _built_in(value)
+    return value if built_in is value else plain(built_in)
+
+
+def _built_in(value: Any) -> Any:
+    """A model, dataclass, array or column as a dict or a list; anything else as it is."""
+    if hasattr(value, "model_dump"):
+        # DeepEval's contexts dump themselves as one text.
+        return as_object(value.model_dump()) or cast("object", vars(value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    for method in ("tolist", "to_list"):  # numpy and pandas; polars
+        if hasattr(value, method):
+            return getattr(value, method)()
     return value
 
 
@@ -113,11 +118,16 @@ def _value_of(node: ast.expr) -> Any:
         return {_value_of(key): _value_of(value) for key, value in pairs}
     if isinstance(node, ast.Name) and node.id in _NAMES:
         return _NAMES[node.id]
-    if isinstance(node, ast.Call) and len(node.args) == 1:  # array([…], dtype=object)
-        return _value_of(node.args[0])
-    if isinstance(node, ast.Call) and not node.args:  # Document(id="a")
-        return {str(field.arg): _value_of(field.value) for field in node.keywords}
+    if isinstance(node, ast.Call) and len(node.args) < 2:
+        return _value_of_call(node)
     return ast.literal_eval(node)
+
+
+def _value_of_call(node: ast.Call) -> Any:
+    """The list in ``array([…], dtype=object)``; the fields in ``Document(id="a")``."""
+    if node.args:
+        return _value_of(node.args[0])
+    return {str(field.arg): _value_of(field.value) for field in node.keywords}
 
 
 _TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\w[\w.]*|\S""", re.DOTALL)

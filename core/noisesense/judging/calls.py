@@ -356,7 +356,7 @@ class Calls:
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
         if schema is not Answer or not isinstance(self.llm, WordLLM):
             return await self.llm.generate(prompt, schema)
-        (word, _), usage = await self.llm.choose(prompt, YES_NO)
+        word, usage = await self.llm.choose(prompt, YES_NO)
         with suppress(ValidationError):
             return Answer.model_validate({"answer": word}), usage
         raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")

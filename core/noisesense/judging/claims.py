@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from noisesense.judging.sentences import sentences
 from noisesense.judging.words import by_words, distinct, has_new_name, novelty
@@ -155,8 +155,9 @@ def _is_json(claim: str) -> bool:
     if not text.startswith(("[", "{")):
         return False
     try:
-        value = json.loads(text)
+        value: Any = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    is_mark = isinstance(value, list) and all(isinstance(each, int) for each in value)
-    return not is_mark
+    if not isinstance(value, list):
+        return True
+    return not all(isinstance(each, int) for each in cast("list[object]", value))

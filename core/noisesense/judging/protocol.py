@@ -141,19 +141,6 @@ class EntailmentJudge(Protocol):
         ...
 
 
-class Choice(NamedTuple):
-    """One of the words that a model was given to choose from.
-
-    Attributes:
-        word: the word, as it was given.
-        probability: the share of the first of the words, 0 to 1, where the endpoint tells the
-            probabilities of its tokens; else None.
-    """
-
-    word: str
-    probability: float | None = None
-
-
 class StructuredLLM(Protocol):
     """A language model that answers in a given form. One is supplied for each host's models.
 
@@ -188,7 +175,7 @@ class WordLLM(Protocol):
     A model without `choose` is asked by ``generate``, in a form with one field.
     """
 
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[Choice, Usage]:
+    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
         """Which of the words a plain reply of some 8 tokens is, and what it cost.
 
         Raises:
