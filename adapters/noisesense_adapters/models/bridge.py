@@ -68,17 +68,22 @@ def completion_reply(completion: Any, form: str = "") -> Reply:
     problem = problem_of(completion, form)
     if message is None:
         raise ReplyError(problem or "the reply is not a chat completion", usage)
+    text = _text_in(message)
+    if not text.strip() and not problem:
+        beside = [name for name, value in fields_of(message).items() if value and name != "role"]
+        problem = f"the reply is empty; beside its text: {', '.join(beside) or 'nothing'}"
+    return Reply(text, usage, problem)
+
+
+def _text_in(message: Any) -> str:
+    """The arguments of its calls of tools, or else its text."""
     texts: list[Any] = []
     for call in as_list(getattr(message, "tool_calls", None)):
         function = getattr(call, "function", None)
         texts.append(getattr(function, "arguments", None))
     if not texts:
         texts.append(getattr(message, "content", None))
-    text = "\n".join(text for text in texts if isinstance(text, str))
-    if not text.strip() and not problem:
-        beside = [name for name, value in fields_of(message).items() if value and name != "role"]
-        problem = f"the reply is empty; beside its text: {', '.join(beside) or 'nothing'}"
-    return Reply(text, usage, problem)
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 class Bridge:
