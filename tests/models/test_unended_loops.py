@@ -29,7 +29,7 @@ async def main():
     found = await asyncio.gather(*(llm.choose("Well?", ["yes", "no"]) for _ in range(3)))
     gc.collect()  # what is left of an earlier loop
     await asyncio.sleep(0)
-    print(*(word for word, _ in found))
+    print(*(choice for choice, _ in found))
 
 async def outer():
     asyncio.run(main())

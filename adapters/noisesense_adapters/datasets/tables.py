@@ -108,6 +108,8 @@ class Table:
     ) -> Iterator[Row | BadRow]:
         """The rows by the proposed columns, if these may be guessed. Raises `UnsettledError`."""
         rows = [as_object(raw.data) for raw in first if as_object(raw.data)]
+        if not rows:
+            raise error.within(str(path))
         proposal = propose(rows, self.columns, self._reader.read(rows[0]).places)
         if guess and proposal.is_whole:
             columns = {**self.columns, **proposal.columns}

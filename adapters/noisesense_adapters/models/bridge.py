@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from noisesense.errors import JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.models import replies
 from noisesense_adapters.models.envelopes import CUT_SHORT, fields_of, problem_of, usage_of
@@ -147,3 +147,10 @@ class Bridge:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def __deepcopy__(self, memo: object) -> Bridge:
+        return self
+
+    def __reduce__(self) -> Any:
+        hint = "it would carry the key: make a model in each process"
+        raise InputError("something that can be pickled", repr(self), where="pickle", hint=hint)

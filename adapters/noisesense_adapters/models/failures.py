@@ -165,16 +165,16 @@ async def call_model(
     failure: Exception | None
     try:
         return await call
-    except NoiseSenseError:
-        raise
+    except NoiseSenseError as error:
+        failure = error
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
         failure = _reply_error(error) or _refused_form(error, has_other_form)
         if failure is None and explain is not None:
             failure = explain(next(_chain(error)))
         if failure is None:
             failure = judge_error(error, model)
-    # Raised out here so that it carries no context.
-    raise failure
+    # Raised out here, without a context or the frames that led to it: they hold keys and prompts.
+    raise failure.with_traceback(None)
 
 
 def _refused_form(error: BaseException, has_other_form: bool) -> RequestRefusedError | None:

@@ -70,7 +70,8 @@ class ChatClient:
             "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
             "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
         }
-        self._headers = {name: value for name, value in headers.items() if value}
+        sent = {name: value for name, value in headers.items() if value}
+        self._headers = lambda: sent  # which cannot be pickled, and which nothing prints
         self._opener: OpenerDirector | None = None
 
     async def create(self, **request: Any) -> object:
@@ -94,7 +95,7 @@ class ChatClient:
         from urllib.error import HTTPError
         from urllib.request import Request
 
-        request = Request(self._url, body, self._headers, method="POST")
+        request = Request(self._url, body, self._headers(), method="POST")
         try:
             with opener.open(request, timeout=self._timeout) as response:
                 reply: bytes = response.read(MOST_BYTES + 1)
