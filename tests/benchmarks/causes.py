@@ -35,8 +35,9 @@ import ground
 import numpy as np
 
 from noisesense import Chunk, Result, Sample, Verdicts, score
+from noisesense.ablation import plan
+from noisesense.ablation.cases import Answer, Case, cases_of
 from noisesense.ablation.causes import Effect, arms_of, causes_of, effect_of
-from noisesense.ablation.planning import Answer, Case, cases_of, plan
 from noisesense.scoring.outcomes import Range
 
 CLAIMS = 4

@@ -113,7 +113,7 @@ def test_copy_metrics_keeps_every_argument() -> None:
         **{"include_reason": False, "async_mode": False, "strict_mode": False},
         **{"verbose_mode": True, "flaky": True, "empty": "zero", "undetermined": "high"},
         **{"store": VerdictStore("store.db"), "judge_options": {"plan": "full"}},
-        **{"fail_undefined": True},
+        **{"fail_undefined": False},
     }
     given = [{**values}, {"judge": CountingJudge([])}, {"threshold": 0.9, "strict_mode": True}]
     with_model, with_judge, strict = [NoiseSensitivityMetric(**each) for each in given]
@@ -149,14 +149,14 @@ def test_without_deepeval_the_error_names_the_extra() -> None:
 
 
 @pytest.mark.parametrize("kind", [NoiseSensitivityMetric, NoiseRobustnessMetric])
-def test_what_is_undefined_fails_if_that_is_asked(kind: Any) -> None:
+def test_what_is_undefined_fails_unless_that_is_waived(kind: Any) -> None:
     lost = LLMTestCase(**{**CASE, "retrieval_context": [" "]})
     silent = case(metadata={"verdicts": {"response_claims": []}})
     for test_case, why in (
         (lost, "nothing was retrieved"),
         (silent, "the response has no claims"),
     ):
-        metric = kind(judge=CountingJudge([]), fail_undefined=True, include_reason=False)
+        metric = kind(judge=CountingJudge([]), include_reason=False)
         metric.measure(test_case, False)
         assert metric.score is None
         assert metric.success is False
@@ -164,9 +164,10 @@ def test_what_is_undefined_fails_if_that_is_asked(kind: Any) -> None:
         assert why in metric.reason
         assert metric.reason.endswith("What is undefined does not pass here.")
         # assert_test skips a metric without a verdict, and passes where it is the only one.
-        assert_test(test_case, [kind(judge=CountingJudge([]))], run_async=False)
+        waived = kind(judge=CountingJudge([]), fail_undefined=False)
+        assert_test(test_case, [waived], run_async=False)
         with pytest.raises(AssertionError, match=why):
             assert_test(test_case, [metric], run_async=False)
-    by_convention = kind(fail_undefined=True, empty="zero")
+    by_convention = kind(empty="zero")
     by_convention.measure(silent, False)
     assert by_convention.success is True

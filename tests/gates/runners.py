@@ -191,10 +191,7 @@ def by_deepeval(rows: list[Row], judging: Judging) -> Ended:
     from support.deepeval_run import run
 
     metrics = [
-        NoiseSensitivityMetric(
-            threshold=LIMIT, mode=mode, judge=Judge(judging), fail_undefined=True
-        )
-        for mode in MODES
+        NoiseSensitivityMetric(threshold=LIMIT, mode=mode, judge=Judge(judging)) for mode in MODES
     ]
     if failed := [row.error for row in cases_of(rows) if row.error]:
         raise ConnectionError(failed[0])  # the system itself, in the test

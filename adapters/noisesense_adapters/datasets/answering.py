@@ -14,8 +14,9 @@ from typing import Any
 
 from noisesense import Judge, Result
 from noisesense.ablation import VARIANTS, Ablation
+from noisesense.ablation.cases import Row, cases_of
 from noisesense.ablation.effect import ablation_async
-from noisesense.ablation.planning import Row, cases_of, matched, plan_async
+from noisesense.ablation.planning import matched, plan_async
 from noisesense.errors import InputError, check_whole, describe
 from noisesense.jsonl import as_path, read_lines
 from noisesense.judging.calls import gather_all

@@ -36,8 +36,8 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
     - *undetermined*, the judge did not say: the score is None and ``success`` is False, unless
       every number it can still be passes;
     - *undefined*, there is nothing to measure (no claims in the response, nothing retrieved, no
-      such mode): score and ``success`` are None, DeepEval shows NONE and lets the test case pass,
-      unless ``fail_undefined`` makes it fail.
+      such mode): the score is None and ``success`` is False. With ``fail_undefined=False`` it is
+      None, DeepEval shows NONE and lets the test case pass.
 
     A test case needs ``actual_output``, ``expected_output`` and ``retrieval_context``. Its
     ``metadata`` may bring what a judge would say: ``"verdicts"`` in the published form, or
@@ -60,8 +60,9 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         empty: what a sample with nothing to measure gives, see `noisesense.score`.
         undetermined: what open verdicts give: ``"none"`` (no number), or the ``"low"`` or
             ``"high"`` end of what the score can be, as a number. Success does not depend on it.
-        fail_undefined: True fails a test case with an undefined score, as a gate should: a
-            retriever that is down, or a system that only says that it does not know, has none.
+        fail_undefined: fail a test case with an undefined score, as a gate should: a retriever
+            that is down, or a system that only says that it does not know, has none. With False
+            DeepEval skips it, and passes the case.
         store: a `VerdictStore` that keeps what ``model`` said, so that the next run does not
             pay again. DeepEval's own cache of results (``-c``) is not used.
         judge_options: further arguments of the `LLMJudge` over ``model``.
@@ -99,7 +100,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         *,
         empty: Empty = "undefined",
         undetermined: Undetermined = "none",
-        fail_undefined: bool = False,
+        fail_undefined: bool = True,
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
     ) -> None:

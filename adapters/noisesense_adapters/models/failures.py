@@ -7,6 +7,7 @@ that their text names is told.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 import time
@@ -50,7 +51,7 @@ _OPTION = _Cause(
     r"unsupported_(parameter|value)|unknown_parameter|unsupported (parameter|value)"
     r"|unrecognized request argument|unexpected keyword argument",
     "the model does not take one of the options sent",
-    "remove the option from params, or from the model's own settings",
+    "remove it from the model's settings: params of OpenAILLM, arguments of a host's model",
 )
 # Each provider's words for a prompt, or a prompt with its reply, beyond the model's context.
 _TOO_LONG = _Cause(
@@ -162,10 +163,10 @@ async def call_model(
         RequestRefusedError: the endpoint refused the request, and there is another form.
         JudgeError: any other failure.
     """
-    failure: Exception | None
+    failure: BaseException | None
     try:
         return await call
-    except NoiseSenseError as error:
+    except (NoiseSenseError, asyncio.CancelledError) as error:
         failure = error
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
         failure = _reply_error(error) or _refused_form(error, has_other_form)

@@ -279,7 +279,7 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     if client is not None:
         return client.copy(http_client=http)
     seconds = settings["timeout"]
-    timeout = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    timeout: Any = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
         return AsyncOpenAI(**options, http_client=http)

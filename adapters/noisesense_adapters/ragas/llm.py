@@ -65,7 +65,7 @@ def _is_plain(llm: Any) -> bool:
     if type(llm) is not FactoryLLM:
         return False
     model: Any = llm
-    if model.cache is not None or model.system_prompt is not None:
+    if getattr(model, "cache", None) or getattr(model, "system_prompt", None):
         return False
     client = getattr(model.client, "client", None)
     return type(client).__module__.partition(".")[0] == "openai"

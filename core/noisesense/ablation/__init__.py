@@ -19,8 +19,9 @@ than of those, than with the same chunks and than without others. What is counte
 claim is said again, by which no sample was chosen.
 """
 
+from noisesense.ablation.cases import VARIANTS
 from noisesense.ablation.causes import Cause, Control, Effect
 from noisesense.ablation.effect import Ablation, Change, ablation
-from noisesense.ablation.planning import VARIANTS, plan
+from noisesense.ablation.planning import plan
 
 __all__ = ["VARIANTS", "Ablation", "Cause", "Change", "Control", "Effect", "ablation", "plan"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noisesense.ablation.planning import Case, document_of, left_out
+from noisesense.ablation.cases import Case, document_of, left_out
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Estimate,

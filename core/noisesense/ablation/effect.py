@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from noisesense.ablation.cases import Answer, Case, cases_of, distractors
 from noisesense.ablation.causes import (
     Cause,
     Effect,
@@ -17,16 +18,7 @@ from noisesense.ablation.causes import (
     difference,
     effect_of,
 )
-from noisesense.ablation.planning import (
-    Answer,
-    Case,
-    cases_of,
-    checking,
-    contexts_of,
-    distractors,
-    left_out,
-    matched,
-)
+from noisesense.ablation.planning import checking, contexts_of, matched
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import Judge
@@ -175,7 +167,7 @@ async def ablation_async(
     checking(judge)
     reasons: Counter[str] = Counter()
     cases = cases_of(results, reasons)
-    variants_of: dict[tuple[str, str], list[str]] = {}  # by case and response
+    answers: dict[tuple[str, str], _Answered] = {}
     asked: set[str] = set()
     rows = 0
     for case, row in matched(cases, answered):
@@ -183,84 +175,90 @@ async def ablation_async(
         asked.add(row.variant)
         response = row.response or ""
         if response.strip():
-            variants_of.setdefault((case.id, response), []).append(row.variant)
+            answer = answers.setdefault((case.id, response), _Answered(case, response, []))
+            answer.variants.append(row.variant)
         else:
             reasons["rows without an answer"] += 1
-    if not variants_of:
+    if not answers:
         got = f"none in {counted(rows, 'row')}"
         raise InputError("an answer", got, where="answered", hint="fill in `response`")
     compared = {name for name in asked if name == "relevant-only" or distractors(name)}
-    judged: list[Judged] = []
-    work: list[Coroutine[Any, Any, JudgeError | None]] = []
-    for (name, response), variants in variants_of.items():
-        judged.append(Judged(cases[name], response, variants))
-        work.append(judged[-1].put(judge, compared))
-    errors = await gather_all(work)
-    failed = [error for error in errors if error is not None]
-    calls = sum(answer.is_asked for answer in judged)
-    if failed and len(failed) == calls:
-        raise failed[0]
-    if failed:
-        first = f"answers not judged, counted as open (the first: {failed[0]})"
-        reasons[first] = len(failed)
+    followed = asked - compared - {"again"}
+    outcomes = await gather_all(
+        answer.judged(judge, compared, followed) for answer in answers.values()
+    )
+    error = _first_error(outcomes)
+    if error is not None:
+        first = f"answers not judged, counted as open (the first: {error})"
+        reasons[first] = sum(outcome.error is not None for outcome in outcomes)
     _count_unasked(cases.values(), asked, reasons)
     return _figures([*cases.values()], compared, reasons)
 
 
-class Judged:
-    """An answer that these variants of a case gave.
+class _Outcome(NamedTuple):
+    """Was the judge asked about an answer, and did it fail?"""
 
-    Attributes:
-        is_asked: whether the judge was asked about it.
-    """
+    is_asked: bool
+    error: JudgeError | None = None
 
-    def __init__(self, case: Case, response: str, variants: Sequence[str]) -> None:
-        self._case = case
-        self._response = response
-        self._variants = variants
-        self.is_asked = False
 
-    async def put(self, judge: Any, compared: set[str]) -> JudgeError | None:
-        """Judge the answer and put it into the case's answers.
+def _first_error(outcomes: Sequence[_Outcome]) -> JudgeError | None:
+    """Return the first error; None if there is none. Raise it if every call failed."""
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    if not errors:
+        return None
+    if len(errors) == sum(outcome.is_asked for outcome in outcomes):
+        raise errors[0]
+    return errors[0]
 
-        Returns the error of a judge that fails. What it did not tell stays open.
+
+class _Answered(NamedTuple):
+    """An answer that several variants of a case may have given."""
+
+    case: Case
+    response: str
+    variants: list[str]
+
+    def is_to(self, variants: AbstractSet[str]) -> bool:
+        """Tell whether one of them gave it, or is it the control beside them?"""
+        return bool(variants) and not {*variants, "again"}.isdisjoint(self.variants)
+
+    async def judged(
+        self, judge: Any, compared: AbstractSet[str], followed: AbstractSet[str]
+    ) -> _Outcome:
+        """Judge the answer and put it into the case's answers. What the judge does not tell stays
+        open.
+
+        Args:
+            judge: the judge.
+            compared: the variants that are compared by their shares of unsupported claims.
+            followed: those of which it is asked what they say again.
         """
-        answer = Answer(_OPEN, (_OPEN,) * len(self._case.claims))
+        says_all = self.response == self.case.sample.response
+        claims = [claim.text for claim in self.case.claims]
+        answer = Answer(_OPEN, (_SAID if says_all else _OPEN,) * len(claims))
+        is_compared = self.is_to(compared)
+        has_wrong_claims = bool(self.case.noisy or self.case.unexplained)
+        is_followed = self.is_to(followed) and has_wrong_claims and not says_all
         error = None
         try:
-            if compared.intersection(self._variants) or (compared and "again" in self._variants):
+            if is_compared:
                 answer = answer._replace(unsupported=await self._unsupported(judge))
-            answer = answer._replace(said=await self._said(judge))
+            if is_followed:
+                entailment = await judge.entailment([self.response], claims)
+                said = tuple(_said(cell) for (cell,) in entailment.cells)
+                answer = answer._replace(said=said)
         except JudgeError as caught:
             error = caught
-        for variant in self._variants:
-            self._case.answers[variant] = answer
-        return error
+        for variant in self.variants:
+            self.case.answers[variant] = answer
+        return _Outcome(is_compared or is_followed, error)
 
     async def _unsupported(self, judge: Any) -> Range | None:
         # Without chunks nothing is asked but the response's claims, and which are supported.
-        self.is_asked = True
-        changed = {"response": self._response, "retrieved_contexts": ()}
-        verdicts = await judge.judge(self._case.sample.model_copy(update=changed))
+        changed = {"response": self.response, "retrieved_contexts": ()}
+        verdicts = await judge.judge(self.case.sample.model_copy(update=changed))
         return unsupported(verdicts)
-
-    async def _said(self, judge: Any) -> tuple[Range, ...]:
-        """Of each claim of the old response, whether the answer says it again."""
-        claims = [claim.text for claim in self._case.claims]
-        if self._response == self._case.sample.response:
-            return (_SAID,) * len(claims)
-        if not any(_is_of_claims(variant, self._case) for variant in self._variants):
-            return (_OPEN,) * len(claims)
-        self.is_asked = True
-        entailment = await judge.entailment([self._response], claims)
-        return tuple(_said(cell) for (cell,) in entailment.cells)
-
-
-def _is_of_claims(variant: str, case: Case) -> bool:
-    """Is it asked of answers to this variant which of the old claims they say?"""
-    if variant == "again":
-        return bool(case.noisy or case.unexplained)
-    return variant in ("without", "without-other") or left_out(variant) is not None
 
 
 def _said(cell: Truth) -> Range:

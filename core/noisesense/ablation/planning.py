@@ -2,215 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from pydantic import StrictStr
-
-from noisesense.errors import InputError, describe, encodable, error_context
+from noisesense.ablation.cases import VARIANTS, Case, Row, cases_of, distractors, left_out
+from noisesense.ablation.leaving_out import leaving_out
+from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.definitions import Truth, any_of
-from noisesense.scoring.outcomes import Range
-from noisesense.scoring.results import Result, result_in
-from noisesense.scoring.scoring import Score
-from noisesense.stats.clusters import cluster_of
-from noisesense.stats.interval import mean_range
-from noisesense.stats.paired import MIN_PAIRS
+from noisesense.scoring.results import Result
 from noisesense.stats.summarize import counted
-from noisesense.verdicts.form import ResponseClaimForm
-from noisesense.verdicts.sample import Chunk, ChunkLike, Line, Sample
-
-VARIANTS = ("again", "without", "without-other")
-"""What is asked by default."""
-
-_LEAVE_OUT = "leave-out-"
-
-
-class Row(Line):
-    """One row of the plan, and of the answers."""
-
-    id: StrictStr
-    variant: StrictStr
-    user_input: StrictStr
-    retrieved_contexts: tuple[ChunkLike, ...]
-    response: StrictStr | None = ""
-
-    @property
-    def place(self) -> str:
-        return f"{self.id}, {self.variant}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready. A chunk is its text, or an object where it has a label or an id."""
-        chunks: list[Any] = []
-        for chunk in self.retrieved_contexts:
-            data = chunk.model_dump(exclude_defaults=True)
-            chunks.append(data["text"] if len(data) == 1 else data)
-        return self.model_dump() | {"retrieved_contexts": chunks}
-
-
-class Answer(NamedTuple):
-    """What became of a sample under a variant.
-
-    Attributes:
-        unsupported: the share of the response's claims that the reference does not support; None
-            where it makes no claims, or nothing is compared by it.
-        said: of each claim of the old response, from 0 to 1: does this one say it again?
-    """
-
-    unsupported: Range | None
-    said: tuple[Range, ...]
-
-
-@dataclass
-class Case:
-    """One sample of the results, and the answers to it by variant.
-
-    Attributes:
-        unit: the cluster that it is in.
-        noisy: the positions of its claims that the reference does not support and a chunk entails.
-        unexplained: of those that the reference does not support and no chunk entails.
-        sources: the texts of the chunks that the noisy claims come from, or may come from.
-        relevance: whether each chunk is relevant; None where that is not known.
-    """
-
-    id: str
-    unit: Hashable
-    sample: Sample
-    score: Score
-    noisy: list[int] = field(init=False)
-    unexplained: list[int] = field(init=False)
-    sources: set[str] = field(init=False)
-    relevance: tuple[Truth, ...] = field(init=False)
-    answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
-
-    def __post_init__(self) -> None:
-        """Derive the rest from the score, whose ``from_a_chunk`` implies an incorrect claim."""
-        self.noisy = []
-        self.unexplained = []
-        self.sources = set()
-        self.relevance = self.score.chunk_relevance
-        outcomes = zip(self.claims, self.score.outcomes, strict=True)
-        for position, (claim, outcome) in enumerate(outcomes):
-            if outcome.from_a_chunk:
-                self.noisy.append(position)
-                for chunk in (*claim.entailed_by, *claim.undetermined):
-                    self.sources.add(self.sample.retrieved_contexts[chunk].text)
-            elif claim.correct is False and outcome.from_a_chunk is False:
-                self.unexplained.append(position)
-
-    @property
-    def claims(self) -> Sequence[ResponseClaimForm]:
-        """The claims of the old response."""
-        return self.score.verdicts.response_claims
-
-    @property
-    def chunks(self) -> Iterator[tuple[Chunk, Truth]]:
-        """The sample's chunks, and whether each is relevant."""
-        return zip(self.sample.retrieved_contexts, self.relevance, strict=True)
-
-    @property
-    def relevant_chunks(self) -> list[Chunk]:
-        """The chunks that are known to be relevant."""
-        return [chunk for chunk, relevant in self.chunks if relevant]
-
-    @property
-    def reference_claims(self) -> list[str]:
-        """The texts of the reference's claims."""
-        return [claim.text for claim in self.score.verdicts.reference_claims]
-
-    def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
-        """The chunks but for those with these texts."""
-        return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
-
-    @property
-    def documents(self) -> dict[str, int]:
-        """The documents, each with the position of its first chunk."""
-        documents: dict[str, int] = {}
-        for position, chunk in enumerate(self.sample.retrieved_contexts):
-            documents.setdefault(document_of(chunk), position)
-        return documents
-
-    def chunks_of(self, position: int) -> set[str]:
-        """The texts of the chunks of the same document as the one at this position."""
-        chunks = self.sample.retrieved_contexts
-        document = document_of(chunks[position])
-        return {chunk.text for chunk in chunks if document_of(chunk) == document}
-
-    def unsupported(self, variant: str) -> Range | None:
-        """The share of unsupported claims; None without an answer, or where it claims nothing."""
-        answer = self.answers.get(variant)
-        return None if answer is None else answer.unsupported
-
-    def gone(self, variant: str, claims: Iterable[int]) -> Range | None:
-        """The share of these claims that an answer does not say; None if there is none."""
-        answer = self.answers.get(variant)
-        if answer is None:
-            return None
-        said = mean_range([answer.said[claim] for claim in claims])
-        return None if said is None else Range(1 - said.high, 1 - said.low)
-
-    def others(self, followed: Iterable[int], taken: AbstractSet[str]) -> list[int]:
-        """The claims that are not followed, and that no chunk with these texts entails."""
-        texts = [chunk.text for chunk in self.sample.retrieved_contexts]
-        others: list[int] = []
-        for position, claim in enumerate(self.claims):
-            entailing = {texts[chunk] for chunk in claim.entailed_by}
-            if position not in followed and not entailing & taken:
-                others.append(position)
-        return others
-
-
-def document_of(chunk: Chunk) -> str:
-    """The document's id, or the text of a chunk without one."""
-    return chunk.id or chunk.text
-
-
-def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
-    """The cases by id. Counts in ``left_out`` the results that cannot be used.
-
-    Raises:
-        InputError: an id occurs twice, or no result can be used.
-    """
-    cases: dict[str, Case] = {}
-    for item in results:
-        result = result_in(item)
-        sample = result.sample
-        scored = result.score
-        if sample is None:
-            left_out["results without texts"] += 1
-            continue
-        if scored is None:
-            left_out["results without a score"] += 1
-            continue
-        if result.id in cases:
-            raise InputError("each id once", describe(result.id), where="results")
-        cases[result.id] = Case(result.id, cluster_of(result), sample, scored)
-    if not cases:
-        raise InputError("results with verdicts and texts", "none", where="results")
-    return cases
-
-
-def distractors(variant: str) -> int:
-    """K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
-    plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
-    if plus is not None:
-        return int(plus[1])
-    if left_out(variant) is None and variant not in {*VARIANTS, "relevant-only"}:
-        expected = "again, without, without-other, relevant-only, or plus-K with K from 1 to 9999"
-        raise InputError(expected, repr(variant), where="variant")
-    return 0
-
-
-def left_out(variant: str) -> int | None:
-    """The position of the chunk whose document is left out; None for another variant."""
-    position = variant.removeprefix(_LEAVE_OUT)
-    return int(position) if position != variant and position.isdecimal() else None
+from noisesense.verdicts.sample import Chunk, Sample
 
 
 def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
@@ -229,17 +35,16 @@ def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
     if not case.noisy:
         return None
     innocent = case.chunks_without(case.sources)
-    if variant == "without":
-        return innocent or None
+    return (innocent or None) if variant == "without" else _without_others(case, innocent, seed)
+
+
+def _without_others(case: Case, innocent: Sequence[Chunk], seed: int) -> list[Chunk] | None:
+    """The chunks without as many innocent ones as there are guilty; None if there are fewer."""
     texts = sorted({chunk.text for chunk in innocent})
     if len(texts) < len(case.sources):
         return None
-    others = Random(_seed(case, seed)).sample(texts, len(case.sources))
+    others = Random(case.seed(seed)).sample(texts, len(case.sources))
     return case.chunks_without({*others})
-
-
-def _seed(case: Case, seed: int) -> str:
-    return encodable(f"{seed} {case.id}")
 
 
 class _Pool:
@@ -254,13 +59,20 @@ class _Pool:
                 self._owners[chunk.text].append((case, relevant))
         self._texts = sorted(self._chunks)
 
+    def contexts_of(self, case: Case, variant: str, seed: int) -> list[Chunk] | None:
+        """As `contexts_of`, also of a variant with distractors. Raises `InputError`."""
+        count = distractors(variant)
+        return (
+            self.with_distractors(case, count, seed) if count else contexts_of(case, variant, seed)
+        )
+
     def with_distractors(self, case: Case, count: int, seed: int) -> list[Chunk]:
         """The sample's chunks, and at random places ``count`` that hold nothing of its reference.
 
         Raises:
             InputError: there are not so many.
         """
-        random = Random(_seed(case, seed))  # plus-4 holds the distractors of plus-2
+        random = Random(case.seed(seed))  # plus-4 holds the distractors of plus-2
         wordings = (case.sample.reference, *case.reference_claims)
         wanted = [wording for wording in wordings if wording]
         # A text is checked when it is drawn. Checking all for each sample would take minutes.
@@ -354,87 +166,49 @@ async def plan_async(
     leave_out: int = 0,
 ) -> list[dict[str, Any]]:
     """Same as `plan`, in a running event loop."""
-    if isinstance(variants, str):
-        raise InputError("a list of variants", describe(variants), where="variants")
     cases = cases_of(results, Counter())
-    if not any(case.sample.user_input.strip() for case in cases.values()):
-        hint = "was its column read? score --map user_input=COLUMN"
-        raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
-    asked = {variant: distractors(variant) for variant in variants if variant != "again"}
-    if "relevant-only" in asked:
+    _check(cases.values(), variants)
+    if "relevant-only" in variants:
         await _learn_relevance(cases.values(), judge)
     pool = _Pool(cases.values())
     planned = defaultdict[str, dict[str, list[Chunk]]](dict)
-    for case in cases.values():
-        for variant, count in asked.items():
-            chunks: list[Chunk] | None
-            if count:
-                chunks = pool.with_distractors(case, count, seed)
-            else:
-                chunks = contexts_of(case, variant, seed)
-            if chunks is not None:
-                planned[case.id][variant] = chunks
-    for case, variant in _leaving_out(cases.values(), {*planned}, leave_out, seed):
+    asked = [variant for variant in variants if variant != "again"]
+    for case, variant in product(cases.values(), asked):
+        chunks = pool.contexts_of(case, variant, seed)
+        if chunks is not None:
+            planned[case.id][variant] = chunks
+    for case, variant in leaving_out(cases.values(), {*planned}, leave_out, seed):
         planned[case.id][variant] = contexts_of(case, variant, seed) or []
     rows: list[dict[str, Any]] = []
     for case in cases.values():
-        variants_of = planned[case.id]
-        if variants_of:
-            variants_of = {"again": [*case.sample.retrieved_contexts], **variants_of}
-        for variant, chunks in variants_of.items():
-            row = Row(
-                id=case.id,
-                variant=variant,
-                user_input=case.sample.user_input,
-                retrieved_contexts=tuple(chunks),
-            )
-            rows.append(row.to_dict())
+        rows += _rows(case, planned[case.id])
     return rows
 
 
-def _leaving_out(
-    cases: Iterable[Case], asked: AbstractSet[str], budget: int, seed: int
-) -> Iterator[tuple[Case, str]]:
-    """What to leave out, document by document, within a number of answers.
+def _check(cases: Iterable[Case], variants: Sequence[str]) -> None:
+    """Raise `InputError` for variants that there are not, or if no sample asks anything."""
+    if isinstance(variants, str):
+        raise InputError("a list of variants", describe(variants), where="variants")
+    for variant in variants:
+        distractors(variant)
+    if not any(case.sample.user_input.strip() for case in cases):
+        hint = "was its column read? score --map user_input=COLUMN"
+        raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
 
-    A document is left out of each answer with a wrong claim that no chunk entails; and, as a
-    sham, one of the others, of answers of which none is left out yet. A document that is in fewer
-    than six clusters of such answers could not be told from chance.
 
-    Args:
-        asked: the ids of the cases that are answered again already.
-        budget: how many answers there may be, those to ``again`` counted.
-        seed: of the shams.
-    """
-    suspects = defaultdict[str, list[tuple[Case, int]]](list)
-    sources = set[str]()
-    for case in cases:
-        for chunk in case.sample.retrieved_contexts:
-            if chunk.text in case.sources:
-                sources.add(document_of(chunk))
-        if case.unexplained:
-            for document, position in case.documents.items():
-                suspects[document].append((case, position))
-    ranked = sorted(suspects.items(), key=lambda suspect: (-len(suspect[1]), suspect[0]))
-    done = defaultdict[str, set[int]](set)
-    for document, places in ranked:
-        if document in sources or len({case.unit for case, _ in places}) < MIN_PAIRS:
-            continue
-        for case, position in places:
-            others = {*case.documents.values()} - {position}
-            if not others:
-                continue
-            new = {position}
-            if not done[case.id]:
-                new.add(Random(_seed(case, seed)).choice(sorted(others)))
-            new -= done[case.id]
-            is_first = not done[case.id] and case.id not in asked
-            budget -= len(new) + is_first
-            if budget < 0:
-                return
-            done[case.id] |= new
-            for place in sorted(new):
-                yield case, f"{_LEAVE_OUT}{place}"
+def _rows(case: Case, planned: dict[str, list[Chunk]]) -> Iterator[dict[str, Any]]:
+    """The rows of one sample: of each variant, and of ``again`` if there is any."""
+    if not planned:
+        return
+    again = {"again": [*case.sample.retrieved_contexts]}
+    for variant, chunks in {**again, **planned}.items():
+        row = Row(
+            id=case.id,
+            variant=variant,
+            user_input=case.sample.user_input,
+            retrieved_contexts=tuple(chunks),
+        )
+        yield row.to_dict()
 
 
 async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:

@@ -62,8 +62,8 @@ def test_the_predictions_of_a_model(
 @pytest.mark.parametrize(
     ("column", "said"),
     [
-        ({"reference_column": "truth"}, "row 0, reference: expected the reference at 'truth'"),
-        ({"reference_column": 3}, "^reference: expected a name, a dotted path or a function"),
+        ({"reference_column": "truth"}, "row 0, reference: expected a column 'truth'"),
+        ({"reference_column": 3}, "^reference: expected a name, a path or a function of the row"),
     ],
 )
 def test_a_column_that_is_not_there(
@@ -97,7 +97,7 @@ def test_a_sample_that_fails_is_loud_and_the_others_go_on(
         logging.getLogger("noisesense").removeHandler(handler)
     errors = result.raw_data.evaluation_results["error"].dropna()
     assert errors.index.tolist() == ["q2", "q3"]
-    assert errors["q2"].startswith("dataset 'answers', row q2, response: expected the response")
+    assert errors["q2"].startswith("dataset 'answers', row q2, response, 'response': expected a")
     assert "row q3, " in errors["q3"]
     assert lines == [f"2 of 6 samples failed. The first: {errors['q2']}"]
     (row,) = result.tables[0].data.to_dict("records")

@@ -1,0 +1,212 @@
+"""What is known of each sample: its claims, its chunks, and the answers to a plan."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pydantic import StrictStr
+
+from noisesense.errors import InputError, describe, encodable
+from noisesense.scoring.definitions import Truth
+from noisesense.scoring.outcomes import Range
+from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.scoring import Score
+from noisesense.stats.clusters import cluster_of
+from noisesense.stats.interval import mean_range
+from noisesense.verdicts.form import ResponseClaimForm
+from noisesense.verdicts.sample import Chunk, ChunkLike, Line, Sample
+
+VARIANTS = ("again", "without", "without-other")
+"""What is asked by default."""
+
+LEAVE_OUT = "leave-out-"
+
+
+class Row(Line):
+    """One row of the plan, and of the answers."""
+
+    id: StrictStr
+    variant: StrictStr
+    user_input: StrictStr
+    retrieved_contexts: tuple[ChunkLike, ...]
+    response: StrictStr | None = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.id}, {self.variant}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready. A chunk is its text, or an object where it has a label or an id."""
+        chunks: list[Any] = []
+        for chunk in self.retrieved_contexts:
+            data = chunk.model_dump(exclude_defaults=True)
+            chunks.append(data["text"] if len(data) == 1 else data)
+        return self.model_dump() | {"retrieved_contexts": chunks}
+
+
+class Answer(NamedTuple):
+    """What became of a sample under a variant.
+
+    Attributes:
+        unsupported: the share of the response's claims that the reference does not support; None
+            where it makes no claims, or nothing is compared by it.
+        said: of each claim of the old response, from 0 to 1: does this one say it again?
+    """
+
+    unsupported: Range | None
+    said: tuple[Range, ...]
+
+
+@dataclass
+class Case:
+    """One sample of the results, and the answers to it by variant.
+
+    Attributes:
+        unit: the cluster that it is in.
+        noisy: the positions of its claims that the reference does not support and a chunk entails.
+        unexplained: of those that the reference does not support and no chunk entails.
+        sources: the texts of the chunks that the noisy claims come from, or may come from.
+        relevance: whether each chunk is relevant; None where that is not known.
+    """
+
+    id: str
+    unit: Hashable
+    sample: Sample
+    score: Score
+    noisy: list[int] = field(init=False)
+    unexplained: list[int] = field(init=False)
+    sources: set[str] = field(init=False)
+    relevance: tuple[Truth, ...] = field(init=False)
+    answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
+
+    def __post_init__(self) -> None:
+        """Derive the rest from the score, whose ``from_a_chunk`` implies an incorrect claim."""
+        self.noisy = []
+        self.unexplained = []
+        self.sources = set()
+        self.relevance = self.score.chunk_relevance
+        outcomes = zip(self.claims, self.score.outcomes, strict=True)
+        for position, (claim, outcome) in enumerate(outcomes):
+            if outcome.from_a_chunk:
+                self.noisy.append(position)
+                for chunk in (*claim.entailed_by, *claim.undetermined):
+                    self.sources.add(self.sample.retrieved_contexts[chunk].text)
+            elif claim.correct is False and outcome.from_a_chunk is False:
+                self.unexplained.append(position)
+
+    def seed(self, seed: int) -> str:
+        """A seed of what comes or goes by chance of this sample."""
+        return encodable(f"{seed} {self.id}")
+
+    @property
+    def claims(self) -> Sequence[ResponseClaimForm]:
+        """The claims of the old response."""
+        return self.score.verdicts.response_claims
+
+    @property
+    def chunks(self) -> Iterator[tuple[Chunk, Truth]]:
+        """The sample's chunks, and whether each is relevant."""
+        return zip(self.sample.retrieved_contexts, self.relevance, strict=True)
+
+    @property
+    def relevant_chunks(self) -> list[Chunk]:
+        """The chunks that are known to be relevant."""
+        return [chunk for chunk, relevant in self.chunks if relevant]
+
+    @property
+    def reference_claims(self) -> list[str]:
+        """The texts of the reference's claims."""
+        return [claim.text for claim in self.score.verdicts.reference_claims]
+
+    def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
+        """The chunks but for those with these texts."""
+        return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
+
+    @property
+    def documents(self) -> dict[str, int]:
+        """The documents, each with the position of its first chunk."""
+        documents: dict[str, int] = {}
+        for position, chunk in enumerate(self.sample.retrieved_contexts):
+            documents.setdefault(document_of(chunk), position)
+        return documents
+
+    def chunks_of(self, position: int) -> set[str]:
+        """The texts of the chunks of the same document as the one at this position."""
+        chunks = self.sample.retrieved_contexts
+        document = document_of(chunks[position])
+        return {chunk.text for chunk in chunks if document_of(chunk) == document}
+
+    def unsupported(self, variant: str) -> Range | None:
+        """The share of unsupported claims; None without an answer, or where it claims nothing."""
+        answer = self.answers.get(variant)
+        return None if answer is None else answer.unsupported
+
+    def gone(self, variant: str, claims: Iterable[int]) -> Range | None:
+        """The share of these claims that an answer does not say; None if there is none."""
+        answer = self.answers.get(variant)
+        if answer is None:
+            return None
+        said = mean_range([answer.said[claim] for claim in claims])
+        return None if said is None else Range(1 - said.high, 1 - said.low)
+
+    def others(self, followed: Iterable[int], taken: AbstractSet[str]) -> list[int]:
+        """The claims that are not followed, and that no chunk with these texts entails."""
+        texts = [chunk.text for chunk in self.sample.retrieved_contexts]
+        others: list[int] = []
+        for position, claim in enumerate(self.claims):
+            entailing = {texts[chunk] for chunk in claim.entailed_by}
+            if position not in followed and not entailing & taken:
+                others.append(position)
+        return others
+
+
+def document_of(chunk: Chunk) -> str:
+    """The document's id, or the text of a chunk without one."""
+    return chunk.id or chunk.text
+
+
+def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
+    """The cases by id. Counts in ``left_out`` the results that cannot be used.
+
+    Raises:
+        InputError: an id occurs twice, or no result can be used.
+    """
+    cases: dict[str, Case] = {}
+    for item in results:
+        result = result_in(item)
+        sample = result.sample
+        scored = result.score
+        if sample is None:
+            left_out["results without texts"] += 1
+            continue
+        if scored is None:
+            left_out["results without a score"] += 1
+            continue
+        if result.id in cases:
+            raise InputError("each id once", describe(result.id), where="results")
+        cases[result.id] = Case(result.id, cluster_of(result), sample, scored)
+    if not cases:
+        raise InputError("results with verdicts and texts", "none", where="results")
+    return cases
+
+
+def distractors(variant: str) -> int:
+    """K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
+    plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
+    if plus is not None:
+        return int(plus[1])
+    if left_out(variant) is None and variant not in {*VARIANTS, "relevant-only"}:
+        expected = "again, without, without-other, relevant-only, or plus-K with K from 1 to 9999"
+        raise InputError(expected, repr(variant), where="variant")
+    return 0
+
+
+def left_out(variant: str) -> int | None:
+    """The position of the chunk whose document is left out; None for another variant."""
+    position = variant.removeprefix(LEAVE_OUT)
+    return int(position) if position != variant and position.isdecimal() else None

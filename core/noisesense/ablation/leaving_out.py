@@ -1,0 +1,76 @@
+"""Which documents are left out, one at a time, within a number of answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from random import Random
+from typing import NamedTuple
+
+from noisesense.ablation.cases import LEAVE_OUT, Case, document_of
+from noisesense.stats.paired import MIN_PAIRS
+
+
+class _Place(NamedTuple):
+    """A sample whose answer has a wrong claim that no chunk entails, and where a document is."""
+
+    case: Case
+    position: int
+
+
+def leaving_out(
+    cases: Iterable[Case], asked: AbstractSet[str], budget: int, seed: int
+) -> Iterator[tuple[Case, str]]:
+    """Yield what to leave out, document by document, with the variant's name.
+
+    A document is left out of each answer with a wrong claim that no chunk entails; and, as a
+    sham, one of the others, of answers of which none is left out yet.
+
+    Args:
+        cases: all of them.
+        asked: the ids of those that are answered again already.
+        budget: how many answers there may be, those to ``again`` counted.
+        seed: of the shams.
+    """
+    done = defaultdict[str, set[int]](set)
+    for place in _suspicious([*cases]):
+        case = place.case
+        before = done[case.id]
+        new = {place.position} - before
+        if not before:
+            new.add(_another(place, seed))
+            budget -= case.id not in asked
+        budget -= len(new)
+        if budget < 0:
+            return
+        before |= new
+        for position in sorted(new):
+            yield case, f"{LEAVE_OUT}{position}"
+
+
+def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
+    """Yield the places of each document, those first that were retrieved most often.
+
+    Not of a document that entails a wrong claim, nor of one in fewer than six clusters of such
+    answers: they could not be told from chance.
+    """
+    sources = set[str]()
+    places = defaultdict[str, list[_Place]](list)
+    for case in cases:
+        for chunk in case.sample.retrieved_contexts:
+            if chunk.text in case.sources:
+                sources.add(document_of(chunk))
+        if case.unexplained and len(case.documents) > 1:
+            for document, position in case.documents.items():
+                places[document].append(_Place(case, position))
+    for document in sorted(places, key=lambda name: (-len(places[name]), name)):
+        units = {place.case.unit for place in places[document]}
+        if document not in sources and len(units) >= MIN_PAIRS:
+            yield from places[document]
+
+
+def _another(place: _Place, seed: int) -> int:
+    """Return the position of another document of the sample, by chance."""
+    others = {*place.case.documents.values()} - {place.position}
+    return Random(place.case.seed(seed)).choice(sorted(others))
