@@ -51,7 +51,7 @@ _OPTION = _Cause(
     r"unsupported_(parameter|value)|unknown_parameter|unsupported (parameter|value)"
     r"|unrecognized request argument|unexpected keyword argument",
     "the model does not take one of the options sent",
-    "remove it from the model's settings: params of OpenAILLM, arguments of a host's model",
+    "remove the option from params, or from the model's own settings",
 )
 # Each provider's words for a prompt, or a prompt with its reply, beyond the model's context.
 _TOO_LONG = _Cause(

@@ -51,17 +51,6 @@ class NoiseSensitivity(Evaluator):
         name = "noise_sensitivity" + suffix(self._rows.definition)
         super().__init__(name=name, kind="llm", direction="minimize", input_schema=_AnyRow)
 
-    def bind(self, input_mapping: Any) -> None:
-        """Bind to a table's columns, by Phoenix's names for ours or by the arguments' names.
-
-        Phoenix hands on the mapped fields alone: the usual columns are kept beside them.
-        """
-        fields = {column: column for columns in HOSTS["phoenix"].values() for column in columns}
-        for name, column in input_mapping.items():
-            usual = HOSTS["phoenix"].get(name, (name,))
-            fields[usual[0]] = column
-        super().bind(fields)
-
     def _evaluate(self, eval_input: dict[str, Any]) -> list[Score]:
         return run_blocking(self._async_evaluate(eval_input))
 
