@@ -38,7 +38,10 @@ SIZES = (16, 22, 64, 256, 1024, 4096, 16384, 65536)
 SLOW = 0.05
 GROWTH = 6.0
 ANCHORED = {"match", "fullmatch"}
-IN_DATA = {"cause.words": "[cause.words for cause in _CAUSES]"}
+IN_DATA = {
+    "cause.words": "[cause.words for cause in _CAUSES]",
+    r"normal(stem) + '(\\d{1,9})'": r"'context(\\d{1,9})'",
+}
 """Patterns that stand in a table: as a call names them, and all of them."""
 
 

@@ -31,7 +31,6 @@ Column = str | Callable[[Mapping[str, Any]], Any]
 
 _MOST_NAMES = 30
 _STEP = re.compile(r'(?:"(?P<quoted>[^"]*)"|(?P<name>[^."\[\],]+))(?P<lists>(?:\[\])*)(?:\.|$)')
-_BETWEEN = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
 
 
 class UnclearError(InputError):
@@ -55,7 +54,7 @@ class Step(NamedTuple):
 def parse(path: str) -> tuple[tuple[Step, ...], ...]:
     """The steps of each column in a path. Raises `InputError`."""
     columns: list[tuple[Step, ...]] = []
-    for column in _BETWEEN.split(path):
+    for column in _between_commas(path):
         steps: list[Step] = []
         position = 0
         text = column.strip()
@@ -196,3 +195,16 @@ def inner_paths(value: Any, prefix: str = "", depth: int = 6) -> Iterable[str]:
         yield path
         if depth:
             yield from inner_paths(item, path, depth - 1)
+
+
+def _between_commas(text: str) -> list[str]:
+    """The parts of a text between its commas, those in quotes aside."""
+    parts: list[str] = [""]
+    is_quoted = False
+    for sign in text:
+        is_quoted = is_quoted is not (sign == '"')
+        if sign == "," and not is_quoted:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts

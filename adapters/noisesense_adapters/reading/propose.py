@@ -163,7 +163,7 @@ def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
     for row in rows:
         for path in inner_paths(row):
             with suppress(InputError):
-                stem = re.sub(r"\d+$", "*", path)
+                stem = re.sub(r"(?<!\d)\d+$", "*", path)
                 if "." not in path and len(stem) > 1:
                     path = stem
                 value = value_at(row, path)

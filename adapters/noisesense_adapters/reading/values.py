@@ -130,7 +130,9 @@ def _value_of_call(node: ast.Call) -> Any:
     return {str(field.arg): _value_of(field.value) for field in node.keywords}
 
 
-_TOKEN = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\w[\w.]*|\S""", re.DOTALL)
+_TOKEN = re.compile(
+    r"""'(?:\\.|[^'\\])*(?:'|\\?\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)|\w[\w.]*|\S""", re.DOTALL
+)
 
 
 def _with_commas(text: str) -> str:
