@@ -116,3 +116,12 @@ def test_one_of_two_scorers_is_read_by_its_name(tmp_path: Path) -> None:
     first, second = log.samples[0].scores
     means = [run_summary(log, scorer=name).relevant.mean for name in (first, second)]
     assert means == [(0.0, 0.0), (1.0, 1.0)]
+
+
+def test_another_event_loop_is_refused_by_name() -> None:
+    from noisesense_adapters.inspect_ai import noise_sensitivity
+
+    state: Any = None
+    scoring: Any = noise_sensitivity(judge=TableJudge([]))(state, state)
+    with pytest.raises(InputError, match="expected asyncio's, got another, as trio's"):
+        scoring.send(None)  # as trio would begin

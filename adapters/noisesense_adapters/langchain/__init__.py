@@ -38,6 +38,8 @@ __all__ = ["LangChainLLM", "judge"]
 with needs_extra("langchain", "langchain_core"):
     pass  # raises an error for an unsupported version
 
+_STRUCTURED = "ls_structured_output_format"
+"""What LangChain binds to a model by ``with_structured_output``."""
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name")
 """Where LangChain's chat models have their names."""
 
@@ -58,7 +60,7 @@ class LangChainLLM(Bridge):
         config: passed on with every call: callbacks, tags, metadata.
 
     Raises:
-        InputError: not a LangChain model, e.g. the name of one.
+        InputError: not a LangChain model, e.g. the name of one; or one that is bound to a form.
 
     Attributes:
         name: class and name of the model, without wrappers such as ``.bind()``.
@@ -77,6 +79,10 @@ class LangChainLLM(Bridge):
         self._model = model
         self._config = config
         inner, bound = _unwrapped(model)
+        step = _raw_step(getattr(inner, "steps", [inner])[0])
+        if _STRUCTURED in as_object(getattr(step, "kwargs", None)):
+            hint = "give the chat model itself: the judge asks for its own form"
+            raise InputError("a chat model", "with_structured_output's", where="model", hint=hint)
         self.name = f"{type(inner).__name__} {_model_name(inner)}".rstrip()
         choices = as_object(config).get("configurable")
         self.identity = str(getattr(inner, "identity", ""))
@@ -177,10 +183,15 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
         bound = bind(form, **options)
     except Exception:  # noqa: BLE001 - wrappers evaluate the user's annotations
         return None
-    # LangChain builds RunnableParallel(raw=model) | parser; anything else is run as a whole.
     # By vars, as a model with fallbacks has the attributes of its first one.
-    steps = getattr(vars(bound).get("first"), "steps__", {})
-    return steps.get("raw", bound)
+    first = vars(bound).get("first")
+    raw = _raw_step(first)
+    return bound if raw is first else raw
+
+
+def _raw_step(step: Any) -> Any:
+    """The model in LangChain's ``RunnableParallel(raw=model)``; anything else as it is."""
+    return getattr(step, "steps__", {}).get("raw", step)
 
 
 def _model_name(model: object) -> str:

@@ -51,7 +51,8 @@ _OPTION = _Cause(
     r"unsupported_(parameter|value)|unknown_parameter|unsupported (parameter|value)"
     r"|unrecognized request argument|unexpected keyword argument",
     "the model does not take one of the options sent",
-    "remove the option from params, or from the model's own settings",
+    "remove it where the model is made (params of OpenAILLM, arguments of a host's model), or give"
+    " what the model takes: temperature=1 in ragas' llm_factory",
 )
 # Each provider's words for a prompt, or a prompt with its reply, beyond the model's context.
 _TOO_LONG = _Cause(

@@ -158,7 +158,8 @@ class InstructorLLM(RagasLLM):
             self._llm.model_args = {**llm.model_args, "max_retries": 0}
             self.name = llm.model
             address = str(getattr(getattr(llm.client, "client", None), "base_url", ""))
-            told = {"provider": llm.provider, "endpoint": address, "system": llm.system_prompt}
+            system = getattr(llm, "system_prompt", None)  # none before ragas 0.4.3
+            told = {"provider": llm.provider, "endpoint": address, "system": system}
             self.identity = identity(**told, options=llm.model_args)
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
