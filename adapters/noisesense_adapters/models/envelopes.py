@@ -87,8 +87,8 @@ def _failure_in(part: dict[str, Any]) -> str:
     reason = fields_of(part.get("incompletedetails")).get("reason")
     if reason:
         return stop_problem(reason)
-    for name, value in part.items():
-        word = _word(value)
+    for name in sorted(part.keys() & {*_SOUND, *_FAILED}):
+        word = _word(part[name])
         if word not in _SOUND.get(name, (word,)) or word in _FAILED.get(name, ()):
             return _STOPS.get(word, f"the reply says that it failed ({name})")
     return ""
@@ -135,8 +135,8 @@ def _word(value: object) -> str:
 
 def fields_of(value: object) -> dict[str, Any]:
     """The fields of a dict or an object, by their names without case and underscores."""
-    own = as_object(value) or getattr(value, "__dict__", {})
-    more = getattr(value, "model_extra", None) or {}
+    own = as_object(value) or as_object(getattr(value, "__dict__", None))
+    more = as_object(getattr(value, "model_extra", None))  # what pydantic was not told of
     return {normal(str(name)): field for name, field in {**own, **more}.items()}
 
 

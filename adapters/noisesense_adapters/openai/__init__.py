@@ -112,7 +112,7 @@ class OpenAILLM(Bridge):
         self._send = _sender(
             client,
             base_url=base_url,
-            api_key=usual_key(reached) if api_key is None else api_key.get_secret_value(),
+            api_key=_key(api_key, reached),
             timeout=patience(reached) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
@@ -212,6 +212,10 @@ def usual_key(address: str) -> str | None:
     if os.environ.get("OPENAI_API_KEY"):
         return None
     return "none" if address and is_local(address) else None
+
+
+def _key(given: SecretStr | None, address: str) -> str | None:
+    return given.get_secret_value() if given else usual_key(address)
 
 
 def _check(model: object, base_url: object) -> None:

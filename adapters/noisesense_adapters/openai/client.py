@@ -16,6 +16,7 @@ from noisesense.errors import JudgeError
 from noisesense_adapters.models.running import in_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from email.message import Message
     from urllib.request import OpenerDirector
 
@@ -71,7 +72,8 @@ class ChatClient:
             "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
         }
         sent = {name: value for name, value in headers.items() if value}
-        self._headers = lambda: sent  # which cannot be pickled, and which nothing prints
+        # A function can neither be pickled nor printed.
+        self._headers: Callable[[], dict[str, str]] = lambda: sent
         self._opener: OpenerDirector | None = None
 
     async def create(self, **request: Any) -> object:
