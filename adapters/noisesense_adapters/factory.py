@@ -7,6 +7,8 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from pydantic import SecretStr
+
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.prompts import Budget
@@ -83,7 +85,7 @@ def model_judge(
     return LLMJudge(llm, votes=votes, max_concurrency=concurrency, **settings)
 
 
-def api_key_in(variable: str | None) -> str | None:
+def api_key_in(variable: str | None) -> SecretStr | None:
     """The key in an environment variable; None without a variable.
 
     Raises:
@@ -93,7 +95,7 @@ def api_key_in(variable: str | None) -> str | None:
     if key == "":
         # Do not show the name: somebody may have put the key itself there.
         raise JudgeError("the environment variable that api_key_env names is not set")
-    return key
+    return None if key is None else SecretStr(key)
 
 
 def _given(**options: Any) -> dict[str, Any]:

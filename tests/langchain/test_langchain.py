@@ -133,7 +133,8 @@ _TWICE = {"name": "Answer", "arguments": '{"text": "yes", "text": "no"}'}
 )
 def test_what_is_no_reply(message: AIMessage, says: str) -> None:
     for model in (OwnModel(says=message), ToolModel(says=message)):
-        with pytest.raises(ReplyError, match=says) as caught:
+        # Where no function was offered, none is to be called.
+        with pytest.raises(ReplyError, match=f"{says}|another function") as caught:
             _say(model)
         assert caught.value.usage == Usage(calls=1)
         assert "sk-canary" not in str(caught.value)
@@ -193,3 +194,14 @@ def test_a_model_that_breaks_tells_where_and_nothing_it_carried() -> None:
         _say(BrokenModel())
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("include_raw", [True, False])
+def test_a_model_that_is_bound_to_a_form_is_refused(include_raw: bool) -> None:
+    """It cost five calls, and the error did not name it."""
+    with ScriptedServer(Says("")) as server:
+        chat: Any = chat_openai(server)
+    wrapped = chat.with_structured_output(Answer, include_raw=include_raw)
+    for model in (wrapped, wrapped.with_retry()):
+        with pytest.raises(InputError, match="a chat model, got with_structured_output's"):
+            LangChainLLM(model)

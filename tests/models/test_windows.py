@@ -10,8 +10,8 @@ import pytest
 
 from noisesense import JudgeError, LLMJudge, PromptTooLongError, VerdictStore
 from noisesense.errors import BusyError
+from noisesense_adapters.models.envelopes import usage_of
 from noisesense_adapters.models.failures import judge_error
-from noisesense_adapters.models.replies import usage_of
 from support.bridges import BRIDGES, Make
 from support.chat import tokens
 from support.langchain_models import run

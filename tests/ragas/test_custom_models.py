@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, Generation, LLMResult
+from openai import AsyncOpenAI
+from ragas.llms import llm_factory
 from ragas.llms.base import BaseRagasLLM, InstructorBaseRagasLLM
 from ragas.run_config import RunConfig
 
 from noisesense import InputError, JudgeError, ReplyError, Usage, VerdictStore, score
 from noisesense.judging.prompts import Claims
+from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.ragas import NoiseSensitivity
-from noisesense_adapters.ragas.llm import bridge_over
+from noisesense_adapters.ragas.llm import InstructorLLM, bridge_over
 from support.mind import Mind
 from support.ragas_peer import ragas_row
 from support.ragas_runs import column, evaluated
@@ -146,3 +149,12 @@ def test_a_model_without_a_name_and_a_store(tmp_path: Path) -> None:
             NoiseSensitivity(llm=llm, store=store).score(**ragas_row(SAMPLE))
         named = NoiseSensitivity(llm=llm, store=store, judge_options={"model": "mine"})
         assert named.score(**ragas_row(SAMPLE)).value == TRUTH
+
+
+def test_a_model_of_an_older_ragas_has_fewer_attributes() -> None:
+    """ragas 0.4.0 and 0.4.1: every row failed."""
+    llm: Any = llm_factory("m", client=AsyncOpenAI(api_key="k", base_url="http://127.0.0.1:9/v1"))
+    for name in ("cache", "system_prompt"):
+        vars(llm).pop(name, None)
+    assert isinstance(bridge_over(llm)(), OpenAILLM)
+    assert InstructorLLM(llm).name == "m"

@@ -20,9 +20,10 @@ from noisesense.stats.clusters import cluster_of
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.envelopes import problem_of, stop_problem, usage_of
 from noisesense_adapters.models.failures import made
 from noisesense_adapters.models.identity import identity
-from noisesense_adapters.models.replies import json_form, usage_of
+from noisesense_adapters.models.replies import json_form
 from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.reading.places import HOSTS
 from noisesense_adapters.reading.values import as_object
@@ -80,8 +81,9 @@ class PydanticAILLM(Bridge):
             [ModelRequest.user_text_prompt(prompt)],
             model_request_parameters=ModelRequestParameters(output_mode=mode, output_object=form),
         )
-        own = as_object(response.provider_details).get("finish_reason")  # pydantic-ai knows some
-        return Reply(response.text or "", usage_of(response), response.finish_reason or own)
+        # Its own name of the reason; the provider's is among the details.
+        problem = stop_problem(response.finish_reason) or problem_of(response.provider_details)
+        return Reply(response.text or "", usage_of(response), problem)
 
 
 _ATTRIBUTE = "noise_sensitivity"
