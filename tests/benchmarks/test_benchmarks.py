@@ -53,10 +53,10 @@ def test_no_row_is_wrong_in_three_loops_with_faulty_replies(tmp_path: Path, host
     "way", ["our client, path", pytest.param("LangChain, query", marks=broad)]
 )
 def test_no_secret_is_left_anywhere(tmp_path: Path, way: str) -> None:
-    events = ("--event", "well", "--event", "401", "--event", "elsewhere")
+    events = ("--event", "well", "--event", "401", "--event", "said", "--event", "elsewhere")
     out = ran(tmp_path, "canaries.py", "--way", way, *events)
     checks, found = re.findall(r"(\d+) checks, (\d+) found", out)[-1]
-    assert int(checks) >= 3 * 15
+    assert int(checks) >= 4 * 15
     assert int(found) == 0
 
 

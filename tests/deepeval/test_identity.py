@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepeval.models import AzureOpenAIModel
-
 from noisesense_adapters.deepeval.llm import DeepEvalLLM
 from support.deepeval_run import MindModel, OpenAIModel
 from support.identities import KEY, URL, check_identities, told
@@ -24,16 +22,6 @@ def deepeval(key: str = KEY, **options: Any) -> DeepEvalLLM:
 
 def test_every_option_that_changes_an_answer_and_no_key() -> None:
     check_identities(deepeval)
-
-
-def test_azure() -> None:
-    models = []
-    for version, name in (("1", "a"), ("2", "a"), ("1", "b")):
-        endpoint: Any = {"base_url": "https://x.example", "api_version": version}
-        azure = AzureOpenAIModel("gpt-4o", deployment_name=name, api_key=KEY, **endpoint)
-        models.append(told(DeepEvalLLM(azure)))
-    assert len({*models}) == 3
-    assert KEY not in repr(models)
 
 
 def test_a_model_of_ones_own() -> None:

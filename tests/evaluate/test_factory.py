@@ -10,7 +10,6 @@ from noisesense import InputError, JudgeError
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.factory import model_judge
 from noisesense_adapters.models.identity import patience
-from noisesense_adapters.openai import OpenAILLM
 from support.mind import Mind
 from support.scripted_judge import PAIRS, texts
 from support.server import ScriptedServer
@@ -44,16 +43,6 @@ def test_an_unknown_provider_is_told_with_the_one_that_was_meant(name: str, said
     with pytest.raises(InputError) as raised:
         model_judge(name)
     assert said in str(raised.value)
-
-
-@pytest.mark.parametrize("address", ["http://[::1/v1", "http://host:port/v1", "localhost:8000/v1"])
-def test_an_address_in_the_environment_is_checked(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", address)
-    with pytest.raises(InputError, match="OPENAI_BASE_URL: expected an address that begins with"):
-        OpenAILLM("m")
-    assert OpenAILLM("m", base_url="http://localhost:8000/v1").name == "m at localhost:8000/v1"
 
 
 def test_which_endpoint_is_local() -> None:

@@ -50,11 +50,6 @@ def test_a_row_with_an_evaluator_for_each_mode_counts_once() -> None:
     assert summary.only is None
 
 
-def test_two_judges_of_one_name_are_an_error() -> None:
-    with pytest.raises(InputError, match="row 0: expected one score a mode, got those of two"):
-        summary_of([[stored(), stored()]], "ragas")
-
-
 def test_the_gate_of_a_run_reads_the_mode_that_was_asked_for() -> None:
     """The relevant mean is 1, and the irrelevant one 0."""
     for mode, outcome in (("relevant", "fail"), ("irrelevant", "pass")):

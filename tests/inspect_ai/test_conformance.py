@@ -106,22 +106,6 @@ def test_the_epochs_of_a_sample_are_answers_to_one_question(tmp_path: Path) -> N
     assert summary.relevant.interval.units == 2
 
 
-def test_one_of_two_scorers_is_read_by_its_name(tmp_path: Path) -> None:
-    from noisesense_adapters.inspect_ai import noise_sensitivity, run_summary
-
-    samples = answers_to("one?")
-    scorers = [
-        noise_sensitivity(judge=TableJudge([all_from(samples[0], correct)]))
-        for correct in (True, False)
-    ]
-    log = by_inspect(rows_of_samples(samples), scorers, tmp_path)
-    with pytest.raises(InputError, match="row 0: expected one score a mode, got those of two"):
-        run_summary(log)
-    first, second = log.samples[0].scores
-    means = [run_summary(log, scorer=name).relevant.mean for name in (first, second)]
-    assert means == [(0.0, 0.0), (1.0, 1.0)]
-
-
 def test_another_event_loop_is_refused_by_name() -> None:
     from noisesense_adapters.inspect_ai import noise_sensitivity
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -138,55 +134,6 @@ def test_what_is_no_reply(message: AIMessage, says: str) -> None:
             _say(model)
         assert caught.value.usage == Usage(calls=1)
         assert "sk-canary" not in str(caught.value)
-
-
-def test_any_loop_and_any_thread() -> None:
-    with ScriptedServer(Says(), together={"": 9}) as server:
-        llm = LangChainLLM(chat_openai(server))
-        answers = [answer for _ in range(3) for answer in _say(llm, times=40)]
-    assert [answer.text for answer, _ in answers] == ["yes"] * 120
-    assert server.log.calls == 120
-    assert server.log.concurrency > 8
-
-
-LEFT_BEHIND = """
-import asyncio, sys
-from langchain_openai import ChatOpenAI
-from pydantic import BaseModel
-from noisesense_adapters.langchain import LangChainLLM
-
-class Answer(BaseModel):
-    text: str
-
-model = ChatOpenAI(model="gpt-4o-mini", base_url=sys.argv[1], api_key="k", max_retries=0)
-asyncio.run(model.ainvoke("the user's own"))
-for _ in range(3):
-    assert asyncio.run(LangChainLLM(model).generate("Well?", Answer))[0].text == "yes"
-"""
-
-
-def test_connections_of_a_loop_that_is_gone_cost_no_sample() -> None:
-    """In a process of its own: LangChain leaves them to the garbage collector, which warns."""
-    with ScriptedServer(Says()) as server:
-        command = [sys.executable, "-W", "ignore", "-c", LEFT_BEHIND, server.base_url]
-        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
-    # The first of ours may have gone out on the dead connection; the others have not.
-    assert len([p for p in server.log.prompts if p == "Well?"]) in (3, 4)
-
-
-def test_callbacks_are_passed_on() -> None:
-    class Seen(BaseCallbackHandler):
-        ends = 0
-
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            self.ends += 1
-
-    for model in (OwnModel(), ToolModel(says=_calls({"text": ""}))):
-        seen = Seen()
-        llm = LangChainLLM(model, {"callbacks": [seen]})
-        _say(llm, times=2)
-        _say(llm)
-        assert seen.ends == 3
 
 
 def test_a_model_that_breaks_tells_where_and_nothing_it_carried() -> None:

@@ -20,7 +20,7 @@ from ragas.llms.base import InstructorLLM, LangchainLLMWrapper
 from ragas.run_config import RunConfig
 
 from noisesense import LLMJudge, score
-from noisesense.errors import JudgeError, ReplyError
+from noisesense.errors import ReplyError
 from noisesense.judging.protocol import Judgement
 from noisesense_adapters.ragas.llm import bridge_over
 from support import misbehavior as bad
@@ -98,48 +98,6 @@ def test_models_of_one_cache_are_told_apart(kind: str, tmp_path: Path) -> None:
         for name in ("one", "other"):
             judged(model_of(kind, server, cache, name))
         assert server.log.calls == 2 * CALLS
-
-
-def test_ragas_retries_in_every_loop() -> None:
-    """A failure of its first request in each loop costs one more; connections cost none."""
-    with quiet(), ScriptedServer(Mind(pairs())) as server:
-        llm = model_of("LangChain", server)
-        llm.run_config.exception_types = Exception
-        for loop in LOOPS:
-            first = server.log.calls
-            server.script = bad.at({first}, bad.http_error(400))
-            assert score(judged(llm).verdicts).relevant == TRUTH
-            assert server.log.calls == (loop + 1) * (CALLS + 1)
-
-
-def test_the_last_failure_is_told_and_not_the_first() -> None:
-    """The first was the context of the last, and its status was told."""
-    with quiet(), ScriptedServer(Mind(pairs())) as server:
-        llm = model_of("LangChain", server)
-        llm.run_config.exception_types = Exception
-        server.script = bad.at({0}, bad.http_error(500))
-        plain = llm.agenerate_text
-
-        async def agenerate_text(*args: Any, **options: Any) -> Any:
-            if server.log.calls:
-                raise TimeoutError
-            return await plain(*args, **options)
-
-        llm.agenerate_text = agenerate_text
-        with pytest.raises(JudgeError, match="gave no reply in time"):
-            judged(llm)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_ended_early_counts_in_no_loop(kind: str) -> None:
-    """MAX_TOKENS is an end to ragas. Every reply is whole to look at."""
-    for reason in ("length", "MAX_TOKENS", "content_filter"):
-        fault = bad.always(bad.Misbehavior(reason, finish_reason=reason))
-        with quiet(), ScriptedServer(Mind(pairs()), script=fault) as server:
-            llm = model_of(kind, server)
-            for _ in LOOPS:
-                with pytest.raises(ReplyError):
-                    judged(llm)
 
 
 def test_a_rule_of_the_users_says_what_is_finished() -> None:
