@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -141,17 +140,6 @@ def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     return OpenAILLM(model, params=params, **settings)
 
 
-def _unknown_provider(provider: str, message: str) -> InputError:
-    """With the provider that was meant: ours, or one of those that LangChain's error lists."""
-    from difflib import get_close_matches
-
-    theirs = re.findall(r"\w+", message.rpartition(":")[2])
-    known = list(dict.fromkeys(["openai", *theirs]))
-    near = get_close_matches(provider.lower(), known, 1)
-    hint = f"did you mean {near[0]}:MODEL?" if near else f"known are {', '.join(known)}"
-    return InputError("a provider LangChain knows", describe(provider), where="judge", hint=hint)
-
-
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
     from noisesense_adapters.langchain import LangChainLLM
 
@@ -164,7 +152,9 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
         failure = MissingExtraError(str(error))  # LangChain's, which names the package
     except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
         if isinstance(error, ValueError) and str(error).startswith("Unsupported provider"):
-            failure = _unknown_provider(provider, str(error))
+            expected = "openai, or a provider that LangChain knows"
+            hint = str(error).partition("\n")[2].strip()  # it lists them
+            failure = InputError(expected, describe(provider), where="judge", hint=hint)
         else:
             failure = JudgeError(
                 f"no client for {provider}:{model} ({type(error).__name__}). "

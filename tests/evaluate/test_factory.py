@@ -30,19 +30,10 @@ def test_a_key_that_is_not_set_is_told_without_the_name_of_its_variable() -> Non
     assert "NOT_SET_HERE" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("opnai:gpt", "got 'opnai'. Hint: did you mean openai:MODEL?"),
-        ("antropic:claude", "did you mean anthropic:MODEL?"),
-        ("zzz:m", "known are openai, anthropic, "),
-    ],
-)
-def test_an_unknown_provider_is_told_with_the_one_that_was_meant(name: str, said: str) -> None:
+def test_an_unknown_provider_is_told_with_those_that_there_are() -> None:
     pytest.importorskip("langchain", reason="not installed")
-    with pytest.raises(InputError) as raised:
-        model_judge(name)
-    assert said in str(raised.value)
+    with pytest.raises(InputError, match=r"got 'opnai'\. Hint: Supported .*: anthropic, "):
+        model_judge("opnai:gpt")
 
 
 def test_which_endpoint_is_local() -> None:

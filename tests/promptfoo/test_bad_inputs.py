@@ -18,7 +18,6 @@ def _no_judge_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 BAD_CONFIG: dict[str, tuple[Any, tuple[str, ...]]] = {
     "not an object": ("relevant", ("config", "an object", "'relevant'")),
-    "a misspelt setting": ({"MaxNoise": 1}, ("config", "'MaxNoise'", "did you mean 'maxNoise'?")),
     "an unknown setting": ({"zzz": 1}, ("config", "'zzz'", "known are mode, maxNoise")),
     "maxNoise NaN": ({"maxNoise": float("nan")}, ("config, maxNoise", "from 0 to 1", "nan")),
     "both": ({"maxNoise": 0.1, "threshold": 0.1}, ("config", "maxNoise or threshold", "both")),

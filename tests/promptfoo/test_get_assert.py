@@ -101,6 +101,13 @@ def test_what_passes_goes_by_the_bounds_whatever_is_chosen(limit: float, gate: s
         assert result["namedScores"].get("noise_sensitivity_irrelevant") == named
 
 
+HALLUCINATING = {
+    "response_claims": [
+        {"text": str(number), "correct": number == 0, "entailed_by": []} for number in range(4)
+    ],
+    "reference_claims": [{"text": "a", "entailed_by": [0]}],
+    "chunks": [{"text": "b"}],
+}
 NOTHING_KNOWN = {
     "response_claims": [{"text": "a", "correct": None, "entailed_by": [0]}],
     "chunks": [{"text": "b", "relevant": True}],
@@ -192,3 +199,33 @@ def test_a_context_in_one_text_is_one_chunk() -> None:
     for place, config in {"config": one, "vars": {}}.items():
         reason = assess(config, **{**GOOD, **one}, verdicts=PLAIN)["reason"]
         assert f"{place}.contextChunks: expected a list of chunks, got one text" in reason
+
+
+@pytest.mark.parametrize(
+    ("limits", "verdicts", "passes", "says"),
+    [
+        # One of four claims is correct, three are in neither the reference nor a chunk.
+        ({"minCorrect": 0.25, "maxHallucinated": 0.75}, HALLUCINATING, True, "At most 0.2"),
+        ({"minCorrect": 0.26}, HALLUCINATING, False, "1 of 4 claims are correct"),
+        ({"maxHallucinated": 0.7}, HALLUCINATING, False, "3 of 4 claims are in neither"),
+        ({"minCorrect": 0}, claims(0, 0), False, "nothing was measured"),
+        ({"minCorrect": 2}, HALLUCINATING, False, "min_correct: expected a number from 0 to 1"),
+    ],
+)
+def test_shares_of_claims_are_asked_for_besides(
+    limits: Any, verdicts: Any, passes: bool, says: str
+) -> None:
+    result = assess(limits, verdicts=verdicts)
+    assert result["pass"] is passes
+    assert result["score"] == float(passes)
+    assert says in result["reason"]
+
+
+def test_an_open_share_is_unknown_and_does_not_pass() -> None:
+    """Of two claims one is correct, and the other perhaps: no noise, whichever it is."""
+    verdicts = claims(2, 0)
+    verdicts["response_claims"][1].update(correct=None, entailed_by=[])
+    assert assess({}, verdicts=verdicts)["pass"] is True
+    result = assess({"minCorrect": 0.6}, verdicts=verdicts)
+    assert result["pass"] is False
+    assert result["metadata"]["status"] == "undetermined"

@@ -106,7 +106,7 @@ BAD_JUDGES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "an unknown setting": ({"modle": "a"}, ("config.judge", "'modle'", "only known fields")),
     "a key": ({"apiKey": CANARY}, ("config.judge", "apiKeyEnv", "no key belongs there")),
     "a key where its name belongs": ({"apiKeyEnv": CANARY}, ("apiKeyEnv", "not set", "export it")),
-    "a host that is none": ({"baseUrl": "http://[::1"}, ("config.judge.baseUrl", "a host")),
+    "a host that is none": ({"baseUrl": "http://[::1"}, ("config.judge, its baseUrl", "a host")),
     "a negative timeout": (
         {"timeout": -1},
         ("config.judge, timeout", "a number of 0 or more, got -1"),

@@ -178,6 +178,12 @@ def test_an_output_does_not_grade_itself(place: str) -> None:
         assert named["pass"] is True
 
 
+def test_the_providers_metadata_wins_over_its_output() -> None:
+    output = {"answer": "a", "contextChunks": chunks(False, False)}
+    result = assess(output=output, response={"metadata": {"contextChunks": chunks(True, True)}})
+    assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
+
+
 def test_only_a_regular_file_is_a_recording(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

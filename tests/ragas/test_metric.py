@@ -49,7 +49,6 @@ def test_the_orders_of_arguments_of_both_of_ragas_apis() -> None:
         (NoiseSensitivity("relevant", llm), relevant),
         (NoiseSensitivity(llm, "mine", "irrelevant"), mine),
         (NoiseSensitivity(llm, name="mine", mode="irrelevant"), mine),
-        (NoiseSensitivity(llm=llm, name="mine", focus="irrelevant"), mine),
     ):
         assert (metric.llm, metric.mode, metric.name) == expected
     assert NoiseSensitivity("irrelevant", None, JUDGE).judge is JUDGE

@@ -368,6 +368,8 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     if summary.unmeasured:
         samples += f"; {summary.unmeasured}"
     reason = f"Mean noise sensitivity ({mode}): {text}; {samples}. Lower is better."
+    for sign in summary.signs:
+        reason += f" A sign that the run is broken: {sign.reason}."
     metadata = {
         "status": status,
         "samples": summary.samples,

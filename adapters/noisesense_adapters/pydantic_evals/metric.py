@@ -126,9 +126,9 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         empty: likewise.
         undetermined: likewise.
         max_noise: with it each mode also gives an assertion ``noise_sensitivity_<mode>_ok``: true
-            only if the score is at most this, whatever the open verdicts are. An undefined score
-            gives none, and ``averages().assertions`` passes over it.
-        fail_undefined: True makes that assertion false where the score is undefined.
+            only if the score is at most this, whatever the open verdicts are.
+        fail_undefined: with False an undefined score gives no assertion, and
+            ``averages().assertions`` passes over it.
         store: the path of a `VerdictStore` that keeps the model's replies.
         contexts: where a case holds the retrieved texts or documents: a name, a dotted path such
             as ``"output.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
@@ -150,7 +150,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
     max_noise: float | None = None
-    fail_undefined: bool = False
+    fail_undefined: bool = True
     store: str | None = None
     contexts: Column | None = None
     reference: Column | None = None
