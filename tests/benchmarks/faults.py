@@ -13,9 +13,10 @@ through each bridge:
 - ``RAW``: an exception that is not NoiseSense's;
 
 and how many requests were made about the sample, of how many allowed (``!``: more). Then replies
-that think first are cut after every ``--every``-th byte (1: after each), in a completion that
-says it is whole: each is read as the answer, or not at all. Exit status 1 if anything is WRONG or
-RAW, or if more was asked than allowed.
+beside a field that says that they failed, through the bridges whose host hands such fields on: of
+LangChain's models none does. Then replies that think first are cut after every ``--every``-th byte
+(1: after each), in a completion that says it is whole: each is read as the answer, or not at all.
+Exit status 1 if anything is WRONG or RAW, or if more was asked than allowed.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from support import misbehavior as bad
 from support.bridges import Make
 from support.faults import (
     DRAFTS,
+    ENVELOPES,
     FAULTS,
     FURTHER,
     MAX_WAIT,
@@ -60,6 +62,7 @@ from support.langchain_models import chat_openai, run
 from support.server import ScriptedServer
 
 Bridge = Callable[[ScriptedServer, float], Any]
+LANGCHAINS = ("langchain", "in words", "ragas, LC")
 OUTCOMES = ("exact", "open", "unusable", "failed", "WRONG", "RAW")
 
 
@@ -216,7 +219,7 @@ async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
 def print_table(
     chosen: dict[str, Bridge], kinds: list[Fault], totals: dict[str, Counter[str]]
 ) -> None:
-    width = max(len(fault.id) for fault in kinds)
+    width = max((len(fault.id) for fault in kinds), default=0)
     print(" " * width, *(f"{name:>12}" for name in chosen), sep="  ")
     for fault in kinds:
         cells: list[str] = []
@@ -257,12 +260,16 @@ def main() -> int:
     start = time.monotonic()
     chosen = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
     kinds = [fault for fault in (*FAULTS, *FURTHER) if given.kind in fault.id]
+    envelopes = [fault for fault in ENVELOPES if given.kind in fault.id]
+    hand_on = {name: bridge for name, bridge in chosen.items() if name not in LANGCHAINS}
     totals: dict[str, Counter[str]] = {name: Counter() for name in chosen}
     with contextlib.redirect_stderr(None):
         print_table(chosen, kinds, totals)
+        print_table(hand_on, envelopes, totals)
         if given.every:
             print_cuts(chosen, given.every, totals)
-    print(f"\n{len(kinds)} kinds, {len(chosen)} bridges, {time.monotonic() - start:.0f} s")
+    counts = f"{len(kinds)} kinds, {len(envelopes)} envelopes, {len(chosen)} bridges"
+    print(f"\n{counts}, {time.monotonic() - start:.0f} s")
     return print_totals(sum(totals.values(), Counter()))
 
 

@@ -16,6 +16,7 @@ from noisesense.judging.prompts import Claims
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.models.envelopes import problem_of
 from support import misbehavior as bad
+from support import odd_replies as odd
 from support.host_bridges import BRIDGES
 from support.langchain_models import run
 from support.says import Says
@@ -54,22 +55,6 @@ def test_a_refusal_beside_an_answer(name: str) -> None:
         _asked(name, bad.Misbehavior("refusal beside", reshape=_refused))
 
 
-# What a provider says beside a whole answer that ended with "stop": in the reply itself, or in
-# its choice.
-FAILED: dict[str, dict[str, Any]] = {
-    "error": {"error": {"code": 502, "message": "The provider went away."}},
-    "Errors": {"Errors": ["timeout"]},
-    "success": {"success": False},
-    "Success, a word": {"Success": "false"},
-    "status": {"status": "failed"},
-    "STATUS": {"STATUS": "Cancelled"},
-    "incomplete_details": {"incomplete_details": {"reason": "max_output_tokens"}},
-    "incompleteDetails": {"incompleteDetails": {"why": "nobody knows"}},
-    "base_resp": {"base_resp": {"status_code": 1004, "status_msg": "login fail"}},
-    "code": {"code": 500},
-    "code, digits": {"code": "503"},
-    "object": {"object": "error"},
-}
 FINE: dict[str, dict[str, Any]] = {
     "nothing failed": {"error": None, "errors": [], "success": True, "code": 0},
     "a status": {"status": "completed", "base_resp": {"status_code": 0, "status_msg": ""}},
@@ -94,10 +79,8 @@ def _inside(fields: dict[str, Any]) -> bad.Misbehavior:
 
 @pytest.mark.parametrize("name", HAND_ON)
 @pytest.mark.parametrize("place", [_outside, _inside])
-@pytest.mark.parametrize("fields", FAILED.values(), ids=FAILED)
+@pytest.mark.parametrize("fields", odd.FAILED.values(), ids=odd.FAILED)
 def test_what_says_that_it_failed(name: str, place: Any, fields: dict[str, Any]) -> None:
-    if place is _inside and "base_resp" in fields:
-        fields = fields["base_resp"]
     with pytest.raises(JudgeError):
         _asked(name, place(fields))
 
@@ -114,7 +97,7 @@ def test_what_says_nothing_of_the_kind_changes_nothing(
 @pytest.mark.parametrize("name", ["langchain", "ragas, LangChain"])
 def test_an_error_beside_an_answer_over_langchain(name: str) -> None:
     with pytest.raises(JudgeError):
-        _asked(name, _outside(FAILED["error"]))
+        _asked(name, _outside(odd.FAILED["error"]))
 
 
 def _shuffled(completion: dict[str, Any]) -> dict[str, Any]:

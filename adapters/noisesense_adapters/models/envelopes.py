@@ -70,8 +70,8 @@ def problem_of(reply: object, form: str = "") -> str:
     choices = as_list(outside.get("choices")) or as_list(outside.get("candidates"))
     choice = fields_of(choices[0]) if choices else outside
     message = fields_of(choice.get("message"))
-    for part in (outside, fields_of(outside.get("baseresp")), choice, message):
-        problem = _failure_in(part)
+    for part in (outside, choice, message):
+        problem = _failure_in(part) or _failure_in(fields_of(part.get("baseresp")))
         if problem:
             return problem
     if message.get("refusal"):
