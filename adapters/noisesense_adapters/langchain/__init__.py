@@ -80,7 +80,7 @@ class LangChainLLM(Bridge):
         self._config = config
         inner, bound = _unwrapped(model)
         step = _raw_step(getattr(inner, "steps", [inner])[0])
-        if _STRUCTURED in as_object(getattr(step, "kwargs", None)):
+        if _STRUCTURED in getattr(step, "kwargs", ()):
             hint = "give the chat model itself: the judge asks for its own form"
             raise InputError("a chat model", "with_structured_output's", where="model", hint=hint)
         self.name = f"{type(inner).__name__} {_model_name(inner)}".rstrip()
@@ -122,7 +122,7 @@ def message_problem(message: object, form: str = "") -> str:
 
 def _text_of(message: Any) -> str:
     """The arguments of tool calls, or the text if there are none."""
-    calls = _raw_arguments(message) or _parsed_arguments(message)
+    calls = _arguments(message)
     if calls:
         return "\n".join(calls)
     content: Any = getattr(message, "content", message)
@@ -130,31 +130,18 @@ def _text_of(message: Any) -> str:
     return "".join(map(_text_in, blocks))
 
 
-def _raw_arguments(message: Any) -> list[str]:
-    """The arguments of tool calls as the model wrote them, if LangChain keeps that.
+def _arguments(message: Any) -> list[str]:
+    """The arguments of tool calls: as the model wrote them, or else as LangChain has read them.
 
     LangChain's own parser takes the last of two values for one key.
     """
     extra = as_object(getattr(message, "additional_kwargs", None))
-    calls: list[str] = []
-    for call in extra.get("tool_calls") or ():
-        arguments = call.get("function", {}).get("arguments")
-        if not isinstance(arguments, str):
-            return []
-        calls.append(arguments)
-    return calls
-
-
-def _parsed_arguments(message: Any) -> list[str]:
-    """The arguments of tool calls as LangChain has read them."""
-    calls: list[str] = []
-    for field in _CALLS:
-        for call in as_list(getattr(message, field, None)):
-            arguments = call.get("args")
-            if not isinstance(arguments, str):
-                arguments = json.dumps(arguments, default=str)
-            calls.append(arguments)
-    return calls
+    written = [as_object(call.get("function")) for call in extra.get("tool_calls") or ()]
+    found = [function.get("arguments") for function in written]
+    if not found:
+        for field in _CALLS:
+            found += [call.get("args") for call in as_list(getattr(message, field, None))]
+    return [each if isinstance(each, str) else json.dumps(each, default=str) for each in found]
 
 
 def _text_in(block: object) -> str:

@@ -171,15 +171,14 @@ def _check_shares(result: dict[str, Any], scored: Score, config: dict[str, Any])
 
     Raises `InputError` for a limit that is no share.
     """
-    limits = {"min_correct": config.get("minCorrect")}
-    limits["max_hallucinated"] = config.get("maxHallucinated")
-    if set(limits.values()) == {None}:
+    least = config.get("minCorrect")
+    most = config.get("maxHallucinated")
+    if least is None and most is None:
         return
-    from noisesense.stats.gate import gate_run  # not needed to start
-    from noisesense.stats.tally import summarize
+    from noisesense import gate_run, summarize  # not needed to start
 
     with error_context("config"):
-        gate = gate_run(summarize([scored]), None, **limits)
+        gate = gate_run(summarize([scored]), None, min_correct=least, max_hallucinated=most)
     if gate.passed:
         return
     result["pass"] = False

@@ -87,7 +87,6 @@ class PydanticAILLM(Bridge):
 
 
 _ATTRIBUTE = "noise_sensitivity"
-_IN_TITLE = ("judge", "model", "contexts", "reference", "response", "empty", "undetermined")
 _PASSED_ON = (
     *("judge", "mode", "definition", "empty", "undetermined", "store"),
     *("contexts", "reference", "response", "user_input"),
@@ -193,12 +192,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 
     def _title(self) -> str:
         """Tells its results from those of another evaluator over the same cases."""
-        parts = [f"definition {self.definition}"]
-        for name in _IN_TITLE:
-            value = getattr(self, name)
-            if value not in (None, "undefined", "none"):
-                parts.append(f"{name} {_named(value)}")
-        return ", ".join(parts)
+        arguments = {"definition": self.definition, **self.build_serialization_arguments()}
+        return ", ".join(f"{name} {value}" for name, value in arguments.items())
 
     def build_serialization_arguments(self) -> dict[str, Any]:
         """The arguments, as files and reports hold them: of objects their names."""
