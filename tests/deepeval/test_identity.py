@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from noisesense_adapters.deepeval.llm import DeepEvalLLM
-from support.deepeval_run import MindModel, OpenAIModel
-from support.identities import KEY, URL, check_identities, told
+from support.deepeval_run import OpenAIModel
+from support.identities import KEY, URL, check_identities
 
 
 def deepeval(key: str = KEY, **options: Any) -> DeepEvalLLM:
@@ -22,17 +22,3 @@ def deepeval(key: str = KEY, **options: Any) -> DeepEvalLLM:
 
 def test_every_option_that_changes_an_answer_and_no_key() -> None:
     check_identities(deepeval)
-
-
-def test_a_model_of_ones_own() -> None:
-    """It says what it is by its ``identity``, or else nothing."""
-
-    class Own(MindModel):
-        identity = ""
-
-    first = Own(None, "own")
-    second = Own(None, "own")
-    assert DeepEvalLLM(first).identity == ""
-    first.identity = "quantized to 4 bits"
-    second.identity = "quantized to 8 bits"
-    assert told(DeepEvalLLM(first)) != told(DeepEvalLLM(second))

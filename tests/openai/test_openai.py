@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.protocol import Usage, WordLLM
+from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 from support import misbehavior as bad
@@ -35,13 +35,6 @@ def _asked(work: Callable[[], Awaitable[Any]], times: int = 1) -> list[Any]:
 
 def _ask(llm: OpenAILLM, times: int = 1) -> list[tuple[Answer, Usage]]:
     return _asked(lambda: llm.generate("Well?", Answer), times)
-
-
-def _choose(server: ScriptedServer) -> str:
-    llm = _llm(server)
-    assert isinstance(llm, WordLLM)
-    ((word, _),) = _asked(lambda: llm.choose("Does it say so?", WORDS))
-    return word
 
 
 def test_a_reply_with_its_usage() -> None:
@@ -102,12 +95,6 @@ def test_a_reply_that_is_no_completion() -> None:
                 _ask(_llm(server))
             assert caught.value.usage == Usage(calls=1)
             assert server.log.calls == 1
-
-
-def test_a_short_reply_that_reaches_its_limit_is_a_word_all_the_same() -> None:
-    cut = bad.always(bad.Misbehavior("cut", finish_reason="length"))
-    with ScriptedServer(Says("No, the statement is not true based"), script=cut) as server:
-        assert _choose(server) == "no"
 
 
 class Thinks(ChatClient):

@@ -103,10 +103,10 @@ def _stop_in(choice: dict[str, Any]) -> str:
 
 
 def _are_out_of_order(choices: Sequence[object]) -> bool:
-    """Does another choice than the first have the lowest number?"""
+    """Are the numbers of the choices, as far as they have some, not in order?"""
     numbers = [fields_of(choice).get("index") for choice in choices]
     known = [number for number in numbers if isinstance(number, int)]
-    return len(known) > 1 and numbers[0] != min(known)
+    return known != sorted(known)
 
 
 def call_name(call: object) -> object:
