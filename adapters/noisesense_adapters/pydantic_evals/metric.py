@@ -16,7 +16,6 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.outcomes import percent_text
-from noisesense.stats.clusters import cluster_of
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
@@ -175,8 +174,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         rows = self._rows
         result = await rows.evaluate(row, place)
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
-        kept = replace(result, id=ctx.name or "", sample=None, cluster=cluster_of(result))
-        lines[self._title()] = kept.to_dict()
+        lines[self._title()] = replace(result, id=ctx.name or "").to_dict()
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in rows.figures(result):
             name = rows.name(mode)
