@@ -131,15 +131,6 @@ def test_a_call_of_the_function_that_was_asked_for(name: str) -> None:
     assert _asked(name, _calls("Claims"))[0].claims == ["One."]
 
 
-def test_what_stands_beside_an_empty_text_is_named() -> None:
-    def reshape(completion: dict[str, Any]) -> object:
-        completion["choices"][0]["message"].update(content="", reasoning_content="I think.")
-        return completion
-
-    with pytest.raises(ReplyError, match="empty; beside its text: reasoningcontent"):
-        _asked("openai", bad.Misbehavior("thoughts", reshape=reshape))
-
-
 class Replies(BaseChatModel):
     """A chat model that replies as its provider's class in LangChain does."""
 
