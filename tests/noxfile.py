@@ -7,7 +7,7 @@
     nox -f tests/noxfile.py -s extras            # each extra by its name, from the built wheel
     nox -f tests/noxfile.py -s table             # only the table, from the record
 
-What passed is recorded in ``matrix.json`` beside this file; a test compares the README's column of
+What passed is recorded in ``matrix.json`` beside this file; a test compares the page with the
 tested versions with it. A version that fails stays in the record as failed until it passes.
 """
 

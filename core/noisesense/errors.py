@@ -16,7 +16,7 @@ _MAX_SHOWN = 80
 
 
 def describe(value: object) -> str:
-    """The repr of a value for an error, shortened to one line."""
+    """Return the repr of a value for an error, shortened to one line."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):  # nested too deep, or a number too long to print
@@ -25,7 +25,7 @@ def describe(value: object) -> str:
 
 
 def kind_of(value: object) -> str:
-    """The name of a value's type, for an error; of a class, ``the class …``."""
+    """Return the name of a value's type, for an error; of a class, ``the class …``."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
@@ -33,7 +33,7 @@ class NoiseSenseError(Exception):
     """Base of all errors that NoiseSense raises on purpose."""
 
     def within(self: E, place: str) -> E:
-        """The same error with the place where it happened: a file and line, a row of a host."""
+        """Return the same error with its place: a file and line, or a host's row."""
         other = copy(self)
         other.args = (f"{place}: {self}",)
         return other
@@ -75,7 +75,7 @@ def error_context(place: str) -> Generator[None, None, None]:
 
 
 def check_choice(value: object, options: tuple[T, ...], where: str) -> T:
-    """The value, if it is one of the options. Raises `InputError`."""
+    """Return the value, if it is one of the options. Raises `InputError`."""
     if value in options:
         return options[options.index(value)]
     *others, last = map(repr, options)
@@ -156,5 +156,5 @@ class MissingExtraError(NoiseSenseError, ImportError):
 
 
 def encodable(text: str) -> str:
-    """The text with "?" for each lone surrogate, which some tokenizers produce."""
+    """Return the text with "?" for each lone surrogate, which some tokenizers produce."""
     return text.encode("utf-8", "replace").decode("utf-8")

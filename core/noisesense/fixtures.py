@@ -36,7 +36,7 @@ class ReferenceExample:
 
 
 def fixture_folder() -> Path:
-    """The folder ``compat_fixtures`` of the installed package or the checkout.
+    """Return the folder ``compat_fixtures`` of the installed package or the checkout.
 
     It also holds RAGChecker's published examples and known deviations of other tools.
     """
@@ -48,7 +48,7 @@ def fixture_folder() -> Path:
 
 
 def reference_examples() -> tuple[ReferenceExample, ...]:
-    """The worked examples of ragas' and Promptfoo's documentation."""
+    """Return the worked examples of ragas' and Promptfoo's documentation."""
     text = (fixture_folder() / "reference_examples.json").read_text(encoding="utf-8")
     return tuple(_example(entry) for entry in json.loads(text)["examples"])
 

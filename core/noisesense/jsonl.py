@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
-    """The path, if it is valid for a file. Raises ``kind``."""
+    """Return the path, if it is valid for a file. Raises ``kind``."""
     try:
         checked = Path(path)
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -71,7 +71,7 @@ def _usable(path: Path, expected: str, kind: type[InputError]) -> Generator[None
 
 
 def parse_line(text: str) -> Any:
-    """The JSON of one line. Raises `InputError`."""
+    """Return the JSON of one line. Raises `InputError`."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -83,7 +83,7 @@ def parse_line(text: str) -> Any:
 
 
 def to_json(data: Any) -> str:
-    """One line of JSON that can be written as UTF-8."""
+    """Return one line of JSON that can be written as UTF-8."""
     text = json.dumps(data, ensure_ascii=False)
     try:
         text.encode()

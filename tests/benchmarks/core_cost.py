@@ -1,12 +1,9 @@
-"""What the core costs: a score, an assertion's process.
+"""What a Promptfoo assertion's process costs.
 
-    python tests/benchmarks/core_cost.py [--runs 15] [--only assertions]
+    python tests/benchmarks/core_cost.py [--runs 15]
 
-Prints, with the aims beside them: the time of one ``score`` against RAGChecker's formula in numpy
-on the same tables (aim: 5 times faster than the formula as RAGChecker computes it, from its
-label lists); the processor time of one Promptfoo assertion's
-process against one that returns a constant (aim: at most 6 times on given verdicts, 12 where a
-model is asked). Needs numpy; asserts nothing.
+Prints its processor time against that of one that returns a constant, with the aim beside it: at
+most 6 times on given verdicts, 12 where a model is asked. Asserts nothing.
 """
 
 from __future__ import annotations
@@ -21,65 +18,22 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from timeit import timeit
 from typing import Any
 
-import numpy as np
 from ground import PATHS
 
-from noisesense import Verdicts, score, write_recording
+from noisesense import write_recording
 from support.faults import TRUTH, mind, pairs
-from support.published import ragchecker_examples
-from support.ragchecker_formula import as_labels, noise_sensitivity_of_labels
 from support.server import ScriptedServer
-from support.tables import random_pairs
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=15, help="rounds of everything measured")
-    parser.add_argument("--only", choices=("scores", "assertions"), help="one part")
     given = parser.parse_args()
-    print(f"Python {platform.python_version()}, numpy {np.__version__}, {os.cpu_count()} cores")
-    if given.only != "assertions":
-        score_times(given.runs)
-    if given.only != "scores":
-        assertion_costs(given.runs)
-
-
-def score_times(runs: int) -> None:
-    """Both modes of one sample, in microseconds: best of many rounds, the contenders in turn."""
-    print("\nOne score, both modes (µs; in brackets: times faster than RAGChecker's formula)")
-    print(f"{'':34}{'score':>8}{'RAGChecker, from its labels':>30}")
-    examples = [example.verdicts for example in ragchecker_examples()]
-    random_tables = [verdicts for _, verdicts in random_pairs(300) if verdicts.response_claims]
-    for name, tables in (
-        ("RAGChecker's example 0 (11×4, 22×4)", examples[:1]),
-        ("RAGChecker's example 1 (5×3, 8×3)", examples[1:]),
-        (f"{len(random_tables)} random tables", random_tables),
-    ):
-        labels = [as_labels(verdicts.to_matrices()) for verdicts in tables]
-        number = max(1, 600 // len(tables))
-        times = [
-            [
-                timeit(lambda tables=tables: [_both(each) for each in tables], number=number),
-                timeit(
-                    lambda given=labels: [*map(noise_sensitivity_of_labels, given)], number=number
-                ),
-            ]
-            for _ in range(runs)
-        ]
-        ours, theirs = (
-            min(each) / number / len(tables) * 1e6 for each in zip(*times, strict=True)
-        )
-        print(f"{name:36}{ours:6.1f}{theirs:20.1f} ({theirs / ours:4.1f}×)")
-    print("aim: 5× from labels, which is how RAGChecker computes it")
-
-
-def _both(verdicts: Verdicts) -> tuple[float | None, float | None]:
-    found = score(verdicts)
-    return found.relevant, found.irrelevant
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores")
+    assertion_costs(given.runs)
 
 
 BARE = """

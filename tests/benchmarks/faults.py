@@ -1,10 +1,9 @@
 """What faulty endpoints and models come to, through every bridge and its real client.
 
-    python tests/benchmarks/faults.py [--bridge NAME] [--kind TEXT] [--every 10]
+    python tests/benchmarks/faults.py [--bridge NAME] [--kind TEXT]
 
-First the fault table of `support.faults`: two samples are judged at once by a model on
-loopback, and one of them is struck. For each kind the table prints what came of that sample
-through each bridge:
+Two samples are judged at once by a model on loopback, and one of them is struck by a fault of
+`support.faults`. For each kind the table prints what came of that sample through each bridge:
 
 - ``exact``: its true verdicts, with nothing unanswered;
 - ``open``: some verdicts are missing, and none is wrong;
@@ -14,9 +13,8 @@ through each bridge:
 
 and how many requests were made about the sample, of how many allowed (``!``: more). Then replies
 beside a field that says that they failed, through the bridges whose host hands such fields on: of
-LangChain's models none does. Then replies that think first are cut after every ``--every``-th byte
-(1: after each), in a completion that says it is whole: each is read as the answer, or not at all.
-Exit status 1 if anything is WRONG or RAW, or if more was asked than allowed.
+LangChain's models none does. Exit status 1 if anything is WRONG or RAW, or if more was asked than
+allowed.
 """
 
 from __future__ import annotations
@@ -39,14 +37,11 @@ from langchain_openai import ChatOpenAI
 
 from noisesense import Judgement, LLMJudge, ReferenceClaim, ResponseClaim, Verdicts
 from noisesense.errors import JudgeError, ReplyError
-from noisesense.judging.prompts import DEFAULT_PROMPTS, Premise, answers_form
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.models import running
-from support import bridges
-from support import misbehavior as bad
+from support import bridges, host_bridges
 from support.bridges import Make
 from support.faults import (
-    DRAFTS,
     ENVELOPES,
     FAULTS,
     FURTHER,
@@ -54,7 +49,6 @@ from support.faults import (
     RETRIES,
     STRUCK,
     Fault,
-    drafted,
     mind,
     pairs,
 )
@@ -62,7 +56,6 @@ from support.langchain_models import chat_openai, run
 from support.server import ScriptedServer
 
 Bridge = Callable[[ScriptedServer, float], Any]
-LANGCHAINS = ("langchain", "in words", "ragas, LC")
 OUTCOMES = ("exact", "open", "unusable", "failed", "WRONG", "RAW")
 
 
@@ -83,52 +76,24 @@ def in_words(server: ScriptedServer, **options: Any) -> LangChainLLM:
 
 
 @asynccontextmanager
-async def ragas(kind: str, server: ScriptedServer, timeout: float) -> AsyncIterator[Any]:
-    from noisesense_adapters.ragas.llm import bridge_over
-    from support.ragas_llms import ragas_llm
-
-    async with ragas_llm(kind, server, timeout=timeout, max_retries=RETRIES) as model:
-        if kind != "async client":
-            model.run_config.max_retries = 1
-        yield bridge_over(model)()
-
-
-@asynccontextmanager
-async def deepeval(
-    make: Callable[[dict[str, Any], Any], Any], server: ScriptedServer, timeout: float
+async def theirs(
+    make: host_bridges.Bridge, server: ScriptedServer, timeout: float, **client: Any
 ) -> AsyncIterator[Any]:
-    from openai import DefaultAsyncHttpxClient
-
-    from noisesense_adapters.deepeval.llm import DeepEvalLLM
-
-    os.environ["DEEPEVAL_RETRY_MAX_ATTEMPTS"] = str(1 + RETRIES)
-    given = {"base_url": server.base_url, "api_key": "k", "timeout": timeout}
-    async with DefaultAsyncHttpxClient() as client:
-        yield DeepEvalLLM(make(given, client))
-
-
-def structured(given: dict[str, Any], client: Any) -> Any:
-    from support.deepeval_run import OpenAIModel
-
-    return OpenAIModel("gpt-4o", async_http_client=client, **given)
-
-
-def local(given: dict[str, Any], client: Any) -> Any:
-    from deepeval.models import LocalModel
-
-    model = LocalModel("m", **given)
-    model.kwargs["http_client"] = client
-    return model
+    async with make(server, timeout=timeout, **client) as llm:
+        yield llm
 
 
 BRIDGES: dict[str, Bridge] = {
     **{name: partial(ours, make) for name, make in bridges.BRIDGES.items()},
     "in words": partial(ours, in_words),
-    "ragas": partial(ragas, "async client"),
-    "ragas, LC": partial(ragas, "LangChain wrapped"),
-    "deepeval": partial(deepeval, structured),
-    "local": partial(deepeval, local),
+    "ragas": partial(theirs, host_bridges.ragas, max_retries=RETRIES),
+    "ragas, LC": partial(theirs, host_bridges.ragas_wrapper, max_retries=RETRIES),
+    "deepeval": partial(theirs, host_bridges.deepeval),
+    "local": partial(theirs, host_bridges.deepeval_local),
 }
+
+
+LANGCHAINS = ("langchain", "in words", "ragas, LC")
 
 
 async def judged(bridge: Bridge, fault: Fault) -> tuple[str, int]:
@@ -188,34 +153,6 @@ def other_cells(found: Verdicts, truth: Verdicts) -> bool:
     return False
 
 
-async def cut(bridge: Bridge, form: str, every: int) -> Counter[str]:
-    """What is read of one reply, cut after each such number of bytes."""
-    sample, truth = pairs()[1]
-    claims = {i: claim.text for i, claim in enumerate(truth.response_claims, start=1)}
-    prompt = DEFAULT_PROMPTS.verification(Premise(sample.reference), claims)
-    answer = [claim.correct for claim in truth.response_claims]
-    whole = drafted(form)(mind().answer(prompt)).encode()
-    ends = iter(range(0, len(whole), every))
-    text = ""
-    outcomes: Counter[str] = Counter()
-    with ScriptedServer(mind(), script=bad.always(bad.mutated("cut", lambda _: text))) as server:
-        async with bridge(server, 60.0) as llm:
-            for end in ends:
-                text = whole[:end].decode(errors="ignore")
-                try:
-                    reply, _ = await llm.generate(prompt, answers_form(len(answer)))
-                except ReplyError:
-                    outcomes["unusable"] += 1
-                except JudgeError:
-                    outcomes["failed"] += 1
-                except Exception:  # noqa: BLE001 - this is what is counted
-                    outcomes["RAW"] += 1
-                else:
-                    found = [reply.by_number.get(i) for i in range(1, len(answer) + 1)]
-                    outcomes["exact" if found == answer else "WRONG"] += 1
-    return outcomes
-
-
 def print_table(
     chosen: dict[str, Bridge], kinds: list[Fault], totals: dict[str, Counter[str]]
 ) -> None:
@@ -234,29 +171,13 @@ def print_table(
         sys.stdout.flush()
 
 
-def print_cuts(chosen: dict[str, Bridge], every: int, totals: dict[str, Counter[str]]) -> None:
-    width = max(map(len, DRAFTS))
-    print(f"\nCut after every {every} bytes: read / not read / WRONG / RAW")
-    print(" " * width, *(f"{name:>14}" for name in chosen), sep="  ")
-    for form_name, form in DRAFTS.items():
-        cells: list[str] = []
-        for name, bridge in chosen.items():
-            running._first = None
-            result = run(cut(bridge, form, every))
-            totals[name].update({f"cut, {key}": number for key, number in result.items()})
-            figures = (result["exact"], result["unusable"] + result["failed"])
-            cells.append("/".join(map(str, (*figures, result["WRONG"], result["RAW"]))))
-        print(f"{form_name:{width}}", *(f"{cell:>14}" for cell in cells), sep="  ")
-        sys.stdout.flush()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--bridge", choices=BRIDGES, action="append", help="only this one")
     parser.add_argument("--kind", default="", help="only kinds whose name holds this")
-    parser.add_argument("--every", type=int, default=10, help="bytes between cuts; 0: none")
     given = parser.parse_args()
     logging.disable()
+    os.environ["DEEPEVAL_RETRY_MAX_ATTEMPTS"] = str(1 + RETRIES)
     start = time.monotonic()
     chosen = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
     kinds = [fault for fault in (*FAULTS, *FURTHER) if given.kind in fault.id]
@@ -266,8 +187,6 @@ def main() -> int:
     with contextlib.redirect_stderr(None):
         print_table(chosen, kinds, totals)
         print_table(hand_on, envelopes, totals)
-        if given.every:
-            print_cuts(chosen, given.every, totals)
     counts = f"{len(kinds)} kinds, {len(envelopes)} envelopes, {len(chosen)} bridges"
     print(f"\n{counts}, {time.monotonic() - start:.0f} s")
     return print_totals(sum(totals.values(), Counter()))
@@ -277,10 +196,9 @@ def print_totals(whole: Counter[str]) -> int:
     """1 if anything came of a fault that never may."""
     wrong = 0
     for name in ("WRONG", "RAW", "too many", *OUTCOMES[:4]):
-        cut_off = whole[f"cut, {name}"]
-        print(f"{name:>10}: {whole[name]:>5}   of replies cut: {cut_off:>6}")
+        print(f"{name:>10}: {whole[name]:>5}")
         if name not in OUTCOMES[:4]:
-            wrong += whole[name] + cut_off
+            wrong += whole[name]
     return 1 if wrong else 0
 
 

@@ -1,13 +1,12 @@
 """What each host makes of a retrieved thing: the chunks that its judge sees, or an error.
 
 ``tests/unknown/test_retrieved_shapes.py`` runs the table. Hosts may differ only where
-`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. Inspect, which takes a
-third of a second a row, reads them as Opik does; `AdapterTests` runs it.
+`DIFFERENT` says why. `score_table` takes verdicts, and reads no chunks. DeepEval's own test case
+refuses whatever is not a list of texts; one that is made without its check is read as elsewhere.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +15,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -24,8 +22,10 @@ from langchain_core.documents import Document
 from langchain_core.load import dumpd
 from pydantic import BaseModel
 
-from noisesense import Result, Sample, Verdicts
+from noisesense import Result
 from noisesense.errors import NoiseSenseError
+from support import reading_hosts
+from support.reading_hosts import ROW, Watcher
 
 ERROR = "error"
 NOTHING = "nothing was retrieved"
@@ -116,10 +116,6 @@ _FILES = ("JSONL", "JSON", "CSV", "CSV of JSON", "Parquet")
 _PAIRS = ("HotpotQA", "texts with scores", "documents with scores")
 
 
-def _is_list_of_texts(thing: object) -> bool:
-    return isinstance(thing, list) and all(isinstance(item, str) for item in thing)
-
-
 DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
     **{
         (host, "None"): (NOTHING, "a table has an empty cell there")
@@ -130,135 +126,18 @@ DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
         ("Parquet", shape): (ERROR, "pyarrow writes no list of two types")
         for shape in (*_PAIRS, "pairs of a document and its score")
     },
-    **{
-        ("DeepEval", shape): (ERROR, "DeepEval's own test case takes a list of texts only")
-        for shape, (thing, expected) in SHAPES.items()
-        if expected != ERROR and not _is_list_of_texts(thing)
-    },
 }
 """By host and shape: what it gives instead, and why."""
 
 
-class Seen:
-    """A judge that keeps the chunks it is given."""
-
-    name = "seen"
-
-    def __init__(self) -> None:
-        self.chunks: object = None
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        self.chunks = [chunk.text for chunk in sample.retrieved_contexts]
-        none = [False for _ in sample.retrieved_contexts]
-        return Verdicts.from_matrices([False], [none], [none]).with_sample(sample)
-
-
-TEXTS = {"user_input": "q", "response": "x", "reference": "r"}
+TEXTS = {"user_input": ROW["question"], "response": ROW["response"], "reference": "Ada."}
 Outcome = object
-Host = Callable[[object, Seen], str]
+Host = Callable[[object, Watcher], object]
 """Evaluates one row, and says what the host shows beside the number."""
 
 
-def langsmith(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.langsmith import noise_sensitivity
-
-    evaluator: Any = noise_sensitivity(judge=judge)
-    outputs = {"answer": "x", "contexts": thing}
-    row = evaluator(inputs={}, outputs=outputs, reference_outputs={"answer": "r"})
-    return str(asyncio.run(row))
-
-
-def langfuse(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.langfuse import noise_sensitivity
-
-    output = {"answer": "x", "contexts": thing}
-    row = noise_sensitivity(judge=judge)(input="q", output=output, expected_output="r")
-    shown = asyncio.run(row)
-    if shown[0].name == "noise_sensitivity_error":
-        raise NoiseSenseError(str(shown[0].value))
-    return str(shown[0].comment)
-
-
-def mlflow(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.mlflow import NoiseSensitivity
-
-    outputs = {"response": "x", "retrieved_contexts": thing}
-    shown = NoiseSensitivity(judge=judge)(
-        inputs={"question": "q"}, outputs=outputs, expectations={"expected_response": "r"}
-    )
-    return str(shown[0].rationale)
-
-
-def pydantic_evals(thing: object, judge: Seen) -> str:
-    from pydantic_evals import Case, Dataset
-
-    from noisesense_adapters.pydantic_evals import NoiseSensitivity
-
-    case = Case(name="row", inputs="q", expected_output="r")
-    dataset = Dataset(name="rows", cases=[case], evaluators=[NoiseSensitivity(judge=judge)])
-    output = {"answer": "x", "documents": thing}
-
-    async def task(_: str) -> Any:
-        return output
-
-    report = asyncio.run(dataset.evaluate(task, progress=False))
-    (row,) = report.cases
-    if row.evaluator_failures:
-        raise NoiseSenseError(row.evaluator_failures[0].error_message)
-    return str([*row.scores.values(), *row.labels.values()])
-
-
-def phoenix(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.phoenix import NoiseSensitivity
-
-    row = {"input": "q", "output": "x", "expected_output": "r", "contexts": thing}
-    shown = NoiseSensitivity(judge=judge).evaluate(row)
-    return str(shown[0].explanation)
-
-
-def opik(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.opik import NoiseSensitivity
-
-    metric = NoiseSensitivity(judge=judge, track=False)
-    shown, _ = metric.score(input="q", output="x", expected_output="r", contexts=thing)
-    if shown.metadata["status"] == "error":
-        raise NoiseSenseError(str(shown.reason))
-    return str(shown.reason)
-
-
-def ragas(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.ragas import NoiseSensitivity
-
-    metric = NoiseSensitivity(judge=judge)
-    given: Any = {**TEXTS, "retrieved_contexts": thing}
-    result: Any = asyncio.run(metric.ascore(**given))
-    return str(result.value.reason)
-
-
-def deepeval(thing: object, judge: Seen) -> str:
-    from deepeval.test_case import LLMTestCase
-
-    from noisesense_adapters.deepeval import NoiseSensitivityMetric
-
-    given: Any = thing
-    case = LLMTestCase(input="q", actual_output="x", expected_output="r", retrieval_context=given)
-    metric = NoiseSensitivityMetric(judge=judge)
-    asyncio.run(metric.a_measure(case, _show_indicator=False))
-    return str(metric.reason)
-
-
-def promptfoo(thing: object, judge: Seen) -> str:
-    from noisesense_adapters.promptfoo import get_assert, llm
-
-    # What reaches an assertion came through JSON.
-    given = {"query": "q", "reference": "r", "contextChunks": _data(thing)}
-    config = {"judge": "scripted", "maxNoise": 0.5}
-    key = mock.patch.dict("os.environ", {"OPENAI_API_KEY": "any"})
-    with key, mock.patch.object(llm, "judge_over", return_value=judge):
-        shown: dict[str, Any] = get_assert("x", {"vars": given, "config": config})
-    if shown["metadata"]["status"] == "error":
-        raise NoiseSenseError(shown["reason"])
-    return str(shown["reason"])
+def by_host(name: str, thing: object, judge: Watcher) -> object:
+    return reading_hosts.HOSTS[name]({**ROW, "contexts": thing}, judge)
 
 
 def _shown(result: Result) -> str:
@@ -267,7 +146,7 @@ def _shown(result: Result) -> str:
     return str(result.score and result.score.reason("relevant"))
 
 
-def _file(name: str, write: Callable[[Path], object], judge: Seen) -> str:
+def _file(name: str, write: Callable[[Path], object], judge: Watcher) -> str:
     from noisesense_adapters.datasets.read import read_rows
     from noisesense_adapters.datasets.score import score_rows
 
@@ -297,12 +176,12 @@ def _frame(cell: object) -> pd.DataFrame:
     return pd.DataFrame([{**TEXTS, "retrieved_contexts": cell}])
 
 
-def jsonl(thing: object, judge: Seen) -> str:
+def jsonl(thing: object, judge: Watcher) -> str:
     line = json.dumps({**TEXTS, "retrieved_contexts": _data(thing)}, default=str)
     return _file("rows.jsonl", lambda path: path.write_text(line, "utf-8"), judge)
 
 
-def json_document(thing: object, judge: Seen) -> str:
+def json_document(thing: object, judge: Watcher) -> str:
     """As pandas writes one by default: an object of columns."""
     column = {"0": _data(thing)}
     columns = {**{name: {"0": text} for name, text in TEXTS.items()}, "retrieved_contexts": column}
@@ -310,18 +189,18 @@ def json_document(thing: object, judge: Seen) -> str:
     return _file("rows.json", lambda path: path.write_text(text, "utf-8"), judge)
 
 
-def csv(thing: object, judge: Seen) -> str:
+def csv(thing: object, judge: Watcher) -> str:
     """As pandas writes it: the str of whatever is in the cell."""
     return _file("rows.csv", lambda path: _frame(thing).to_csv(path, index=False), judge)
 
 
-def csv_of_json(thing: object, judge: Seen) -> str:
+def csv_of_json(thing: object, judge: Watcher) -> str:
     data = _data(thing)
     cell = data if data is None or isinstance(data, str) else json.dumps(data, default=str)
     return _file("rows.csv", lambda path: _frame(cell).to_csv(path, index=False), judge)
 
 
-def parquet(thing: object, judge: Seen) -> str:
+def parquet(thing: object, judge: Watcher) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -329,7 +208,7 @@ def parquet(thing: object, judge: Seen) -> str:
     return _file("rows.parquet", lambda path: pq.write_table(table, path), judge)
 
 
-def validmind(thing: object, judge: Seen) -> str:
+def validmind(thing: object, judge: Watcher) -> str:
     """Only in an environment of its own."""
     import validmind as vm
 
@@ -351,15 +230,7 @@ def validmind(thing: object, judge: Seen) -> str:
 
 
 HOSTS: Mapping[str, Host] = {
-    "ragas": ragas,
-    "DeepEval": deepeval,
-    "Promptfoo": promptfoo,
-    "LangSmith": langsmith,
-    "Langfuse": langfuse,
-    "MLflow": mlflow,
-    "pydantic-evals": pydantic_evals,
-    "Phoenix": phoenix,
-    "Opik": opik,
+    **{name: partial(by_host, name) for name in reading_hosts.HOSTS if name != "file"},
     "JSONL": jsonl,
     "JSON": json_document,
     "CSV": csv,
@@ -372,15 +243,15 @@ if (installed := find_spec("validmind")) and installed.origin:  # not the folder
 
 def outcome(host: str, shape: str) -> Outcome:
     """The chunks that the judge saw, `NOTHING` or `ERROR`."""
-    judge = Seen()
+    judge = Watcher()
     thing = SHAPES[shape].retrieved
     try:
         shown = HOSTS[host](thing() if callable(thing) else thing, judge)
     except Exception as error:  # noqa: BLE001 - a host's own refusal is an error, too
-        return ERROR if judge.chunks is None else f"judged, then {error!r}"
-    if "nothing was retrieved" in shown.lower():
-        return NOTHING
-    return judge.chunks
+        return ERROR if judge.sample is None else f"judged, then {error!r}"
+    if judge.sample is None:
+        return NOTHING if NOTHING in str(shown).lower() else ERROR
+    return [chunk.text for chunk in judge.sample.retrieved_contexts]
 
 
 def expected(host: str, shape: str) -> Outcome:

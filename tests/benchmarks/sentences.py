@@ -2,9 +2,9 @@
 
     python tests/benchmarks/sentences.py [--runs 100] [--processes 2] [--only mean]
 
-``bias``: of the mean corrected by labels, in the five worst cells (wanted: at most .004).
-``mean``: how often its interval holds the mean of all people's scores in these very samples
-(wanted: 93 to 97%), by how many are labeled; all labeled, it is that mean.
+``mean``: how often the interval of the mean corrected by labels holds the mean of all people's
+scores in these very samples (wanted: 93 to 97%), by how many are labeled; all labeled, it is that
+mean.
 ``warnings``: of the runs in which labels on the noisiest samples put the truth outside of the
 interval, how many `trust` warns of (wanted: at least 98%), and how often it does where labels are
 on a random choice (at most 3%); does it warn of labels on the first samples, and how often of
@@ -28,7 +28,6 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import ground
-import numpy as np
 
 from noisesense import Offender, Result, Verdicts, offenders, score
 from noisesense.scoring.outcomes import Range
@@ -41,7 +40,6 @@ Size = tuple[int, int]
 """Samples, and how many of them are labeled."""
 
 SIZES: tuple[Size, ...] = ((50, 10), (50, 30), (200, 30), (200, 100), (500, 100), (50, 50))
-SMALL: tuple[Size, ...] = ((50, 10), (50, 30), (200, 10))
 
 
 class Sample(NamedTuple):
@@ -122,29 +120,6 @@ def truth_of(samples: list[Sample]) -> float:
     return math.fsum(each.people / each.claims for each in samples) / len(samples)
 
 
-def bias(world: World, size: Size, runs: int) -> tuple[float, ...]:
-    """Of the corrected mean, and its standard error.
-
-    The labels' own mean, and the judge's plus its mean error on the labels, are right on average
-    by construction: what they explain of the error is chance and is taken off.
-    """
-    rng = random.Random(f"bias/{world.name}/{size}")
-    rows: list[tuple[float, float, float]] = []
-    for _ in range(runs):
-        samples = world.draw(rng, size[0])
-        truth = truth_of(samples)
-        found = corrected(samples, range(size[1]))
-        own = found.human_mean.low
-        judge_error = math.fsum((x.judge - x.people) / x.claims for x in samples[: size[1]])
-        shifted = found.judge_mean.low - judge_error / size[1]
-        rows.append((found.mean.low - truth, own - truth, shifted - truth))
-    errors = np.array(rows)
-    known = np.column_stack([np.ones(runs), errors[:, 1:]])
-    fitted, *_ = np.linalg.lstsq(known, errors[:, 0], rcond=None)
-    rest = errors[:, 0] - known @ fitted
-    return float(fitted[0]), float(rest.std() / math.sqrt(runs))
-
-
 def held(world: World, size: Size, runs: int) -> tuple[float, ...]:
     """How often the interval holds the mean of these samples, in %, and how wide it is."""
     rng = random.Random(f"mean/{world.name}/{size}")
@@ -210,14 +185,6 @@ def cells(
 
 def _measured(measure: Measure, runs: int, key: tuple[World, Size]) -> tuple[float, ...]:
     return measure(*key, runs)
-
-
-def show_bias(pool: ProcessPoolExecutor, runs: int) -> None:
-    found = cells(pool, bias, SMALL, 10 * runs)
-    found.sort(key=lambda cell: -abs(cell.values[0]))
-    print(f"Bias of the corrected mean: the five worst of {len(found)} cells; {10 * runs} runs")
-    rows = [(cell.name, f"{cell.values[0]:+.4f}", f"{cell.values[1]:.4f}") for cell in found[:5]]
-    ground.show(["", "bias", "its standard error"], rows, right={1, 2})
 
 
 def show_mean(pool: ProcessPoolExecutor, runs: int) -> None:
@@ -375,7 +342,6 @@ def over_all(found: list[Listed]) -> list[str]:
 
 
 PARTS = {
-    "bias": show_bias,
     "mean": show_mean,
     "warnings": show_warnings,
     "documents": show_documents,

@@ -23,30 +23,21 @@ def ran(folder: Path, name: str, *options: str, most_status: int = 0) -> str:
 
 
 @broad
-def test_a_score_and_an_assertion(tmp_path: Path) -> None:
+def test_an_assertion(tmp_path: Path) -> None:
     out = ran(tmp_path, "core_cost.py", "--runs", "1")
-    assert re.search(r"random tables +[\d.]+ +[\d.]+ \( *[\d.]+×\)", out)
     for case in ("verdicts in a recording", "judged, all in the store", "judged, 6 calls"):
         assert re.search(rf"ours, {case} +\d+ \( *[\d.]+×\)", out), case
 
 
 @broad
 def test_a_part_of_the_fault_table(tmp_path: Path) -> None:
-    out = ran(tmp_path, "faults.py", "--bridge", "openai", "--kind", "ids ", "--every", "60")
+    out = ran(tmp_path, "faults.py", "--bridge", "openai", "--kind", "ids ")
     rows = {row[:16].strip(): row[16:].split() for row in out.splitlines()}
     assert rows["ids as text"] == ["exact", "6", "6"]
     assert rows["ids from 0"] == ["open", "14", "14"]
     assert rows["ids 0 to N"] == ["open", "14", "14"]
     for name in ("WRONG:", "RAW:", "too many:"):
         assert [line.split()[-1] for line in out.splitlines() if name in line] == ["0"]
-
-
-@pytest.mark.parametrize("host", ["openai", pytest.param("ragas", marks=broad)])
-def test_no_row_is_wrong_in_three_loops_with_faulty_replies(tmp_path: Path, host: str) -> None:
-    out = ran(tmp_path, "loops.py", "--rows", "10", "--host", host)
-    rows = [int(number) for number in re.findall(r"(\d+) (?:exact|open|failed|WRONG)", out)]
-    assert sum(rows) == 3 * 10
-    assert "WRONG: 0" in out
 
 
 @pytest.mark.parametrize(
@@ -58,13 +49,6 @@ def test_no_secret_is_left_anywhere(tmp_path: Path, way: str) -> None:
     checks, found = re.findall(r"(\d+) checks, (\d+) found", out)[-1]
     assert int(checks) >= 4 * 15
     assert int(found) == 0
-
-
-@broad
-def test_what_the_hosts_own_metrics_can_do(tmp_path: Path) -> None:
-    out = ran(tmp_path, "host_apis.py")
-    assert "theirs works and ours does not, without a reason: 0" in out
-    assert "| ragas | RunConfig(max_workers=1) | works | works |" in out
 
 
 @broad
@@ -94,16 +78,9 @@ def test_coverage_of_intervals(tmp_path: Path) -> None:
 
 
 @broad
-def test_the_way_of_a_call(tmp_path: Path) -> None:
-    out = ran(tmp_path, "call_path.py")
-    assert out.count(": all five, in this order") == 6
-
-
-@broad
 def test_throughput(tmp_path: Path) -> None:
     out = ran(tmp_path, "throughput.py", "--samples", "2000", "--rounds", "1")
-    assert re.search(r"noisesense score( +[\d.,]+){5}", out)
-    assert "the same means: True" in out
+    assert re.search(r"noisesense score( +[\d.,]+){6}", out)
 
 
 @pytest.mark.parametrize("only", ["judging", pytest.param("", marks=broad)])

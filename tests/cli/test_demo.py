@@ -50,13 +50,6 @@ def test_the_catch_counts_names_and_confirms_a_stale_document(caught: Caught) ->
     assert gates == [["fail", "fail"], ["pass", "pass"]]
 
 
-def test_the_report_of_the_catch(caught: Caught) -> None:
-    page = (caught.folder / "report.html").read_text(encoding="utf-8")
-    assert "Worst document" in page
-    assert page.count("wrong claims vanish without handbook-2019.md") == 1
-    assert page.count("Of the wrong claims from documents, 100% vanish") == 1
-
-
 def test_the_catch_mends(caught: Caught, capsys: pytest.CaptureFixture[str]) -> None:
     stale = caught.folder / "stale.jsonl"
     mended = caught.folder / "mended.jsonl"

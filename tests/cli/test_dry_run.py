@@ -63,34 +63,6 @@ def test_the_calls_made_are_within_what_it_says(
     assert by_hand in (None, (found["least"], found["most"]))
 
 
-def test_it_says_so_in_words_and_needs_a_judge(tmp_path: Path, capsys: Capsys) -> None:
-    sample, _ = WRONG[0]
-    data = write_jsonl(tmp_path / "data.jsonl", [sample.model_dump(mode="json"), {"a": 1}])
-    store = tmp_path / "calls.db"
-    done = run_here(capsys, "score", data, "--judge", "openai:m", "--store", store, "--dry-run")
-    first, calls = done.out.splitlines()
-    assert first == "data.jsonl: 1 sample, 4 chunks, 1 row that cannot be read"
-    assert calls.startswith("3 to 12 calls: at least 3 a row, at most 8 and 1 for each chunk.")
-    assert not store.exists()
-    refused = run_here(capsys, "score", data, "--dry-run")
-    assert refused.status == 2
-    assert "--dry-run: expected --judge" in refused.err
-
-
-def test_a_question_that_was_not_read_is_missed(tmp_path: Path, capsys: Capsys) -> None:
-    sample, verdicts = RIGHT[0]
-    row = sample.model_dump(mode="json")
-    row["Customer asks"] = row.pop("user_input")
-    data = write_jsonl(tmp_path / "data.jsonl", [row])
-    note = "note: no question was read; --map user_input=COLUMN names its column"
-    with ScriptedServer(Mind([(sample, verdicts)])) as server:
-        asked = ["score", data, "--judge", "openai:m", "--base-url", server.base_url]
-        named = ["--map", "user_input=Customer asks"]
-        for more in ([], ["--dry-run"]):
-            assert note in run_here(capsys, *asked, *more).err
-            assert note not in run_here(capsys, *asked, *named, *more).err
-
-
 SPLIT = Sample(
     user_input="What does it cost?",
     response="It costs 20 euros.",
@@ -120,10 +92,8 @@ NO_ANSWER = {**LISTED, "answer": " "}
     ("rows", "status", "head"),
     [
         ([LISTED], 0, "1 sample, 2 chunks"),
-        ([UNSPLIT, LISTED, UNSPLIT], 3, "1 sample, 2 chunks, 2 rows that cannot be read"),
         ([UNSPLIT, NO_ANSWER, LISTED], 3, "1 sample, 2 chunks, 2 rows that cannot be read"),
         ([NO_ANSWER, NO_ANSWER], 5, "0 samples, 0 chunks, 2 rows that cannot be read"),
-        ([UNSPLIT, NOT_RETRIEVED], 5, "1 sample, 0 chunks, 1 row that cannot be read"),
         ([NOT_RETRIEVED], 5, "1 sample, 0 chunks"),
     ],
 )
@@ -141,10 +111,8 @@ def test_what_fails_is_told_before_as_in_the_run(
     assert before.status == status, done.err
     assert done.status == status, done.err
     assert before.out.startswith(f"data.jsonl: {head}\n")
-    assert ("There is nothing to judge" in before.out) == (status == 5)
     told = [line for line in before.err.splitlines() if not line.startswith("note: ")]
     assert told == failures_in(done)
-    assert ("--split-contexts SEP" in before.err) == (UNSPLIT in rows)
 
 
 def failures_in(done: Done) -> list[str]:

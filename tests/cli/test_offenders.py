@@ -15,8 +15,7 @@ from noisesense import (
     score,
     write_results,
 )
-from noisesense_adapters.datasets.score import score_dataset
-from support.command_here import assert_error, run_here
+from support.command_here import run_here
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -47,33 +46,12 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     path = written(tmp_path, *results)
     done = run_here(capsys, "offenders", path, "--examples", "2")
     assert done.status == 0
-    assert done.out.splitlines() == [
-        "3 to 4 of 5 claims are wrong and came from a retrieved document.",
-        "Of 4 claims that the reference or a relevant document supports, 3 are in no reference. "
-        "If the references leave out what is true, correct documents stand first: "
-        '"noisesense ablation" shows which ones cause anything.',
-        "",
-        "document  claims  open  only  samples        rate  95% interval",
-        "guide.md       3     1     3   2 of 3  59% to 88%   15% to 100%",
-        "claims: wrong ones that came from it; open: the judge left open whether they are; only: "
-        "in no other document; samples: with such a claim, of those that retrieved it; rate: that "
-        "share, drawn towards the share of all documents, the more so the less often it was "
-        "retrieved.",
-        "",
-        "guide.md:",
-        '  "Claim 0.0" (q0)',
-        '  "Claim 0.1" (q0)',
-        "  1 more: --examples 3",
-        "",
-        "Next, do they cause these claims?",
-        f"  noisesense ablation plan {path} --out todo.jsonl",
-    ]
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert "guide.md 3 1 3 2 of 3 59% to 88% 15% to 100%" in lines
+    assert [line for line in lines if "Claim" in line] == ['"Claim 0.0" (q0)', '"Claim 0.1" (q0)']
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results).documents
     assert found["documents"] == [json.loads(json.dumps(expected.to_dict()))]
-    assert found["true_looking"] == 4
-    assert found["unmentioned"] == 3
-    assert len(found["sentences"]) == 1
 
 
 ONE = {"value": 1.0, "low": 1.0, "high": 1.0}
@@ -106,38 +84,3 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     rows = [" ".join(line.split()) for line in lines]
     assert "faq.md 7 100% 25% at least 30 points" in rows
     assert "sheet.md 7 100% 25% no effect shown (says none of them)" in rows
-
-
-def test_a_file_that_is_no_ablation(tmp_path: Path, capsys: Capsys) -> None:
-    path, counts = of_two_documents(tmp_path)
-    counts.write_text("{}")
-    wrong = run_here(capsys, "offenders", path, "--ablation", counts)
-    assert_error(wrong, ("ablation.json", "an ablation as JSON", "KeyError: 'causes'"), 2)
-
-
-# By name: the command line, and what its one line on stderr names.
-ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "nothing to pair": ("compare a.jsonl other.jsonl", ("samples that both runs have",)),
-    "a way of pairing": ("compare a.jsonl a.jsonl --pair-by row", ("'question'", "'row'")),
-    "definitions": ("compare a.jsonl paper.jsonl", ("'ragas'", "'paper'", "definition=…")),
-    "no such file": ("offenders none.jsonl", ("none.jsonl", "no such file")),
-    "only texts": ("offenders texts.jsonl", ("texts.jsonl, line 1", "verdicts")),
-    "no sample of both": ("trust --for a.jsonl --on other.jsonl", ("paired by", "both runs have")),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors_are_one_line(
-    name: str, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    a = written(
-        tmp_path, answer(0, "guide.md", True), answer(1, "guide.md", False), name="a.jsonl"
-    )
-    written(tmp_path, answer(7, "guide.md", True), name="other.jsonl")
-    score_dataset(a, out="paper.jsonl", definition="paper")
-    texts = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
-    Path("texts.jsonl").write_text(json.dumps(texts))
-    line, named = ERRORS[name]
-    unpaired = name in ("nothing to pair", "no sample of both")
-    assert_error(run_here(capsys, *line.split()), named, 6 if unpaired else 2)

@@ -84,38 +84,16 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert figures(out) == EXPECTED
     calls = server.log.calls
     assert f"judged with {calls} calls" in done.out
-    assert done.out.splitlines()[9:] == [  # eleven lines in all
-        f"wrote {out}; every reply of the judge is kept in {out}.db",
-        f"Next, which documents mislead: noisesense offenders {out}",
-    ]
     (result, *_) = read_results(out)
     settings = r"plan=lazy check=list, prompts \d+"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"
     assert re.fullmatch(named, result.judge or "")
-    assert f"judged earlier with {calls} calls" in judged(out).out
     out.unlink()
     again = judged(*arguments, "--temperature", "0")
     assert again.status == 0
     assert figures(out) == EXPECTED
     assert server.log.calls == calls
     assert f"judged with {calls} kept answers" in again.out
-
-
-def test_another_judge_asks_anew(server: ScriptedServer, tmp_path: Path, judged: Judged) -> None:
-    """At another temperature it is one, and by another plan; what was paid for is kept."""
-    out = tmp_path / "out.jsonl"
-    arguments = [texts(tmp_path), *options(server), "--out", out]
-    assert judged(*arguments, "--temperature", "0").status == 0
-    calls = server.log.calls
-    assert judged(*arguments).status == 0
-    assert server.log.calls == 2 * calls
-    assert judged(*arguments, "--plan", "full").status == 0
-    full = server.log.calls
-    assert full > 2 * calls
-    (result, *_) = read_results(out)
-    assert "plan=full check=list" in (result.judge or "")
-    assert judged(*arguments).status == 0
-    assert server.log.calls == full
 
 
 class Chatty:
@@ -155,66 +133,34 @@ def test_what_was_added_and_dropped_is_told_and_kept(tmp_path: Path, judged: Jud
     }
     assert result.score is not None
     assert result.score.relevant == 1.0
-    assert "1 added that its lists had left out" in " ".join(done.out.split())
-    assert "1 dropped that are not in the text" in " ".join(done.out.split())
     assert "2 dropped that are beside the question" in " ".join(done.out.split())
 
 
-def test_what_stayed_unanswered_is_asked_again(tmp_path: Path, judged: Judged) -> None:
-    """Into another file: neither a store nor results serve a gap again."""
-    store = tmp_path / "calls.db"
-    first = tmp_path / "a.jsonl"
-    second = tmp_path / "b.jsonl"
-    with ScriptedServer(Mind(PAIRS), api_key=KEY) as server:
-        command = [texts(tmp_path), *options(server), "--store", store, "--out"]
-        server.script = when(lambda prompt: "Statements:" in prompt, says("{}"))
-        assert judged(*command, first).status == 5
-        assert any(result.unanswered for result in results_of(first))
-        server.script = None
-        calls = server.log.calls
-        assert judged(*command, second).status == 0
-    assert figures(second) == EXPECTED
-    assert not any(result.unanswered for result in results_of(second))
-    # Claims were decomposed in the first run, and are not asked for again.
-    again = server.log.prompts[calls:]
-    assert again
-    assert all("Statements:" in prompt for prompt in again)
-
-
-def test_a_judge_that_nobody_tested_and_one_that_auto_refuses(
+def test_a_judge_that_auto_refuses(
     server: ScriptedServer, tmp_path: Path, judged: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Of the statements it is tested on it says nothing that could be read."""
     out = tmp_path / "out.jsonl"
-    arguments = [texts(tmp_path, 3), *options(server), "--out", out]
-    done = judged(*arguments)
-    words = (
-        "This judge is untested: --check auto first asks it about texts with known answers, and "
-        "stops if it cannot judge."
-    )
-    assert any(line.endswith(f" tokens. {words}") for line in done.out.splitlines())
+    arguments = [texts(tmp_path), *options(server), "--out", out]
+    assert judged(*arguments).status == 0
     before = out.read_bytes()
-    # Of the statements it is tested on it says nothing that could be read: what was there stays.
     monkeypatch.setattr(Mind, "answer", lambda *_: "It depends.")
     done = judged(*arguments, "--check", "auto")
     assert done.status == 2
-    assert done.out == ""
-    first, line = done.err.splitlines()
-    assert first == "testing the judge on texts of known answer, then judging"
-    said = r"error: scripted at \S+ cannot judge: it took texts of 7 known claims apart with 7"
-    assert re.match(said, line)
+    assert " cannot judge: " in done.err
     assert out.read_bytes() == before
 
 
 # By name: options beside `score texts.jsonl`, the key, and what the one error names.
 SETUP: dict[str, tuple[str, str, str]] = {
-    "no key": ("--judge openai:m", "", "no API key. Hint: set the environment variable OPENAI_"),
+    "no provider": ("--judge gpt-4.1", "", "expected provider:model, got 'gpt-4.1'"),
+    "no key": ("--judge openai:m", "", "no API key"),
     "nobody there": (
         "--judge openai:m --base-url http://127.0.0.1:9/v1",
         KEY,
         "cannot be reached",
     ),
     "another key": ("--judge openai:m --base-url URL", "sk-canary-2", "401"),
-    "another path": ("--judge openai:m --base-url URL/v2", KEY, "HTTP 404"),
     "tested": (
         "--judge openai:m --base-url http://127.0.0.1:9/v1 --check auto",
         KEY,
@@ -244,25 +190,6 @@ def test_what_fails_every_sample_is_one_error(
     assert "failed:" not in done.err
 
 
-def test_what_the_store_has_is_kept_where_nobody_can_be_asked(
-    server: ScriptedServer, tmp_path: Path, judged: Judged
-) -> None:
-    """The first two samples are new, and fail; the others' replies are in the store."""
-    store = tmp_path / "calls.db"
-    rows = [sample.model_dump(mode="json") for sample, _ in PAIRS]
-    known = write_jsonl(tmp_path / "known.jsonl", rows[2:])
-    everything = write_jsonl(tmp_path / "all.jsonl", rows)
-    out = tmp_path / "out.jsonl"
-    command = [*options(server), "--store", store]
-    assert judged(known, *command).status == 0
-    done = judged(everything, *command, "--out", out, key="sk-canary-2")
-    assert done.status == 3
-    assert figures(out) == EXPECTED[2:]
-    assert done.err.count("failed: all.jsonl, line ") == 1  # of a kind
-    assert "1 more failed" in done.err
-    assert sum("HTTP 401" in (result.error or "") for result in read_results(out)) == 2
-
-
 def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
     tmp_path: Path, judged: Judged
 ) -> None:
@@ -275,10 +202,7 @@ def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
             file.write(f"{json.dumps(nothing)}\n" * len(PAIRS))
         done = judged(rows, *options(server))
     assert (done.status, server.log.calls) == (before.status, 2 * calls) == (0, 2 * calls)
-    unmeasured = f"for {len(PAIRS)} of {2 * len(PAIRS)} questions nothing was retrieved"
-    headlines = [out.split("\n\n")[1] for out in (before.out, done.out)]
-    assert headlines[0] == headlines[1].replace(f"; {unmeasured}", "")
-    assert unmeasured in headlines[1]
+    assert f"for {len(PAIRS)} of {2 * len(PAIRS)} questions nothing was retrieved" in done.out
     assert f": {2 * len(PAIRS)} samples, {len(PAIRS)} measured, " in done.out
     assert "no answer" not in done.err
 
@@ -287,21 +211,6 @@ def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged
     with ScriptedServer(Mind(PAIRS), script=when(bool, says('{"claims": []}'))) as server:
         done = judged(texts(tmp_path), *options(server))
     assert done.status == 5, done.err
-    assert "nothing was measured" in done.err, done.err
-
-
-# By name: options, exit status, and what stderr names.
-ERRORS: dict[str, tuple[str, int, str]] = {
-    "no provider": ("--judge gpt-4.1", 2, "expected provider:model, got 'gpt-4.1'"),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors(name: str, tmp_path: Path, judged: Judged) -> None:
-    given, status, named = ERRORS[name]
-    done = judged(texts(tmp_path), *given.split())
-    assert done.status == status, done.err
-    assert named in done.err, done.err
 
 
 def start(
@@ -337,8 +246,6 @@ def test_an_interrupt_without_a_file_for_the_results(
         out, err = process.communicate(timeout=300)
         assert process.returncode == 130
         assert out == ""
-        # On a busy machine a line of progress may stand before.
-        assert err.endswith("interrupted: nothing is kept without --out or --store\n")
         assert "Traceback" not in err
 
 

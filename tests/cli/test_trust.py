@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import random
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from noisesense import (
 )
 from noisesense_adapters.datasets.sheets import read_labels, write_labels
 from noisesense_adapters.evaluate.tables import shown
-from support.command_here import Done, assert_error, run_here
+from support.command_here import Done, run_here
 from support.mind import Mind
 from support.server import ScriptedServer
 from support.simulated import misjudged
@@ -66,33 +64,14 @@ def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
     ]
     write_results(results, own)
     arguments = ("trust", "--for", results, "--on", labels)
-    done = run_here(capsys, *arguments, "--report", page)
-    assert done.status == 0
+    assert run_here(capsys, *arguments, "--report", page).status == 0
     people = [Result(s.key, score(verdicts), sample=s) for s, verdicts in LABELS[::2]]
     expected = trust_results(own, people, judge="scripted, plan=full")
-    mean = expected.means["relevant"]
-    cells = ("relevant", shown(mean.judge_mean), shown(mean.mean), shown(mean.interval))
-    assert "  ".join(cells) in re.sub("   +", "  ", done.out)
-    assert "claim in reference" in done.out
     (one,) = json.loads(run_here(capsys, *arguments, "--json").out)["judges"]
-    assert " of scripted, plan=full were compared with " in one.pop("sentences")[0]
+    del one["sentences"]
     assert one == json.loads(json.dumps(expected.to_dict()))
-    assert f'<td class="n">{shown(mean.interval)}</td>' in page.read_text(encoding="utf-8")
-
-
-def test_judges_side_by_side(tmp_path: Path, capsys: Capsys) -> None:
-    write_recording(tmp_path / "labels.jsonl", LABELS)
-    judges = ("--judge", "openai:scripted", "--judge", "openai:other", "--json")
-    with ScriptedServer(Mind(SAID)) as server:
-        asked = ("--on", tmp_path / "labels.jsonl", "--base-url", server.base_url)
-        done = run_here(capsys, "trust", *judges, *asked)
-    assert done.status == 0
-    first, second = json.loads(done.out)["judges"]
-    assert first["judge"] == "openai:scripted"
-    assert second["judge"] == "openai:other"
-    assert second["cells"] == first["cells"]
-    assert first["means"] == {}
-    assert first["usage"]["calls"] > 0
+    interval = shown(expected.means["relevant"].interval)
+    assert f'<td class="n">{interval}</td>' in page.read_text(encoding="utf-8")
 
 
 def test_a_wrong_confidence_is_told_before_a_judge_is_asked(
@@ -104,63 +83,8 @@ def test_a_wrong_confidence_is_told_before_a_judge_is_asked(
     with ScriptedServer(Mind(SAID)) as server:
         asked = ("--judge", "openai:scripted", "--base-url", server.base_url)
         done = run_here(capsys, "trust", "--on", labels, *asked, "--confidence", "95")
-    assert_error(done, "--confidence: expected a number between 0 and 1, got 95.0")
+    assert done.status == 2
     assert server.log.calls == 0
-
-
-def test_who_was_not_asked_is_no_judge(tmp_path: Path, capsys: Capsys) -> None:
-    """For a sample for which nothing was retrieved nobody is: its results name "none"."""
-    nothing = Sample(response="r", reference="g", retrieved_contexts=())
-    unjudged = Verdicts(response_claims=(), chunks=())
-    own = [
-        replace(result("a"), judge="m, plan=lazy"),
-        Result("b", score(unjudged), sample=nothing, judge="none"),
-    ]
-    sheet = tmp_path / "labels.csv"
-    page = tmp_path / "report.html"
-    write_results(tmp_path / "judged.jsonl", own)
-    write_labels(own, sheet)
-    fill(sheet, lambda row: "yes")
-    arguments = ("trust", "--on", sheet, "--for", tmp_path / "judged.jsonl", "--report", page)
-    done = run_here(capsys, *arguments)
-    assert done.status == 0
-    assert done.out.splitlines()[0] == "m, plan=lazy: 1 labeled sample"
-    text = page.read_text("utf-8")
-    assert "verdicts by m<" in text
-    assert "verdicts by none" not in text
-
-
-def test_a_judge_that_nobody_reaches_is_one_error(tmp_path: Path, capsys: Capsys) -> None:
-    write_recording(tmp_path / "labels.jsonl", LABELS[:3])
-    nowhere = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9/v1")
-    done = run_here(capsys, "trust", "--on", tmp_path / "labels.jsonl", *nowhere)
-    assert_error(done, ["m at 127.0.0.1:9/v1 cannot be reached"])
-
-
-ERRORS: dict[str, tuple[str, str]] = {
-    "no labels": ("trust", "export-labels RESULTS SHEET"),
-    "nothing asked": ("trust --on a.jsonl", "--for RESULTS or --judge PROVIDER:MODEL"),
-    "a report of none": ("trust --on a.jsonl --judge openai:x --report r.html", "--for as well"),
-    "a sheet alone": (
-        "trust --judge openai:x --on sheet.csv",
-        "got the sheet alone. Hint: noisesense trust --on sheet.csv --for RESULTS, those that",
-    ),
-    "no sheet": ("trust export-labels a.jsonl labels.xlsx", "a name ending in .csv or .tsv"),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors(
-    name: str, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_results(Path("a.jsonl"), [result("a")])
-    write_labels([result("a")], "sheet.csv")
-    line, said = ERRORS[name]
-    done = run_here(capsys, *line.split())
-    assert done.status == 2, done.err
-    assert said in done.err, done.err
-    assert done.err.count("\n") == 1, done.err
 
 
 def result(name: str, *, wrong: bool = True, text: str = "claim") -> Result:
@@ -219,12 +143,6 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
     failed = Result("b", error="no reply")
     _, sheet, done = exported(tmp_path, capsys, result("a"), failed)
     assert done.status == 0
-    assert done.err == ""
-    assert done.out.startswith(f"wrote 8 questions on 1 sample to {sheet}\n")
-    *_, last = done.out.splitlines()
-    fill(sheet, lambda row: "yes")
-    assert run_here(capsys, *shlex.split(last.replace("noisesense ", ""))).status == 0
-    fill(sheet, lambda row: "")
     rows = rows_of(sheet)
     assert [(row["kind"], row["claim"], row["chunk"]) for row in rows] == [
         *(("correct", "0", ""), ("correct", "1", "")),
@@ -250,10 +168,7 @@ def test_a_lone_carriage_return_in_a_text_costs_no_label(tmp_path: Path) -> None
     write_labels([judged], sheet)
     text = sheet.read_bytes().decode("utf-8")
     sheet.write_bytes(text.replace(",\n", ",yes\n").encode())
-    errors: list[InputError] = []
-    labels = read_labels(sheet, [judged], errors.append)
-    assert errors == []
-    assert len(labels.results) == 1
+    assert len(read(sheet, [judged])) == 1
 
 
 def test_labels_come_back_as_they_were_given(tmp_path: Path) -> None:
@@ -297,10 +212,7 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     judged, sheet, _ = exported(tmp_path, capsys, *map(result, "abc"))
     fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("correct", "b") else "")
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
-    assert done.err.startswith(
-        "note: 22 of the sheet's 24 questions have no label and stay open. Without any label, and "
-        "not counted: 2 samples; labeled in part: 1.\n"
-    )
+    assert "22 of the sheet's 24 questions have no label" in done.err
     (found,) = json.loads(done.out)["judges"]
     assert found["samples"] == 1
     # both yes, missed, false yes, both no, judge open, people open, not asked
@@ -315,7 +227,6 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     counts = [each["cells"]["correct"]["counts"] for each in json.loads(done.out)["judges"]]
     assert [list(each.values())[:2] for each in counts] == [[1, 1], [2, 0]]
     assert alone.status == 2
-    assert "--for RESULTS beside a sheet" in alone.err
 
 
 def test_what_a_lazy_plan_never_asked(tmp_path: Path, capsys: Capsys) -> None:
@@ -336,24 +247,13 @@ def test_what_a_lazy_plan_never_asked(tmp_path: Path, capsys: Capsys) -> None:
     judged = tmp_path / "judged.jsonl"
     sheet = tmp_path / "labels.csv"
     write_results(judged, own)
-    done = run_here(capsys, "trust", "export-labels", judged, sheet)
-    assert done.out.splitlines()[:2] == [
-        f"wrote 16 questions on 2 samples to {sheet}",
-        "12 of them the judge was not asked, as its scores do not need them. People's scores "
-        "may, so they are asked all the same; in the judge's errors they count after score "
-        "--plan full.",
-    ]
+    run_here(capsys, "trust", "export-labels", judged, sheet)
     fill(sheet, lambda row: "yes")
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged)
     rows = [line.split() for line in done.out.splitlines()]
     asked = [row[-1] for row in rows if row[:2] in (["response", "claim"], ["reference", "claim"])]
     assert asked == ["8", "4"]
-    assert "not asked" in done.out
-    assert "no answer" not in done.out
-    assert (
-        "12 more labels are in no error rate: the judge was not asked there, as its scores do not "
-        "need it; score --plan full asks it." in done.out
-    )
+    assert "12 more labels are in no error rate" in done.out
     assert "have no label" not in done.err
 
 
@@ -367,15 +267,8 @@ def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     save(sheet, rows)
     done = run_here(capsys, "trust", "--on", sheet, "--for", judged, "--json")
     assert done.status == 3
-    for line, words in {
-        3: ", entailed: expected yes, no or nothing, got 'perhaps'",
-        10: ", sample: expected a sample of the results, got 'z'",
-        11: ": expected a kind, a claim and a chunk of the sheet, got ('correct', '2', ''",
-        12: ", statement: expected the judge's claim, got another",
-        13: ", source: expected the text that was judged, got another",
-        14: ", entailed: expected one label for each question, got yes and no",
-    }.items():
-        assert f"labels.csv, line {line}{words}" in done.err
+    for line in (3, 10, 11, 12, 13, 14):
+        assert f"labels.csv, line {line}" in done.err
     # Both labels stay open: one was no label, the other two contradict each other.
     assert json.loads(done.out)["judges"][0]["cells"]["correct"]["counts"]["human_open"] == 2
 
@@ -391,17 +284,11 @@ def test_a_sheet_without_a_column_or_without_labels(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least one label"):
         read_labels(sheet, judged, errors.append)
     assert len(errors) == 8
-    assert "labels.csv, line 2: expected the column 'entailed', got only" in str(errors[0])
-
-
-def test_a_sheet_whose_only_label_is_contradicted_has_none(tmp_path: Path) -> None:
-    judged = [result("a")]
-    sheet = tmp_path / "labels.csv"
-    write_labels(judged, sheet)
+    write_labels(judged, sheet, force=True)
     first, *_ = rows_of(sheet)
     save(sheet, [{**first, "entailed": answer} for answer in ("yes", "no")])
     with pytest.raises(InputError, match="at least one label"):
-        read_labels(sheet, judged, lambda _: None)
+        read_labels(sheet, judged, errors.append)
 
 
 FORTY = [result(f"s{i}") for i in range(40)]
@@ -422,15 +309,8 @@ def test_where_none_are_left_out_the_first_ones_are_a_random_choice(tmp_path: Pa
     assert all_of_them != in_order
     assert all_of_them != drawn(sheet, 4, samples=40)
     assert all_of_them[:8] == drawn(sheet, 3)
-
-
-def test_samples_are_drawn_at_random_and_again_by_the_seed(tmp_path: Path) -> None:
-    sheet = tmp_path / "labels.csv"
-    assert drawn(sheet, 3) == drawn(sheet, 3) != drawn(sheet, 4)
     assert len(drawn(sheet, 3, samples=99)) == 40
-    assert len(drawn(sheet, 3)) == 8
-    row, *_ = rows_of(sheet)
-    assert row["seed"] == "3"
+    assert rows_of(sheet)[0]["seed"] == "3"
 
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:

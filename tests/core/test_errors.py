@@ -23,14 +23,6 @@ from noisesense import (
 )
 
 
-def test_the_template() -> None:
-    assert str(InputError("a", "b")) == "expected a, got b"
-    assert str(InputError("a", "b", where="c", hint="d")) == "c: expected a, got b. Hint: d"
-    assert str(InputError("a", "b", where="c").within("x")) == "x, c: expected a, got b"
-    assert str(RecordingError("a", "b").within("x")) == "x: expected a, got b"
-    assert str(JudgeError("a").within("x")) == "x: a"
-
-
 @pytest.mark.parametrize(
     ("error", "also"),
     [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -86,9 +85,3 @@ def test_an_error_of_the_caller_is_not_taken_for_one_of_the_file(tmp_path: Path)
     with pytest.raises(ConnectionResetError, match="the caller's own"):
         write_recording(tmp_path / "recording.jsonl", failing())
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_longest_name_that_a_file_can_have(tmp_path: Path) -> None:
-    path = tmp_path / ("x" * os.pathconf(tmp_path, "PC_NAME_MAX"))
-    write_results(path, [])
-    assert list(tmp_path.iterdir()) == [path]

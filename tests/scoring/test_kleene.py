@@ -109,16 +109,3 @@ def test_a_label_wins_over_the_reference_claims() -> None:
     assert score(verdicts).chunk_relevance == (False, True)
     assert score(verdicts).relevant == 0.0
     assert score(verdicts).irrelevant == 1.0
-
-
-@pytest.mark.parametrize(
-    ("entailed_by", "undetermined", "count"),
-    [((2,), (4,), 5), ((0, 6, 3), (4,), 7), ((), (), 0), ((), (0,), 1), ((1,), (), 2)],
-)
-def test_chunks_left_out_are_those_that_are_named(
-    entailed_by: tuple[int, ...], undetermined: tuple[int, ...], count: int
-) -> None:
-    claim = {"text": "a", "entailed_by": entailed_by, "undetermined": undetermined}
-    verdicts = Verdicts(response_claims=[{**claim, "correct": False}])
-    assert verdicts.chunk_count == count
-    assert score(verdicts).chunk_relevance == (None,) * count

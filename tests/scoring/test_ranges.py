@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from noisesense import Range
-from noisesense.scoring.outcomes import BothModes, Record, as_data, extent, extent_beside
+from noisesense.scoring.outcomes import extent, extent_beside
 
 OPEN = Range(0.25, 0.5)
 SHUT = Range(0.5, 0.5)
@@ -28,28 +26,6 @@ def test_arithmetic_covers_every_completion() -> None:
     assert extent((-0.5, -0.00004), ".4f") == "-0.5000 to 0.0000"
     assert extent((-0.00004, -0.00005), "+.4f") == "+0.0000 to -0.0001"
     assert extent((-0.004, 0.004), ".0%") == "0% to 0%"
-
-
-@dataclass(frozen=True)
-class Both(Record, BothModes[float]):
-    relevant: float | None
-    irrelevant: float | None
-    at: dict[float, Range]
-
-
-def test_both_modes_and_their_json() -> None:
-    both = Both(0.25, None, {0.05: OPEN, 0.5: SHUT})
-    assert both.mode("relevant") == 0.25
-    assert both.mode("irrelevant") is None
-    assert both.to_dict() == {
-        "relevant": 0.25,
-        "irrelevant": None,
-        "at": {
-            "0.05": {"value": None, "low": 0.25, "high": 0.5},
-            "0.5": {"value": 0.5, "low": 0.5, "high": 0.5},
-        },
-    }
-    assert as_data({"a": (both,)}) == {"a": (both.to_dict(),)}
 
 
 @pytest.mark.parametrize(

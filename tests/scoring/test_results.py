@@ -85,13 +85,6 @@ def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
     assert result.score == score(BESIDE)
 
 
-def test_a_name_that_a_file_would_not_give_back_is_refused() -> None:
-    with pytest.raises(InputError, match="id of a result: expected a string, got 7"):
-        Result(7, score(BESIDE))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="cluster of 'q1': expected a string, got 7"):
-        Result("q1", error="no", cluster=7)  # type: ignore[arg-type]
-
-
 LINE = {**json.loads(Result("q1", score(BESIDE), sample=SAMPLE).to_json()), "cluster": "art"}
 
 
@@ -114,13 +107,6 @@ def test_a_whole_number_that_a_table_made_of_a_name_is_the_name(
     assert Result.from_json(json.dumps({**LINE, "cluster": value})).cluster == name
 
 
-@pytest.mark.parametrize("value", [True, [2], {"a": 2}, 2.5, 9007199254740992.0, 1e300])
-@pytest.mark.parametrize("field", ["id", "cluster"])
-def test_what_else_is_no_text_is_no_name(field: str, value: object) -> None:
-    with pytest.raises(InputError, match=f"^{field}: expected a string, got "):
-        Result.from_json(json.dumps({**LINE, field: value}))
-
-
 def test_another_definition_needs_no_judge_and_corrected_verdicts_no_figures() -> None:
     line = json.loads(Result("q1", score(BESIDE)).to_json())
     # ValidMind counts every incorrect claim and knows no irrelevant mode.
@@ -139,7 +125,6 @@ def test_another_definition_needs_no_judge_and_corrected_verdicts_no_figures() -
 
 
 def test_a_flipped_bit_never_gives_another_number() -> None:
-    """2,000 of them; `tests/benchmarks/flips.py` counts more, and what became of each."""
     random = Random(7)
     pairs = random_pairs(10, shape=Shape(undetermined=0.2, labeled=0.3))
     results = [
@@ -174,17 +159,12 @@ def test_numbers_that_another_program_rounded_are_the_same() -> None:
     ("line", "message"),
     [
         ('{"id": "a"', "one JSON object a line"),
-        ("[1]", "an object"),
         ('{"error": "no"}', "the field 'id', got neither an id nor a sample"),
         ('{"id": "a"}', "a score, or an error that says why there is none, got neither"),
         ('{"id": "a", "error": "no", "verdicts": {"response_claims": []}}', "got both"),
         ('{"id": "a", "error": "no", "scores": 1}', "remove or rename 'scores'"),
         ('{"id": "a", "error": "no", "unanswered": -1}', "unanswered"),
         ('{"id": "a", "definition": "mine", "error": "no"}', "definition"),
-        (
-            '{"id": "a", "verdicts": {"response_claims": [{"text": "", "correct": true}]}}',
-            "verdicts, response claim 0: expected the field 'entailed_by'",
-        ),
     ],
 )
 def test_a_broken_line_is_named(tmp_path: Path, line: str, message: str) -> None:

@@ -6,7 +6,7 @@ import csv
 import gzip
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,10 +66,6 @@ def _named(question: str, answer: str, reference: str, contexts: str) -> list[di
     return [dict(zip(names, row.values(), strict=True)) for row in ROWS]
 
 
-def _of(make: Callable[[dict[str, Any]], dict[str, Any]]) -> list[dict[str, Any]]:
-    return [make(row) for row in ROWS]
-
-
 def _json(data: Any) -> Callable[[Path], object]:
     return lambda path: path.write_text(json.dumps(data), encoding="utf-8")
 
@@ -97,18 +93,34 @@ def _by_csv_module(path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE_AL
         writer.writerows({**row, "contexts": json.dumps(row["contexts"])} for row in ROWS)
 
 
+def _gzipped(path: Path) -> None:
+    lines = "\n".join(map(json.dumps, ROWS))
+    path.write_bytes(gzip.compress(lines.encode()))
+
+
+def _by_openpyxl(path: Path) -> None:
+    book = Workbook()
+    sheet: Any = book.active
+    sheet.append(
+        ["Question", "Bot answer", "Expected answer", "Context 1", "Context 2", "Comment"]
+    )
+    for question, answer, reference, contexts in map(dict.values, ROWS):
+        sheet.append([question, answer, reference, *contexts, *[None] * (3 - len(contexts))])
+    book.save(path)
+
+
+def _gold_in_answer(path: Path) -> None:
+    _frame(_named("question", "prediction", "answer", "context")).to_parquet(path)
+
+
 _DATASET = Dataset.from_list(ROWS)
 _ARRAYS = _with(contexts=lambda texts: np.array(texts, dtype=object))
-_RESPONSES = _of(lambda row: {"answer": row["answer"], "contexts": row["contexts"]})
+_RESPONSES = [{"answer": row["answer"], "contexts": row["contexts"]} for row in ROWS]
 _NESTED = [
     {"input": row["question"], "output": output, "expected_output": row["ground_truth"]}
     for row, output in zip(ROWS, _RESPONSES, strict=True)
 ]
-_AS_TEXT = [{**row, "output": json.dumps(row["output"])} for row in _NESTED]
-_FENCED = [{**row, "output": f"```json\n{json.dumps(row['output'])}\n```"} for row in _NESTED]
 
-_GERMAN = {"response": "antwort", "reference": "richtig", "retrieved_contexts": "stellen"}
-_COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
 
 PANDAS = {
     "pandas, CSV": Export("d.csv", _csv(ROWS)),
@@ -170,27 +182,22 @@ PANDAS = {
         "--map response=COLUMN --map reference=COLUMN --map retrieved_contexts=COLUMN",
     ),
 }
-# By Python's own modules, in shapes that people gave.
+# By Python's own modules.
 PLAIN = {
     "the csv module": Export("d.csv", _by_csv_module),
     "the csv module, semicolons": Export("d.csv", lambda path: _by_csv_module(path, ";")),
-    "JSON, rows": Export("d.json", _json(ROWS)),
-    "JSON, columns": Export(
-        "d.json", _json({name: [row[name] for row in ROWS] for name in ROWS[0]})
-    ),
-    "JSON, examples": Export("d.json", _json({"name": "x", "examples": ROWS})),
-    "JSON, per question": Export("d.json", _json({"averages": {"x": 1}, "per_question": ROWS})),
-    "JSON, some other list": Export("d.json", _json({"settings": {"k": 4}, "my_rows": ROWS})),
     "JSON, UTF-16": Export("d.json", lambda path: path.write_text(json.dumps(ROWS), "utf-16")),
     "JSON lines, UTF-16": Export(
         "d.jsonl", lambda path: path.write_text("\n".join(map(json.dumps, ROWS)), "utf-16")
     ),
-    "an answer as JSON in JSON": Export("d.jsonl", _lines(_AS_TEXT)),
-    "an answer as JSON in CSV": Export("d.csv", _csv(_AS_TEXT)),
-    "an answer in a fence": Export("d.jsonl", _lines(_FENCED)),
-    "a list of answers": Export(
-        "d.jsonl", _lines([{**row, "ground_truth": [row["ground_truth"]]} for row in ROWS])
+    "JSON lines, gzip": Export("d.ndjson.gz", _gzipped),
+    "CSV, gzip": Export("d.csv.gz", _csv(ROWS)),
+    "CSV, cp1252": Export(
+        "d.csv", _csv([{**row, "question": "Où?"} for row in ROWS], encoding="cp1252")
     ),
+    "CSV, bars": Export("d.csv", _csv(ROWS, sep="|")),
+    "gold in answer, Parquet": Export("d.parquet", _gold_in_answer, asks=True),
+    "openpyxl, a sheet": Export("d.xlsx", _by_openpyxl, asks=True),
 }
 HUGGING_FACE = {
     "datasets, CSV": Export("d.csv", lambda path: _DATASET.to_csv(path)),
@@ -334,11 +341,6 @@ DEEPEVAL = {
 }
 
 
-def _mlflow_table(path: Path) -> None:
-    """The artifact that `mlflow.log_table` writes, written by what it calls."""
-    path.write_text(_frame().to_json(orient="split", index=False), encoding="utf-8")
-
-
 def _pydantic_report(path: Path) -> None:
     from pydantic_evals import Case
     from pydantic_evals import Dataset as Cases
@@ -400,447 +402,21 @@ HOSTS = {
         _langsmith(lambda frame, path: frame.to_json(path, orient="records", default_handler=str)),
     ),
 }
-# As their documentation shows them: the first would make a database, which takes seconds, the
-# others come from a server.
-COPIED = {
-    "MLflow, a logged table": Export("d.json", _mlflow_table),
-    "Langfuse, traces": Export(
-        "d.csv",
-        _csv(
-            [
-                {
-                    "id": f"t{number}",
-                    "input": json.dumps({"question": row["input"]}),
-                    "output": json.dumps(row["output"]),
-                    "expectedOutput": row["expected_output"],
-                    "metadata": "{}",
-                }
-                for number, row in enumerate(_NESTED)
-            ]
-        ),
-    ),
-    "Phoenix, spans": Export(
-        "d.csv",
-        _csv(
-            [
-                {
-                    "context.span_id": f"s{number}",
-                    "attributes.input.value": row["question"],
-                    "attributes.output.value": row["answer"],
-                    "attributes.retrieval.documents": [
-                        {"document.content": text, "document.score": 0.5}
-                        for text in row["contexts"]
-                    ],
-                    "reference": row["ground_truth"],
-                }
-                for number, row in enumerate(ROWS)
-            ]
-        ),
-    ),
-}
-
 BY_TOOLS: dict[str, Export] = {
     **PANDAS, **HUGGING_FACE, **FRAMEWORKS, **RAGAS, **DEEPEVAL, **HOSTS
 }  # fmt: skip
 """Written by the tools themselves, of the versions that are installed."""
 
 
-def _shaped(make: Callable[[str, str, str, list[str]], Any]) -> list[Any]:
-    """A thing for each row, made of its question, answer, reference and contexts."""
-    return [make(*row.values()) for row in ROWS]
+def _given() -> Iterator[tuple[str, Export]]:
+    """Files as people have them: from documentation, from servers, and of their own making."""
+    path = Path(__file__).parent / "data" / "exports.json"
+    for name, given in json.loads(path.read_text("utf-8")).items():
+        data = given.pop("data")
+        file = given.pop("file")
+        write = {".json": _json, ".jsonl": _lines, ".csv": _csv}[Path(file).suffix]
+        yield name, Export(file, write(data), **given)
 
 
-def _gzipped(path: Path) -> None:
-    lines = "\n".join(map(json.dumps, ROWS))
-    path.write_bytes(gzip.compress(lines.encode()))
-
-
-def _by_openpyxl(path: Path) -> None:
-    book = Workbook()
-    sheet: Any = book.active
-    sheet.append(
-        ["Question", "Bot answer", "Expected answer", "Context 1", "Context 2", "Comment"]
-    )
-    for question, answer, reference, contexts in _shaped(lambda *texts: texts):
-        sheet.append([question, answer, reference, *contexts, *[None] * (3 - len(contexts))])
-    book.save(path)
-
-
-def _one_row_a_chunk(path: Path) -> None:
-    rows = [
-        {"number": number, **row, "contexts": None, "chunk": chunk}
-        for number, row in enumerate(ROWS)
-        for chunk in row["contexts"]
-    ]
-    _frame(rows).drop(columns="contexts").to_csv(path, index=False)
-
-
-_DOTS = "ai.observability.record_root"
-_IN = ("record", "item", "fields", "payload", "data")
-
-
-def _dumped(texts: list[str]) -> list[dict[str, Any]]:
-    return [{"page_content": text, "metadata": {"source": "mill.md"}} for text in texts]
-
-
-def _with_prediction(q: str, a: str, r: str, c: list[str]) -> dict[str, Any]:
-    return {"question": q, "answer": r, "prediction": a, "context": c}
-
-
-# Names, nestings and formats that people had, and that were not read or read wrongly.
-MORE: dict[str, Export] = {
-    "JSON lines, gzip": Export("d.ndjson.gz", _gzipped),
-    "CSV, gzip": Export("d.csv.gz", _csv(ROWS)),
-    "CSV, cp1252": Export(
-        "d.csv", _csv([{**row, "question": "Où?"} for row in ROWS], encoding="cp1252")
-    ),
-    "CSV, bars": Export("d.csv", _csv(ROWS, sep="|")),
-    "SQL, a parquet of lists": Export("d.parquet", lambda path: _frame().to_parquet(path)),
-    "Braintrust": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "input": q,
-                    "output": {"answer": a, "contexts": c},
-                    "expected": r,
-                    "scores": {"Factuality": 0.6},
-                }
-            )
-        ),
-    ),
-    "OpenAI evals, ideal and completion": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(lambda q, a, r, c: {"input": q, "completion": a, "ideal": r, "context": c})
-        ),
-    ),
-    "services": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "question": q,
-                    "rag_response": a,
-                    "ground_truth": r,
-                    "chunks": [{"doc": text} for text in c],
-                }
-            )
-        ),
-    ),
-    "TruLens, ground_truth_output": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "input": q,
-                    "output": a,
-                    "ground_truth_output": r,
-                    "contexts": c,
-                }
-            )
-        ),
-    ),
-    "FlashRAG": Export(
-        "d.json",
-        _json(
-            _shaped(
-                lambda q, a, r, c: {"question": q, "pred": a, "golden_answers": [r], "passages": c}
-            )
-        ),
-    ),
-    "a generated answer and a gold answer": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "query": q,
-                    "generated_answer": a,
-                    "gold_answer": r,
-                    "retrieved_documents": c,
-                }
-            )
-        ),
-    ),
-    "JSON behind a sentence": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "question": q,
-                    "output": f"Here: {json.dumps({'answer': a, 'contexts': c})}",
-                    "expected": r,
-                }
-            )
-        ),
-    ),
-    "TriviaQA's answer": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "question": q,
-                    "answer": {"value": r, "aliases": ["x"]},
-                    "response": a,
-                    "contexts": c,
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "HotpotQA with predictions": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "id": q,
-                    "question": q,
-                    "answer": r,
-                    "type": "bridge",
-                    "context": [["Mill", [text]] for text in c],
-                    "prediction": a,
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "RGB": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "query": q,
-                    "answer": [[r]],
-                    "positive": c[:1],
-                    "negative": c[1:],
-                    "prediction": a,
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "gold in answer, CSV": Export("d.csv", _csv(_shaped(_with_prediction)), asks=True),
-    "gold in answer, Parquet": Export(
-        "d.parquet", lambda path: _frame(_shaped(_with_prediction)).to_parquet(path), asks=True
-    ),
-    "gold in answer, beside output": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(lambda q, a, r, c: {"question": q, "answer": r, "output": a, "contexts": c})
-        ),
-        asks=True,
-    ),
-    "openpyxl, a sheet": Export("d.xlsx", _by_openpyxl, asks=True),
-    "SQL, a row a chunk": Export("d.csv", _one_row_a_chunk, asks=True),
-    "TruLens, OTEL": Export(
-        "d.json",
-        _json(
-            _shaped(
-                lambda q, a, r, c: {
-                    "record_attributes": {
-                        "ai.observability.span_type": "record_root",
-                        f"{_DOTS}.input": q,
-                        f"{_DOTS}.output": a,
-                        f"{_DOTS}.ground_truth_output": r,
-                        "ai.observability.retrieval.retrieved_contexts": c,
-                    }
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "OpenAI evals, output items": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "datasource_item": {"question": q, "ground_truth": r, "context": c},
-                    "sample": {
-                        "input": [{"role": "user", "content": q}],
-                        "output": [{"role": "assistant", "content": a}],
-                    },
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "Bedrock, an evaluation": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "conversationTurns": [
-                        {
-                            "prompt": {"content": [{"text": q}]},
-                            "referenceResponses": [{"content": [{"text": r}]}],
-                            "output": {
-                                "text": a,
-                                "retrievedPassages": {
-                                    "retrievalResults": [{"content": {"text": text}} for text in c]
-                                },
-                            },
-                        }
-                    ]
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "Opik, an experiment": Export(
-        "d.json",
-        _json(
-            _shaped(
-                lambda q, a, r, c: {
-                    "dataset_item_data": {"question": q, "expected_output": r},
-                    "evaluation_task_output": {"output": a, "context": c},
-                    "feedback_scores": [],
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "LangSmith, runs": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "id": q,
-                    "inputs": {"question": q},
-                    "outputs": {"answer": a, "context": _dumped(c)},
-                    "reference_example": {"inputs": {"question": q}, "outputs": {"answer": r}},
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "FlashRAG, intermediate": Export(
-        "d.json",
-        _json(
-            _shaped(
-                lambda q, a, r, c: {
-                    "question": q,
-                    "golden_answers": [r],
-                    "output": {
-                        "pred": a,
-                        "retrieval_result": [{"contents": text, "score": 0.3} for text in c],
-                    },
-                }
-            )
-        ),
-    ),
-    "MS MARCO": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "query": q,
-                    "answers": [r],
-                    "passages": {"passage_text": c, "url": ["u"] * len(c)},
-                    "generated_answer": a,
-                }
-            )
-        ),
-        asks=True,
-    ),
-    "ragas' test set, other contexts": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "user_input": q,
-                    "reference_contexts": ["x"],
-                    "reference": r,
-                    "response": a,
-                    "retrieved": c,
-                }
-            )
-        ),
-        asks=True,
-    ),
-    **{
-        f"in {home}": Export(
-            "d.json",
-            _json([{"id": number, home: row} for number, row in enumerate(ROWS)]),
-            asks=True,
-        )
-        for home in _IN
-    },
-    **{
-        f"in {home}, JSON in a cell": Export(
-            "d.csv",
-            _csv([{"id": n, home: json.dumps(row)} for n, row in enumerate(ROWS)]),
-            asks=True,
-        )
-        for home in _IN
-    },
-    **{
-        f"a response called {name}": Export(
-            "d.jsonl",
-            _lines(
-                _shaped(
-                    lambda q, a, r, c, name=name: {
-                        "question": q,
-                        name: a,
-                        "reference": r,
-                        "contexts": c,
-                    }
-                )
-            ),
-            asks=True,
-        )
-        for name in ("bot_answer", "modelResponse", "llm_output", "predicted answer")
-    },
-    **{
-        f"a reference called {name}": Export(
-            "d.jsonl",
-            _lines(
-                _shaped(
-                    lambda q, a, r, c, name=name: {
-                        "question": q,
-                        "response": a,
-                        name: r,
-                        "contexts": c,
-                    }
-                )
-            ),
-            asks=True,
-        )
-        for name in ("gold", "target", "Expected answer", "correct_answer", "groundTruthAnswer")
-    },
-    "Promptfoo, CSV": Export(
-        "d.csv",
-        _csv(
-            _shaped(
-                lambda q, a, r, c: {
-                    "query": q,
-                    "context": json.dumps(c),
-                    "reference": r,
-                    "[openai:m] Answer {{query}}": f"[PASS] {a}",
-                }
-            )
-        ),
-        error="promptfoo eval -o out.json",
-    ),
-    "a system of two models": Export(
-        "d.jsonl",
-        _lines(
-            _shaped(
-                lambda q, a, r, c: {
-                    "question": q,
-                    "gpt_answer": a,
-                    "claude_answer": "Bob did.",
-                    "reference": r,
-                    "contexts": c,
-                }
-            )
-        ),
-        error="--map response=COLUMN",
-    ),
-    "chunks joined by lines": Export(
-        "d.jsonl",
-        _lines(_with(contexts="\n".join)),
-        error="what stands between chunks",
-    ),
-}
-ASKED = MORE
-EXPORTS = {**BY_TOOLS, **PLAIN, **COPIED, **MORE}
+ASKED = dict(_given())
+EXPORTS = {**BY_TOOLS, **PLAIN, **ASKED}

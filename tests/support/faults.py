@@ -401,34 +401,34 @@ def _further() -> Iterator[Fault]:
     for name, message, outcome in _odd_messages():
         most = _SPOILED if outcome == "unusable" else _NO_VERDICT
         yield Fault(name, message, outcome, most)
-    for status in odd.STATUSES:
+    for status in odd.LISTED["statuses"]:
         page = bad.http_error(status, message=odd.HTML.decode())
         yield Fault(f"status: {status}", page, "failed" if status >= 300 else "unusable", 8)
 
 
 def _odd_verdicts() -> Iterator[tuple[str, Misbehavior]]:
     """Verdicts in forms that are none."""
-    for form in odd.NUMBERS:
+    for form in odd.LISTED["numbers"]:
         yield f"number: {form}", in_verdicts(form, _numbers(form))
-    for digits in odd.DIGITS:
+    for digits in odd.LISTED["digits"]:
         yield f"digits: {digits}", in_verdicts(digits, _digits(digits))
-    for yes, no in odd.UNREAD:
+    for yes, no in odd.LISTED["unread"]:
         yield f"unread: {yes!r}", in_verdicts(str(yes), _words(yes, no))
 
 
 def _odd_texts() -> Iterator[tuple[str, Misbehavior, Outcome, int]]:
     """What may be wrong with the text of a reply."""
-    for key, value in odd.BESIDE.items():
+    for key, value in odd.LISTED["beside"].items():
         yield f"beside: {key}", bad.mutated(key, _beside(key, value)), "unusable", _SPOILED
     for name, words in _odd_verdicts():
         yield name, words, "undefined", _NO_VERDICT
-    for yes, no in odd.READ:
+    for yes, no in odd.LISTED["read"]:
         yield f"read: {yes!r}", in_verdicts(str(yes), _words(yes, no)), "exact", CALLS
-    for name, form in odd.PLAIN.items():
+    for name, form in odd.LISTED["plain"].items():
         yield f"plain: {name}", bad.mutated(name, drafted(form)), "exact", CALLS
-    for name, form in odd.TEXTS.items():
+    for name, form in odd.LISTED["texts"].items():
         yield f"text: {name}", bad.mutated(name, drafted(form)), "unusable", _SPOILED
-    for name, (old, new) in odd.SWAPS.items():
+    for name, (old, new) in odd.LISTED["swaps"].items():
         swapped = bad.mutated(name, partial(_swapped, old, new))
         yield f"swap: {name}", swapped, "safe", _NO_VERDICT
     for name, change in odd.CLAIMS.items():
@@ -437,15 +437,15 @@ def _odd_texts() -> Iterator[tuple[str, Misbehavior, Outcome, int]]:
 
 def _odd_messages() -> Iterator[tuple[str, Misbehavior, Outcome]]:
     """What may be wrong around the text."""
-    for reason in odd.ENDS:
+    for reason in odd.LISTED["ends"]:
         yield f"ended: {reason}", _ended(reason), "unusable"
-    for name, fields in odd.MESSAGES.items():
+    for name, fields in odd.LISTED["messages"].items():
         yield f"message: {name}", Misbehavior(name, reshape=_message(fields)), "safe"
     # LangChain itself refuses content that is no text, which is a failed call and not asked again.
-    for name, fields in odd.NO_MESSAGES.items():
+    for name, fields in odd.LISTED["no messages"].items():
         outcome: Outcome = "safe" if name in odd.REFUSED_BY_CLIENTS else "unusable"
         yield f"no message: {name}", Misbehavior(name, reshape=_message(fields)), outcome
-    for name, choice in odd.NO_CHOICES.items():
+    for name, choice in odd.LISTED["no choices"].items():
         yield f"no choice: {name}", Misbehavior(name, reshape=_choice(choice)), "safe"
     yield "body: an error beside it", Misbehavior("error", reshape=_failed), "safe"
     for name, (change, headers) in odd.BODIES.items():

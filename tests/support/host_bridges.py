@@ -1,4 +1,7 @@
-"""Models of every host over its real client at the scripted server, at one temperature."""
+"""Models of every host over its real client at the scripted server, at one temperature.
+
+Options beside the server are the client's. ragas' wrapper tries once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from support.langchain_models import chat_openai
 from support.server import ScriptedServer
 
 TEMPERATURE = 0.5
-Bridge = Callable[[ScriptedServer], AbstractAsyncContextManager[Any]]
+Bridge = Callable[..., AbstractAsyncContextManager[Any]]
 
 
 @asynccontextmanager
@@ -30,51 +33,53 @@ async def langchain(server: ScriptedServer) -> AsyncIterator[Any]:
 
 
 @asynccontextmanager
-async def ragas(server: ScriptedServer) -> AsyncIterator[Any]:
+async def ragas(server: ScriptedServer, **client: Any) -> AsyncIterator[Any]:
     from openai import AsyncOpenAI
     from ragas.llms import llm_factory
 
     from noisesense_adapters.ragas.llm import bridge_over
 
-    async with AsyncOpenAI(base_url=server.base_url, api_key=KEY) as client:
-        yield bridge_over(llm_factory("m", client=client, temperature=TEMPERATURE))()
+    async with AsyncOpenAI(base_url=server.base_url, api_key=KEY, **client) as opened:
+        yield bridge_over(llm_factory("m", client=opened, temperature=TEMPERATURE))()
 
 
 @asynccontextmanager
-async def ragas_wrapper(server: ScriptedServer) -> AsyncIterator[Any]:
+async def ragas_wrapper(server: ScriptedServer, **client: Any) -> AsyncIterator[Any]:
     from ragas.llms.base import LangchainLLMWrapper
+    from ragas.run_config import RunConfig
 
     from noisesense_adapters.ragas.llm import bridge_over
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "LangchainLLMWrapper is", DeprecationWarning)
-        wrapper = LangchainLLMWrapper(chat_openai(server, temperature=TEMPERATURE))
+        model = chat_openai(server, temperature=TEMPERATURE, **client)
+        wrapper = LangchainLLMWrapper(model, RunConfig(max_retries=1))
     yield bridge_over(wrapper)()
 
 
 @asynccontextmanager
-async def deepeval(server: ScriptedServer) -> AsyncIterator[Any]:
+async def deepeval(server: ScriptedServer, **client: Any) -> AsyncIterator[Any]:
     from openai import DefaultAsyncHttpxClient
 
     from noisesense_adapters.deepeval import DeepEvalLLM
     from support.deepeval_run import OpenAIModel
 
-    options = {"base_url": server.base_url, "api_key": KEY, "temperature": TEMPERATURE}
-    async with DefaultAsyncHttpxClient() as client:
-        yield DeepEvalLLM(OpenAIModel("gpt-4o", async_http_client=client, **options))
+    options = {"base_url": server.base_url, "api_key": KEY, "temperature": TEMPERATURE, **client}
+    async with DefaultAsyncHttpxClient() as http:
+        yield DeepEvalLLM(OpenAIModel("gpt-4o", async_http_client=http, **options))
 
 
 @asynccontextmanager
-async def deepeval_local(server: ScriptedServer) -> AsyncIterator[Any]:
+async def deepeval_local(server: ScriptedServer, **client: Any) -> AsyncIterator[Any]:
     from deepeval.models import LocalModel
     from openai import DefaultAsyncHttpxClient
 
     from noisesense_adapters.deepeval import DeepEvalLLM
 
-    options = {"base_url": server.base_url, "api_key": KEY, "temperature": TEMPERATURE}
-    async with DefaultAsyncHttpxClient() as client:
+    options = {"base_url": server.base_url, "api_key": KEY, "temperature": TEMPERATURE, **client}
+    async with DefaultAsyncHttpxClient() as http:
         model = LocalModel("m", **options)
-        model.kwargs["http_client"] = client
+        model.kwargs["http_client"] = http
         yield DeepEvalLLM(model)
 
 

@@ -18,7 +18,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-README = ROOT / "README.md"
+VERSIONS_PAGE = ROOT / ".github" / "VERSIONS.md"
 # .ci/run keeps its own elsewhere.
 _RECORD = Path(os.environ.get("NOISESENSE_MATRIX", ROOT / "tests" / "matrix.json"))
 
@@ -28,7 +28,7 @@ class Planned:
     """One session.
 
     Attributes:
-        host: as the README's table names it.
+        host: as the table of tested versions names it.
         label: of the version: "0.4.0", "latest", or none.
         tests: folders and files.
         extras: of ours that are installed.
@@ -132,7 +132,7 @@ def check(record: Record) -> list[str]:
 
 
 def cells(record: Record) -> dict[str, str]:
-    """By host: the versions that passed, as the README shows them."""
+    """By host: the versions that passed, as the page on versions shows them."""
     passed: dict[str, list[str]] = {}
     for planned in PLANNED:
         entry = record.of(planned)

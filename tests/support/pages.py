@@ -93,7 +93,6 @@ def commands_in(block: Block) -> str:
     return text if re.search(r"^noisesense ", text, re.MULTILINE) else ""
 
 
-"""The extras in an install line."""
 HOST_PRINTS_FIRST = ("langsmith", "mlflow")  # the name it has made up for the run
 
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noisesense import NoiseSenseError, RecordedJudge, Result, Sample, Verdicts, score
+from noisesense import NoiseSenseError, Result, Sample, Verdicts, score
 from noisesense.scoring.definitions import DEFINITIONS
 from noisesense.scoring.results import ResultLine
 from noisesense.verdicts.form import LightVerdicts, light_line, light_verdicts
 from noisesense.verdicts.recording import recording_fields
 from noisesense_adapters.promptfoo.sample import light_lookup
-from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, GOOD_VERDICTS, BadInput, good_line
+from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE, BadInput, good_line
 from support.tables import Shape, random_pair
 
 SHAPE = Shape(response_claims=(0, 5), chunks=(1, 5), undetermined=0.2, labeled=0.4)
@@ -122,12 +121,6 @@ def test_names_are_read_plainly_as_the_models_read_them(field: str, name: Any) -
         assert (plain.id, plain.cluster) == (by_models.id, by_models.cluster)
 
 
-def test_numbers_of_pandas_do_not_make_reading_slow() -> None:
-    line = {"verdicts": GOOD_VERDICTS, "id": 0, "cluster": 2.0}
-    plain = light_line(json.dumps(line).encode())
-    assert (plain.id, plain.cluster) == ("0", "2")
-
-
 @pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)
 def test_nothing_bad_is_read_plainly(bad: BadInput) -> None:
     if bad.kind == "verdicts":
@@ -136,22 +129,6 @@ def test_nothing_bad_is_read_plainly(bad: BadInput) -> None:
         assert light_lookup(bad.data, bad.ask) is None
     elif bad.kind == "sample":
         assert light_lookup(good_line(), bad.data) is None
-
-
-def test_what_is_good_is_read_plainly_and_found_among_others(tmp_path: Path) -> None:
-    pairs = [random_pair(seed, SHAPE) for seed in range(60)]
-    content = "\n\n".join(json.dumps(recording_fields(*pair)) for pair in pairs).encode()
-    path = tmp_path / "recording.jsonl"
-    path.write_bytes(content)
-    judge = RecordedJudge(path)
-
-    for sample, verdicts in pairs:
-        asked = sample.model_dump(mode="json")
-        found = light_lookup(content, asked)
-        alone = light_verdicts(verdicts.model_dump())
-        _same(found, judge.lookup(sample))
-        _same(alone, verdicts)
-    assert light_lookup(content, {**asked, "user_input": "another"}) is None
 
 
 def test_a_bad_line_anywhere_leaves_it_to_the_models() -> None:
@@ -170,9 +147,6 @@ def test_the_askers_labels_win_and_without_chunks_there_are_as_many_as_are_named
     found = light_lookup(good_line(), labeled)
     assert [chunk.relevant for chunk in found.chunks or ()] == [False, None]
     claim = {"text": "a", "correct": False, "entailed_by": [1], "undetermined": [4]}
-    alone = light_verdicts({**GOOD_VERDICTS, "response_claims": [claim]})
-    assert alone.chunks is None
-    assert alone.chunk_count == 5
     # Lists that do not ascend are left to the models, which order them.
     for changed in ({"entailed_by": [1, 0]}, {"undetermined": [4, 3]}, {"undetermined": [1]}):
         assert light_verdicts({"response_claims": [{**claim, **changed}]}) is None

@@ -48,11 +48,3 @@ def test_texts_travel_beside_the_tables() -> None:
     for name, expected in texts.items():
         assert [each.text for each in getattr(verdicts, name)] == expected
     assert score(verdicts).irrelevant == 1.0
-
-
-def test_a_table_without_claims_keeps_its_chunks() -> None:
-    verdicts = Verdicts.from_matrices([], [], None, [None, True, False])
-    assert verdicts.chunk_count == 3
-    assert Verdicts.from_matrices(**verdicts.to_matrices()) == verdicts
-    assert Verdicts.from_matrices([], [], None).chunk_count == 0
-    assert Verdicts.from_matrices([], [], []).to_matrices()["relevant"] == []

@@ -20,19 +20,19 @@ Truth = bool | None
 
 
 def negate(value: Truth) -> Truth:
-    """¬value: what is undetermined stays so."""
+    """Return ¬value: what is undetermined stays so."""
     return None if value is None else not value
 
 
 def all_of(left: Truth, right: Truth) -> Truth:
-    """left ∧ right: false wins over undetermined."""
+    """Return left ∧ right: false wins over undetermined."""
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
 def any_of(values: Iterable[Truth]) -> Truth:
-    """∃ value: true wins over undetermined; false without values."""
+    """Return ∃ value: true wins over undetermined; false without values."""
     result: Truth = False
     for value in values:
         if value:
@@ -70,7 +70,7 @@ class Facts(NamedTuple):
 
     @staticmethod
     def of(correct: Truth, evidence: Evidence) -> Facts:
-        """The facts by the formulas in this module's docstring."""
+        """Return the facts by the formulas in this module's docstring."""
         from_a_chunk: list[Truth] = []
         from_a_relevant: list[Truth] = []
         from_an_irrelevant: list[Truth] = []
@@ -101,7 +101,7 @@ class Facts(NamedTuple):
 
 
 def _source_irrelevant(evidence: Evidence) -> Truth:
-    """¬relevant(j) of the first chunk *j* that entails the claim."""
+    """Return ¬relevant(j) of the first chunk *j* that entails the claim."""
     result: Truth = False
     # Backwards, since a chunk's answer is that of the chunks after it if it does not entail.
     # Each entails the claim or may (None): if both ways give one answer, that is it.
@@ -196,31 +196,31 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 
 def check_definition(name: str) -> Definition:
-    """The definition of that name. Raises `InputError`."""
+    """Return the definition of that name. Raises `InputError`."""
     checked: DefinitionName = check_choice(name, _NAMES, "definition")
     return DEFINITIONS[checked]
 
 
 @cache
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
-    """The modes that the definition has."""
+    """Return the modes that the definition has."""
     return MODES if DEFINITIONS[name].irrelevant else MODES[:1]
 
 
 @cache
 def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
-    """The modes that count only claims from a chunk: not one that no chunk entails."""
+    """Return the modes that count only claims from a chunk: not one that no chunk entails."""
     hallucination = outcome(False, (), name)
     return tuple(mode for mode in MODES if getattr(hallucination, mode) is False)
 
 
 def check_mode(mode: str) -> Mode:
-    """The mode of that name. Raises `InputError`."""
+    """Return the mode of that name. Raises `InputError`."""
     return check_choice(mode, MODES, "mode")
 
 
 def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
-    """The relevance of each chunk: ``label(j)`` if it has one, else ``∃g entails(j, g)``.
+    """Return the relevance of each chunk: ``label(j)`` if it has one, else ``∃g entails(j, g)``.
 
     Without a label and without reference claims, relevance is undetermined.
     """
@@ -240,7 +240,7 @@ def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
 def outcomes_of(
     verdicts: VerdictsForm, relevant: Sequence[Truth], name: DefinitionName
 ) -> tuple[Outcome, ...]:
-    """The outcome of each response claim, given the relevance of each chunk."""
+    """Return the outcome of each response claim, given the relevance of each chunk."""
     # A correct claim cannot count, whatever entails it.
     correct = outcome(True, (), name)
     outcomes: list[Outcome] = []
@@ -263,7 +263,7 @@ def _evidence(claim: ClaimForm, relevant: Sequence[Truth]) -> Evidence:
 # A run has few different claims. Deriving each anew would double the time of a score.
 @lru_cache(maxsize=2000)
 def outcome(correct: Truth, evidence: Evidence, name: DefinitionName) -> Outcome:
-    """What becomes of a claim under the definition."""
+    """Return what becomes of a claim under the definition."""
     definition = DEFINITIONS[name]
     facts = Facts.of(correct, evidence)
     irrelevant = None

@@ -48,7 +48,7 @@ class Range(NamedTuple):
 
 
 def extent(ends: tuple[float, float], form: str = ".3f") -> str:
-    """A range as text; one number if both ends are equal."""
+    """Return a range as text; one number if both ends are equal."""
     low, high = ends
     text = number_text(low, form)
     if low == high:
@@ -57,7 +57,7 @@ def extent(ends: tuple[float, float], form: str = ".3f") -> str:
 
 
 def extent_beside(limit: float, ends: tuple[float, float]) -> str:
-    """A range with four decimals, or with as many as show that an end is not the limit."""
+    """Return a range with four decimals, or with as many as show that an end is not the limit."""
     decimals = 4
     for end in ends:
         size = abs(end)
@@ -67,14 +67,14 @@ def extent_beside(limit: float, ends: tuple[float, float]) -> str:
 
 
 def number_text(value: float, form: str) -> str:
-    """A number as text; what rounds to 0 has no minus."""
+    """Return a number as text; what rounds to 0 has no minus."""
     text = f"{value:{form}}"
     is_zero = not text.strip("+-0.%")
     return f"{0.0:{form}}" if is_zero else text
 
 
 def percent_text(share: float) -> str:
-    """A share in percent, with the digits it has: a 99.5% interval is no 100% one."""
+    """Return a share in percent, with the digits it has: a 99.5% interval is no 100% one."""
     return f"{100 * share:.10g}%"
 
 
@@ -85,13 +85,13 @@ class Record:
     """Properties that `to_dict` adds to the fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All of the above as JSON-ready data."""
+        """Return all of the above as JSON-ready data."""
         data: dict[str, Any] = as_data(self)
         return data
 
 
 def as_data(value: Any) -> Any:
-    """JSON-ready: dataclasses and named tuples as objects, numbers as keys as text.
+    """Return JSON-ready data: dataclasses and named tuples as objects, numbers as keys as text.
 
     A dataclass's private fields are left out.
     """
@@ -110,7 +110,7 @@ def as_data(value: Any) -> Any:
 
 
 def _public_fields(record: Any) -> dict[str, Any]:
-    """A dataclass's public fields and its derived properties, by name."""
+    """Return a dataclass's public fields and its derived properties, by name."""
     names = [each.name for each in fields(record)]
     names += getattr(record, "_derived", ())
     public: dict[str, Any] = {}
@@ -131,7 +131,7 @@ class BothModes(Generic[M]):
     irrelevant: M | None
 
     def mode(self, mode: Mode) -> M | None:
-        """One mode's part; None if the definition has no such mode, or nothing was scored."""
+        """Return one mode's part; None without such a mode, or if nothing was scored."""
         return self.relevant if mode == "relevant" else self.irrelevant
 
     @property
@@ -173,7 +173,7 @@ class Partition(NamedTuple):
         return sum(self)
 
     def share(self, category: Category) -> float | None:
-        """The share of the response claims that is of this kind, 0 to 1; None without claims."""
+        """Return the share of the response claims of this kind, 0 to 1; None without claims."""
         return getattr(self, category) / self.total if self.total else None
 
 
@@ -287,13 +287,13 @@ def _name(claim: ClaimOutcome) -> str:
 
 
 def _chunk_name(position: int, chunks: Sequence[ChunkForm]) -> str:
-    """Its position, and its document in brackets, if that has a name."""
+    """Return its position, and its document in brackets, if that has a name."""
     document = chunks[position].id if chunks else None
     return f"{position} ({_short(document)})" if document else str(position)
 
 
 def _short(text: str) -> str:
-    """In one line, and not longer than a reason can bear."""
+    """Return the text in one line, and not longer than a reason can bear."""
     text = " ".join(text.split())
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
@@ -304,7 +304,7 @@ GateOutcome = Literal["pass", "fail", "warn", "undecided", "undefined"]
 def gate(
     bounds: tuple[float, float] | None, limit: float, *, interval: Sequence[Any] | None = None
 ) -> GateOutcome:
-    """Does a score, or the mean of many, stay within a limit? Lower is better.
+    """Decide whether a score, or the mean of many, stays within a limit. Lower is better.
 
     ``"pass"`` if ``high <= limit``, ``"fail"`` if ``low > limit``, else ``"undecided"``: the
     undetermined verdicts decide. Only ``"pass"`` is a pass. ``"undefined"`` without bounds: there
@@ -348,13 +348,13 @@ def _side(ends: Sequence[Any], limit: float) -> Literal["pass", "fail"] | None:
 
 
 def check_between(number: float, where: str) -> None:
-    """Raises `InputError` unless it is a number between 0 and 1, and neither of them."""
+    """Raise `InputError` unless it is a number between 0 and 1, and neither of them."""
     if not isinstance(number, Real) or not 0 < number < 1:
         raise InputError("a number between 0 and 1", describe(number), where=where)
 
 
 def check_limit(limit: float, where: str = "limit") -> float:
-    """The limit, if it is a number from 0 to 1. Raises `InputError`."""
+    """Return the limit, if it is a number from 0 to 1. Raises `InputError`."""
     if not isinstance(limit, Real) or isinstance(limit, bool) or not 0 <= limit <= 1:
         raise InputError("a number from 0 to 1", describe(limit), where=where)
     return limit

@@ -78,7 +78,7 @@ class ResultLine(Line):
         return self.sample.key
 
     def chosen(self, **choices: Unpack[Choices]) -> tuple[DefinitionName, Empty, Undetermined]:
-        """How verdicts are scored: as chosen, or else as the line says."""
+        """Return how verdicts are scored: as chosen, or else as the line says."""
         return (
             choices.get("definition") or self.definition,
             choices.get("empty") or self.empty,
@@ -91,7 +91,7 @@ class ResultLine(Line):
         return score(verdicts, definition=definition, empty=empty, undetermined=undetermined)
 
     def result(self, **choices: Unpack[Choices]) -> Result:
-        """The line as a result, scored again.
+        """Return the line as a result, scored again.
 
         Raises:
             InputError: no id, verdicts that do not fit the sample, or both verdicts and an error,
@@ -112,7 +112,7 @@ class ResultLine(Line):
     def with_score(
         self, scored: Score | None, name: str, sample: Sample | None, cluster: str | None
     ) -> Result:
-        """A sample's result: its score, and what the line says of its judging."""
+        """Return a sample's result: its score, and what the line says of its judging."""
         return Result(
             id=name,
             score=scored,
@@ -141,7 +141,7 @@ class ResultLine(Line):
 
 
 def _agree(derived: Any, stated: Any) -> bool:
-    """Are the figures equal, but for rounding? Other programs round numbers."""
+    """Tell whether figures are equal but for rounding, which other programs do."""
     if derived is None or stated is None:
         return derived is stated
     if isinstance(derived, dict):
@@ -157,7 +157,7 @@ def _agree(derived: Any, stated: Any) -> bool:
 
 
 def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
-    """Does the sample's context give the chunk back, with its text and its label?"""
+    """Tell whether the sample's context gives the chunk back, with its text and its label."""
     return chunk.text in ("", context.text) and context.relevant in (None, chunk.relevant)
 
 
@@ -207,7 +207,7 @@ class Result(Struct, frozen=True):
             self._check_chunks(self.score, self.sample)
 
     def _check_chunks(self, score: Score, sample: Sample) -> None:
-        """A file keeps the chunks once, so the score must be of the sample's own."""
+        """Refuse a score of other chunks than the sample's: a file keeps them once."""
         listed = score.verdicts.chunks or ()
         contexts = sample.retrieved_contexts
         if listed == contexts:
@@ -236,11 +236,11 @@ class Result(Struct, frozen=True):
         return self.sample.response.strip() == self.sample.reference.strip()
 
     def bounds(self, mode: Mode) -> Range | None:
-        """As `Score.bounds`; None without a score, too."""
+        """Same as `Score.bounds`; None without a score, too."""
         return None if self.score is None else self.score.bounds(mode)
 
     def to_dict(self) -> dict[str, Any]:
-        """The line of a results file, JSON-ready."""
+        """Return the line of a results file, JSON-ready."""
         line: dict[str, Any] = {"id": self.id}
         for name in ("cluster", "judge", "judge_test", "unanswered", "error"):
             value = getattr(self, name)
@@ -261,12 +261,12 @@ class Result(Struct, frozen=True):
         return line | recording_fields(self.sample, as_model(score.verdicts))
 
     def to_json(self) -> str:
-        """`to_dict` as one line of JSON."""
+        """Return `to_dict` as one line of JSON."""
         return to_json(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str, **choices: Unpack[Choices]) -> Result:
-        """The inverse of `to_json`; also reads a line of a recording.
+        """Read what `to_json` wrote, or a line of a recording.
 
         Args:
             text: one JSON object.
@@ -305,7 +305,7 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> No
 
 
 def result_in(item: object) -> Result:
-    """The item, if it is a result. Raises `InputError`."""
+    """Return the item, if it is a result. Raises `InputError`."""
     if isinstance(item, Result):
         return item
     hint = "read a file with read_results(path)"

@@ -53,12 +53,12 @@ _UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
 
 
 def check_empty(empty: str) -> Empty:
-    """The choice, if it is one. Raises `InputError`."""
+    """Return the choice, if it is one. Raises `InputError`."""
     return check_choice(empty, _EMPTY, "empty")
 
 
 def check_undetermined(undetermined: str) -> Undetermined:
-    """The choice, if it is one. Raises `InputError`."""
+    """Return the choice, if it is one. Raises `InputError`."""
     return check_choice(undetermined, _UNDETERMINED, "undetermined")
 
 
@@ -103,7 +103,7 @@ class Score(Struct, frozen=True, dict=True):
         return Partition.of(self.outcomes)
 
     def status(self, mode: Mode) -> Status:
-        """Is there a value, and if not, why? See `Status`."""
+        """Say whether there is a value, and if not, why: see `Status`."""
         bounds = self.bounds(mode)
         if bounds is None:
             return "undefined"
@@ -125,7 +125,7 @@ class Score(Struct, frozen=True, dict=True):
         return bounds.low if self.undetermined == "low" else bounds.high
 
     def robustness(self, mode: Mode) -> float | None:
-        """The share of claims that are not counted: ``1 - value(mode)``, exactly.
+        """Return the share of claims that are not counted: ``1 - value(mode)``, exactly.
 
         Counted rather than subtracted, since ``1 - 0.9 < 0.1``. For hosts where higher is better.
         """
@@ -138,7 +138,7 @@ class Score(Struct, frozen=True, dict=True):
         return (counts.total - counted) / counts.total
 
     def bounds(self, mode: Mode) -> Range | None:
-        """The lowest and the highest value any completion of the undetermined verdicts gives.
+        """Return the lowest and the highest value that any completion of open verdicts gives.
 
         Both are reached by some completion, and equal the value if nothing is undetermined.
         None where there is nothing to bound: no response claims, nothing retrieved that the mode
@@ -167,7 +167,7 @@ class Score(Struct, frozen=True, dict=True):
         return tuple(mode for mode in modes if not self.lacks(mode))
 
     def lacks(self, mode: Mode) -> str:
-        """Why the mode has nothing to measure, in words; empty if it has something."""
+        """Return why the mode has nothing to measure, in words; empty if it has something."""
         has_claims = bool(self.outcomes)
         if has_claims and mode not in chunk_modes(self.definition):
             return ""
@@ -178,7 +178,7 @@ class Score(Struct, frozen=True, dict=True):
         return "" if has_claims else "the response has no claims"
 
     def gate(self, mode: Mode, limit: float) -> GateOutcome:
-        """Does the mode's value stay within the limit? See `noisesense.gate`.
+        """Decide whether the mode's value stays within the limit: see `noisesense.gate`.
 
         By the bounds, whatever ``undetermined`` makes of them: what the judge left open never
         passes.
@@ -189,7 +189,7 @@ class Score(Struct, frozen=True, dict=True):
         return gate(self.bounds(mode), limit)
 
     def counts(self, mode: Mode) -> Counts | None:
-        """The claims behind the value; None if the definition has no such mode."""
+        """Return the claims behind the value; None if the definition has no such mode."""
         if check_mode(mode) not in modes_of(self.definition):
             return None
         return Counts.of(self.outcomes, mode)
@@ -215,7 +215,7 @@ class Score(Struct, frozen=True, dict=True):
         return tuple(claims)
 
     def _entailing(self, claim: ResponseClaimForm, relevant: Truth) -> tuple[int, ...]:
-        """The chunks of that relevance that entail the claim."""
+        """Return the chunks of that relevance that entail the claim."""
         return tuple(j for j in claim.entailed_by if self.chunk_relevance[j] is relevant)
 
     @property
@@ -236,7 +236,7 @@ class Score(Struct, frozen=True, dict=True):
         return Counts.of(self.outcomes, "from_a_chunk")
 
     def reason(self, mode: Mode) -> str:
-        """The value and the claims behind it, in words; the same for the same verdicts."""
+        """Return the value and the claims behind it, in words; the same for the same verdicts."""
         title = f"Noise sensitivity ({mode}, definition {self.definition})"
         counts = self.counts(mode)
         if counts is None:
@@ -256,7 +256,7 @@ class Score(Struct, frozen=True, dict=True):
         return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
-        """The values with their bounds and reasons, and every claim, as JSON-ready data."""
+        """Return the values with their bounds and reasons, and every claim, as JSON-ready data."""
         return {
             "definition": self.definition,
             "undetermined": self.undetermined,
@@ -268,7 +268,7 @@ class Score(Struct, frozen=True, dict=True):
 
 
 def figures_of(score: Score) -> dict[str, Any]:
-    """The values with their bounds, and how many claims are of each kind, as JSON-ready data."""
+    """Return the values with their bounds, and how many claims are of each kind, JSON-ready."""
     return {
         "relevant": score.relevant,
         "irrelevant": score.irrelevant,
@@ -285,7 +285,7 @@ def score(
     empty: Empty = "undefined",
     undetermined: Undetermined = "none",
 ) -> Score:
-    """Noise sensitivity of one judged sample.
+    """Compute the noise sensitivity of one judged sample.
 
     ``value(mode) = |response claims the mode counts| / |response claims|``, from 0 to 1, lower
     is better. The definition says which claims a mode counts; see
@@ -327,7 +327,7 @@ def score(
 
 
 def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
-    """Are there no chunks, or only blank ones?
+    """Tell whether there are no chunks, or only blank ones.
 
     A blank chunk counts as retrieved if it is labeled, if a verdict names it, or if no claim has
     a text either: then the verdicts came as tables, without texts. So do chunks that are not
@@ -353,7 +353,7 @@ _MAX_CLAIMS = 5
 
 
 def _value(score: Score, mode: Mode, counts: Counts) -> str:
-    """The value with its bounds, and what was counted of what."""
+    """Return the value with its bounds, and what was counted of what."""
     counted = f"{_counted(score.definition, mode, counts)}."
     value = score.value(mode)
     if value is not None and not counts.undetermined:

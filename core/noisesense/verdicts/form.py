@@ -86,7 +86,7 @@ class VerdictsBase:
         return last + 1
 
     def to_matrices(self: Any) -> Matrices:
-        """As tables without texts, which `noisesense.Verdicts.from_matrices` reads.
+        """Return tables without texts, which `noisesense.Verdicts.from_matrices` reads.
 
         They do not tell that chunks are blank, or not listed: read again, a sample of which
         nothing was retrieved may count as measured.
@@ -226,7 +226,7 @@ _EXACT_BELOW = 2**53
 
 
 def as_name(value: Any) -> Any:
-    """An id or a cluster as its text, where a table has a number: ``2`` and ``2.0`` are ``"2"``.
+    """Return an id or a cluster as its text: the numbers ``2`` and ``2.0`` are ``"2"``.
 
     pandas makes numbers of texts of digits, floats where a column has gaps, and NaN of a gap,
     which is no name. What is no whole number is left to the reader to refuse.

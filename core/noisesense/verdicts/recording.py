@@ -66,7 +66,7 @@ class RecordedJudge:
         return tuple(recorded.sample for recorded in self._by_key.values())
 
     async def judge(self, sample: Sample) -> Verdicts:
-        """The recorded verdicts. Raises `SampleNotRecordedError`."""
+        """Return the recorded verdicts. Raises `SampleNotRecordedError`."""
         return self.lookup(sample)
 
     def lookup(self, sample: Sample) -> Verdicts:
@@ -81,7 +81,7 @@ class RecordedJudge:
         return recorded.verdicts.with_sample(sample)
 
     def _nearest(self, sample: Sample) -> str:
-        """A hint: in which fields the most similar recorded sample differs, of one or two."""
+        """Return a hint: in which one or two fields the most similar recorded sample differs."""
         for differing in _DIFFERING:
             line = self._first_lines.get(_texts_except(differing, sample))
             if line is not None:
@@ -106,7 +106,7 @@ _DIFFERING = (*combinations(_FIELDS, 1), *combinations(_FIELDS, 2))
 
 
 def _texts_except(fields: tuple[str, ...], sample: Sample) -> tuple[object, ...]:
-    """The sample's texts, with None in place of these fields."""
+    """Return the sample's texts, with None in place of these fields."""
     texts: list[object] = []
     for field, text in zip(_FIELDS, sample.texts, strict=True):
         texts.append(None if field in fields else text)
@@ -114,7 +114,7 @@ def _texts_except(fields: tuple[str, ...], sample: Sample) -> tuple[object, ...]
 
 
 def _title(sample: Sample) -> str:
-    """The question, or the response without one, for an error."""
+    """Return the question, or the response without one, for an error."""
     return describe(sample.user_input or sample.response)
 
 
@@ -176,7 +176,7 @@ def _json_lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator
 
 
 def recording_fields(sample: Sample | None, verdicts: Verdicts | None) -> dict[str, Any]:
-    """The fields of a line, JSON-ready; chunks that are the sample's own are left out."""
+    """Return the fields of a line, JSON-ready; chunks that are the sample's own are left out."""
     fields: dict[str, Any] = {}
     if sample is not None:
         fields["sample"] = sample.model_dump(mode="json", exclude_defaults=True)
@@ -194,7 +194,7 @@ SchemaName = Literal["verdicts", "sample", "recording"]
 
 
 def json_schema(name: SchemaName = "verdicts") -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of verdicts, of a sample or of a recording's line.
+    """Return the JSON Schema (draft 2020-12) of verdicts, of a sample or of a recording's line.
 
     What a schema cannot express (positions in range, no chunk both entailed and undetermined) is
     checked on reading.

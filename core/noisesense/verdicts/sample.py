@@ -116,7 +116,7 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
 
 
 def _expected(problem: ErrorDetails) -> str:
-    """What should be there, in words."""
+    """Return what should be there, in words."""
     kind = problem["type"]
     location = problem["loc"]
     if kind == "model_type" and _place(location).startswith("chunk"):
@@ -128,7 +128,7 @@ def _expected(problem: ErrorDetails) -> str:
 
 
 def _place(loc: tuple[int | str, ...]) -> str:
-    """A pydantic location in words, e.g. ``response claim 3, entailed_by[1]``."""
+    """Return a pydantic location in words, e.g. ``response claim 3, entailed_by[1]``."""
     parts: list[str] = []
     for item in loc:
         if isinstance(item, str):

@@ -14,7 +14,7 @@ from noisesense.verdicts.sample import PLACES, Chunk, ChunkLike, Model, Sample
 
 
 def _table(table: Any, name: str) -> dict[str, list[Cell]]:
-    """The rows by their places."""
+    """Return the rows by their places."""
     rows: dict[str, list[Cell]] = {}
     for i, row in enumerate(_items(table, name)):
         place = f"{name}, row {i}"
@@ -39,7 +39,7 @@ def _items(value: Any, name: str) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """numpy arrays and scalars as Python's own objects, without importing numpy."""
+    """Return numpy arrays and scalars as Python's own objects, without importing numpy."""
     return value.tolist() if hasattr(value, "tolist") else value
 
 
@@ -95,7 +95,7 @@ class ReferenceClaim(_Claim):
 
 
 def _merged(j: int, own: Chunk, context: Chunk) -> Chunk:
-    """A chunk of the verdicts with the sample's at its position, whose label and id win."""
+    """Return a chunk of the verdicts with the sample's at its position, whose label and id win."""
     if own.text not in ("", context.text):
         raise InputError(
             "the text of the sample's context at that position",
@@ -124,7 +124,7 @@ def _claims(
 
 
 def _width(rows: dict[str, list[Cell]]) -> int:
-    """The number of cells in each row. Raises `InputError` if rows differ from the first."""
+    """Return the number of cells in each row. Raises `InputError` if rows differ."""
     if not rows:
         return 0
     first = next(iter(rows))
@@ -193,7 +193,7 @@ class Verdicts(Model, VerdictsBase):
         return self
 
     def with_sample(self, sample: Sample) -> Verdicts:
-        """These verdicts with the sample's chunks; the sample's labels win where it has them.
+        """Return these verdicts with the sample's chunks, whose labels win.
 
         Raises:
             InputError: the sample has other chunks, by number or by text.
@@ -219,7 +219,7 @@ class Verdicts(Model, VerdictsBase):
         reference_claims: Sequence[str] | None = None,
         chunks: Sequence[str] | None = None,
     ) -> Verdicts:
-        """Verdicts from tables: lists or numpy arrays of true, false and None (undetermined).
+        """Make verdicts from tables: lists or numpy arrays of true, false and None.
 
         Rows are claims, columns are chunks.
 
@@ -267,7 +267,7 @@ class Verdicts(Model, VerdictsBase):
 
 
 def as_model(verdicts: VerdictsForm) -> Verdicts:
-    """The verdicts as the model."""
+    """Return the verdicts as the model."""
     if isinstance(verdicts, Verdicts):
         return verdicts
     return Verdicts.model_validate(to_builtins(verdicts))

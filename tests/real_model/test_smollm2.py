@@ -1,8 +1,8 @@
-"""A real model behind every kind of host: nothing crashes, and no reply is taken for another.
+"""A real model behind the command line and two bridges: no reply is taken for another.
 
 SmolLM2-135M cannot judge, which is what makes it useful: its replies are cut short, repeat
-themselves, answer something else. Each host judges one sample through its own way in; every
-verdict it took must stand in a reply to a prompt that had that text and that claim.
+themselves, answer something else. Every verdict that was taken must stand in a reply to a prompt
+that had that text and that claim.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import pytest
 
 from noisesense import (
     LLMJudge,
-    NoiseSenseError,
     Sample,
     Score,
     Verdicts,
@@ -32,8 +31,6 @@ from noisesense.judging.probe import known_texts
 from noisesense.judging.protocol import Judgement
 from noisesense_adapters.openai import OpenAILLM
 from support.command_here import run_here
-from support.npm import npm_cache
-from support.promptfoo_cli import LATEST, evaluate, install
 from support.real_model import Recorder
 
 pytestmark = pytest.mark.broad
@@ -103,73 +100,6 @@ def same(value: float | None, scores: Sequence[Score]) -> None:
         assert value is None or math.isnan(value)
     else:
         assert value == expected
-
-
-def test_ragas(recorder: Recorder, url: str, judged: list[Verdicts]) -> None:
-    from openai import AsyncOpenAI
-    from ragas.llms import llm_factory
-
-    from noisesense_adapters.ragas import NoiseSensitivity
-
-    async def scored() -> float | None:
-        async with AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
-            llm = llm_factory("smollm2", client=client)
-            metric = NoiseSensitivity(llm=llm, judge_options=LIST)
-            given = {**ROW, "retrieved_contexts": [c.text for c in SAMPLE.retrieved_contexts]}
-            try:
-                return (await metric.ascore(**given)).value
-            except NoiseSenseError:
-                return None
-
-    value = asyncio.run(scored())
-    assert recorder.exchanges
-    same(value, scores_of(judged, recorder))
-
-
-def test_deepeval(recorder: Recorder, url: str, judged: list[Verdicts]) -> None:
-    from deepeval.models import LocalModel
-    from deepeval.test_case import LLMTestCase
-
-    from noisesense_adapters.deepeval import NoiseSensitivityMetric
-
-    model = LocalModel("smollm2", api_key="none", base_url=url)
-    metric = NoiseSensitivityMetric(model=model, judge_options=EACH)
-    case = LLMTestCase(
-        input=SAMPLE.user_input or "",
-        actual_output=SAMPLE.response,
-        expected_output=SAMPLE.reference,
-        retrieval_context=[chunk.text for chunk in SAMPLE.retrieved_contexts],
-    )
-    try:
-        value = metric.measure(case, _show_indicator=False)
-    except NoiseSenseError:
-        value = None
-    assert recorder.exchanges
-    scores = scores_of(judged, recorder)
-    same(value, scores)
-    if not scores or gate(scores[0], 0.2).status != "pass":
-        assert not metric.success
-
-
-def test_promptfoo(
-    recorder: Recorder, url: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    commands = install(LATEST, npm_cache(request.config))
-    judge = {"model": "smollm2", "baseUrl": url, "apiKeyEnv": "NO_KEY"}
-    texts = {"answer": SAMPLE.response, "query": SAMPLE.user_input, "reference": SAMPLE.reference}
-    chunks = json.dumps([chunk.text for chunk in SAMPLE.retrieved_contexts])
-    judged = {"type": "python", "value": "file://assertion.py", "config": {"judge": judge}}
-    test = {"description": "one", "vars": {**texts, "contextChunks": chunks}, "assert": [judged]}
-    config = {"prompts": ["{{answer}}"], "providers": ["echo"], "tests": [test]}
-    shim = "from noisesense_adapters.promptfoo import get_assert\n"
-    (tmp_path / "assertion.py").write_text(shim, "utf-8")
-    (tmp_path / "promptfooconfig.json").write_text(json.dumps(config), "utf-8")
-    done = evaluate(commands, tmp_path, env={"NO_KEY": "none"})
-    result = done.only("one").result
-    assert recorder.exchanges, result
-    # Its process judges, so its word is taken for the verdicts; not for what follows from them.
-    value = (result.get("namedScores") or {}).get("noise_sensitivity_relevant")
-    assert result["pass"] is (value is not None and value <= 0.2)
 
 
 def test_the_command_line(
