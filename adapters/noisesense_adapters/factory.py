@@ -29,7 +29,6 @@ def model_judge(
     check: str | None = None,
     text_chars: int | None = None,
     plan: str = "lazy",
-    votes: int = 1,
     concurrency: int = 16,
     max_wait: float | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -53,7 +52,6 @@ def model_judge(
         text_chars: of one text in one call, at most; 16,000 by default, see
             `noisesense.judging.prompts.Budget`.
         plan: see `noisesense.LLMJudge`.
-        votes: likewise.
         concurrency: the limit of concurrent calls.
         max_wait: seconds to wait in a row while the provider takes no calls; 600 by default.
         store: a file that keeps all calls, so that none is paid for twice.
@@ -81,7 +79,7 @@ def model_judge(
         from noisesense import VerdictStore  # here, since SQLite takes its time
 
         settings["store"] = VerdictStore(store)
-    return LLMJudge(llm, votes=votes, max_concurrency=concurrency, **settings)
+    return LLMJudge(llm, max_concurrency=concurrency, **settings)
 
 
 def api_key_in(variable: str | None) -> SecretStr | None:

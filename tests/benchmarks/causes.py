@@ -134,7 +134,7 @@ class Shares(NamedTuple):
 def shares_of(world: World, runs: int) -> Shares:
     rng = np.random.default_rng([runs, *map(ord, str(world))])
     effects = [effect for effect in (world.effect(rng) for _ in range(runs)) if effect]
-    changes = [each.other_claims.difference for each in effects if each.other_claims]
+    changes = [each.other_claims.change for each in effects if each.other_claims]
     # What is true of such followed claims, as the judge sees them.
     truth = math.fsum(change.low for change in changes) / len(changes)
     held = 0

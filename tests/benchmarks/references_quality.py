@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from noisesense import JudgeError, LLMJudge, Sample, Verdicts, score
+from noisesense import JudgeError, LLMJudge, Sample, Verdicts
 from noisesense_adapters.openai import OpenAILLM
 
 DATA = Path(__file__).parent / "data" / "references.jsonl"
@@ -144,33 +144,3 @@ def measure(
         return judged
 
     return Judgements(check, half, asyncio.run(all_of()))
-
-
-EXAMPLES = Path(__file__).parents[2] / "compat_fixtures" / "reference_examples.json"
-CHINESE_PAGES = ("lic", "lic-zh")  # both pages are Chinese, the first one's example is English
-
-
-def print_seeds(url: str) -> None:
-    """The score of each example with the claims that it comes from."""
-    documented = json.loads(EXAMPLES.read_text("utf-8"))["examples"]
-    for example in documented:
-        if example["id"] not in CHINESE_PAGES:
-            continue
-        sample = Sample.model_validate(example["sample"])
-        for check in ("list", "each"):
-            print(f"{example['id']}, check={check!r}, documented {example['documented']}")
-            try:
-                verdicts = asyncio.run(judge(url, check).judge(sample))
-            except JudgeError as error:
-                print(f"  {error}\n")
-                continue
-            found = score(verdicts)
-            print(f"  relevant {found.relevant}, irrelevant {found.irrelevant}")
-            for claim in verdicts.response_claims:
-                print(f"  {claim.text}: correct {claim.correct}, in chunks {claim.entailed_by}")
-            for chunk, chunk_text in enumerate(sample.retrieved_contexts):
-                entailed = [
-                    claim.text for claim in verdicts.reference_claims if chunk in claim.entailed_by
-                ]
-                print(f"  chunk {chunk}, {chunk_text.text[:20]!r}, entails {entailed}")
-            print(flush=True)

@@ -11,8 +11,7 @@ on a random choice (at most 3%); does it warn of labels on the first samples, an
 those at random places.
 ``documents``: how often the intervals of the listed documents, and of the first five, hold their
 true rate (wanted: at least 93%); the true rate of the first ten, beside that of the ten with the
-most claims; how often a document to look at first is named, and is among the tenth that mislead
-most often (wanted: 90%). The same seeds on every machine.
+most claims. The same seeds on every machine.
 """
 
 from __future__ import annotations
@@ -271,8 +270,7 @@ def retrieval(document: int, misled: bool) -> Result:
 
 class Listed(NamedTuple):
     """Of one run: how many of the listed documents' intervals hold, and of the first five; the
-    true rate of the first ten, and of the ten with the most claims; is a document named to look
-    at first, and is it among the tenth that mislead most often?"""
+    true rate of the first ten, and of the ten with the most claims."""
 
     documents: int
     held: int
@@ -280,8 +278,6 @@ class Listed(NamedTuple):
     five_held: int
     ten: float
     ten_by_claims: float
-    named: bool
-    right: bool
 
 
 def listed(rates: Rates, seed: int) -> Listed | None:
@@ -305,7 +301,6 @@ def listed(rates: Rates, seed: int) -> Listed | None:
     inside = [is_held(each) for each in found.documents]
     ten = [rate_of(each) for each in found.documents[:10]]
     by_claims = sorted(found.documents, key=lambda each: -each.claims)[:10]
-    tenth = sorted(truth, reverse=True)[math.ceil(len(truth) / 10) - 1]
     return Listed(
         documents=len(inside),
         held=sum(inside),
@@ -313,8 +308,6 @@ def listed(rates: Rates, seed: int) -> Listed | None:
         five_held=sum(inside[:5]),
         ten=sum(ten) / len(ten),
         ten_by_claims=sum(map(rate_of, by_claims)) / len(ten),
-        named=found.first is not None,
-        right=found.first is not None and rate_of(found.first) >= tenth,
     )
 
 
@@ -324,8 +317,8 @@ def show_documents(pool: ProcessPoolExecutor, runs: int) -> None:
     for rates in (few_culprits, spread, alike, mostly_never, one_culprit):
         found = [*filter(None, pool.map(partial(listed, rates), range(runs), chunksize=4))]
         rows.append([rates.__name__.replace("_", " "), *over_all(found)])
-    head = ["rates", "held, %", "first five", "first ten", "by claims", "named, %", "right, %"]
-    ground.show(head, rows, right={1, 2, 3, 4, 5, 6})
+    head = ["rates", "held, %", "first five", "first ten", "by claims"]
+    ground.show(head, rows, right={1, 2, 3, 4})
 
 
 def over_all(found: list[Listed]) -> list[str]:
@@ -336,8 +329,6 @@ def over_all(found: list[Listed]) -> list[str]:
         f"{100 * total.five_held / total.five:.1f}",
         f"{total.ten / len(found):.3f}",
         f"{total.ten_by_claims / len(found):.3f}",
-        f"{100 * total.named / len(found):.0f}",
-        f"{100 * total.right / total.named:.0f}" if total.named else "-",
     ]
 
 

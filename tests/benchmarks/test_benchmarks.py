@@ -68,6 +68,15 @@ def test_calls_and_characters_of_judging(tmp_path: Path) -> None:
 
 
 @broad
+def test_lists_in_other_words_take_few_calls_more(tmp_path: Path) -> None:
+    out = ran(tmp_path, "reworded_lists.py")
+    rows = {row[:24].strip(): row[24:].split() for row in out.splitlines()}
+    for group in ("English", "others", "all"):
+        assert rows[f"{group}, copies"][2:4] == ["0", "0"]  # neither strays nor anything left out
+        assert 1.0 <= float(rows[f"{group}, in other words"][-1]) < 1.3
+
+
+@broad
 def test_coverage_of_intervals(tmp_path: Path) -> None:
     # One data set says nothing about coverage, so the exit status may be 1.
     options = ("--datasets", "1", "--resamples", "100", "--processes", "2")

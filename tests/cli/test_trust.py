@@ -216,8 +216,8 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     (found,) = json.loads(done.out)["judges"]
     assert found["samples"] == 1
     # both yes, missed, false yes, both no, judge open, people open, not asked
-    assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0, 0]
-    assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4, 0]
+    assert list(found["cells"]["correct"]["counts"].values()) == [1, 1, 0, 0, 0, 0]
+    assert list(found["cells"]["response"]["counts"].values()) == [0, 0, 0, 0, 0, 4]
     # Another judge can be asked about them; the texts are those of the results.
     other = result("b", wrong=False)
     with ScriptedServer(Mind([(other.sample, other.score.verdicts)])) as server:

@@ -95,27 +95,6 @@ def test_a_bad_row_of_csv(name: str, tmp_path: Path) -> None:
     assert [part for part in named if part not in message] == []
 
 
-def test_a_quote_that_is_never_closed_is_told_where_it_opens(tmp_path: Path) -> None:
-    path = tmp_path / "d.csv"
-    path.write_bytes(HEADER + CELLS + b'Capital?,"Paris.,Paris.,[]\n' + CELLS)
-    assert the_one_error(path, good=1).startswith("d.csv, line 3: expected a row of CSV")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'response;reference;contexts\nP.;P.;"[""a, b""]"\n',
-        'response\treference\tcontexts\nP.\tP.\t"[""a, b""]"\n',
-        'response|reference|contexts\nP.|P.|"[""a, b""]"\n',
-    ],
-)
-def test_other_delimiters_are_seen_in_the_header(text: str, tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text(text)
-    (row,) = read_rows(tmp_path / "d.csv")
-    assert isinstance(row, Row)
-    assert "".join(chunk.text for chunk in row.sample.retrieved_contexts) == "a, b"
-
-
 OTHER = b'{"prompt": "a", "completion": "b"}\n' * 30
 # The file's name, what is in it (None: no file), and what the error says; of a folder ("set/…")
 # the name of a file in it.
@@ -147,7 +126,7 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
     (
         "set/state.json",
         b"{}",
-        ("the folder 'set'", "save_to_disk()", "give one of the files in it"),
+        ("the folder 'set'", "dataset.to_parquet"),
     ),
 ]
 

@@ -10,7 +10,7 @@ from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.datasets.tables import UnsettledError
-from support.exports import ASKED, BY_TOOLS, EXPORTS, TEXTS
+from support.exports import EXPORTS, TEXTS
 
 
 @pytest.mark.parametrize("name", EXPORTS)
@@ -54,10 +54,3 @@ def texts(path: Path, **options: object) -> list[tuple[str, str, list[str]]]:
         chunks = [chunk.text for chunk in row.sample.retrieved_contexts]
         found.append((row.sample.response, row.sample.reference, chunks))
     return found
-
-
-def test_how_many_of_the_tools_own_are_read() -> None:
-    read = [name for name, export in BY_TOOLS.items() if not export.error]
-    assert len(BY_TOOLS) >= 50
-    assert len(read) >= 0.9 * len(BY_TOOLS)
-    assert len(ASKED) >= 40

@@ -44,15 +44,6 @@ def test_reference_examples_give_the_documented_figures(
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_the_samples_of_a_file(kind: str, tmp_path: Path) -> None:
-    path = write(kind, tmp_path)
-    keys = [row.sample.key for row in read_rows(path)]
-    assert keys == [sample.key for sample, _ in PAIRS]
-    is_parsed = kind == "JSON, DeepEval"
-    assert count_rows(path) == (None if is_parsed else len(EXAMPLES))
-
-
-@pytest.mark.parametrize("kind", WRITERS)
 def test_verdicts_are_the_same(kind: str, tmp_path: Path) -> None:
     """With undetermined cells and labels; nulls a table fills in mean nothing."""
     pairs = list(random_pairs(40, seed=3_000))
@@ -111,29 +102,6 @@ def test_numbers_are_names_also_where_pandas_made_floats_of_them(
     assert [result.id for result in results_of(path)] == ["0", "1"]
     bad = write_jsonl(tmp_path / "bad.jsonl", [first, {**second, "response": 5, "sample": 5}])
     assert [row.id for row in read_rows(bad)] == ["0", "1"]
-
-
-CHUNKS: list[tuple[Any, dict[str, Any]]] = [
-    ("a", {"text": "a"}),
-    ({"text": "a", "relevant": False, "id": "d"}, {"text": "a", "relevant": False, "id": "d"}),
-    ({"doc_id": 7, "text": "a"}, {"text": "a", "id": "7"}),
-    ({"context": "a", "source": "s.md"}, {"text": "a", "id": "s.md"}),
-    ("deepeval_source=s.md,deepeval_context=a", {"text": "a", "id": "s.md"}),
-    ({"page_content": "a", "metadata": {"k": 1}, "id": None}, {"text": "a"}),
-    ({"text": "a", "score": 0.7}, {"text": "a"}),
-    ({"text": " ", "content": "a"}, {"text": "a"}),
-    ({"text": " ", "context": None}, {"text": " "}),
-]
-
-
-def test_chunks_in_the_forms_of_frameworks(tmp_path: Path) -> None:
-    (row,) = rows(PAIRS[:1])
-    chunks = [given for given, _ in CHUNKS]
-    line = {**row, "retrieved_contexts": chunks, "verdicts": None}
-    (found,) = read_rows(write_jsonl(tmp_path / "d.jsonl", [line]))
-    assert isinstance(found, Row), found
-    read = [each.model_dump(exclude_none=True) for each in found.sample.retrieved_contexts]
-    assert read == [expected for _, expected in CHUNKS]
 
 
 def test_documents_that_wrap_their_rows(tmp_path: Path) -> None:

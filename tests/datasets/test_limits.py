@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import count_rows
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
-from support.command import environment
 
 GOOD = {"response": "r", "reference": "f", "retrieved_contexts": ["c"]}
 
@@ -30,34 +27,6 @@ def parquet(path: Path, **columns: Any) -> Path:
     table = {name: each if len(each) == rows else each * rows for name, each in columns.items()}
     pq.write_table(pa.table(table), path, compression="zstd", store_schema=False)
     return path
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /proc")
-def test_a_text_that_a_small_file_repeats(tmp_path: Path) -> None:
-    """1 KB on the disk, 1 GB if each row has a copy: 500 rows of 1 MB were one batch."""
-    texts = pa.DictionaryArray.from_arrays([0] * 500, ["a" * 1_000_000])
-    data = parquet(tmp_path / "a.parquet", response=texts)
-    assert data.stat().st_size < 4_000
-    code = (
-        "import re, sys; from pathlib import Path\n"
-        "from noisesense_adapters.datasets.files import parquet_rows\n"
-        "print(sum(len(row.data['response']) for row in parquet_rows(Path(sys.argv[1]))))\n"
-        "print(re.search(r'VmHWM:\\s*(\\d+)', Path('/proc/self/status').read_text())[1])\n"
-    )
-    command = [sys.executable, "-c", code, str(data)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
-    letters, kibibytes = map(int, done.stdout.split())
-    assert letters == 500_000_000
-    assert kibibytes < 400_000
-
-
-def test_a_row_group_that_a_small_file_expands_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "_ALWAYS_FITS", 1_000_000)
-    data = parquet(tmp_path / "a.parquet", response=["a" * 30_000_000])
-    with pytest.raises(InputError, match="expand to at most 1,000 times the file"):
-        list(read_rows(data))
 
 
 @pytest.mark.parametrize(

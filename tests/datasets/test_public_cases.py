@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from noisesense import LLMJudge, Result, gate_run, summarize
+from noisesense import LLMJudge, Result
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.score import score_rows
 from noisesense_adapters.promptfoo import get_assert, llm
 from support.mill import MillJudge
-from support.mind import data_of
 from support.no_claims import TERSE, LiteralReader, Terse
 from support.scripted_llm import ScriptedLLM
 
@@ -90,58 +89,6 @@ def test_01_an_answer_of_one_word_is_right_with_its_question(terse: Terse, tmp_p
     assert result.score.chunk_relevance == (True, False)
 
 
-def test_02_a_system_that_only_says_that_it_found_nothing_is_not_measured(tmp_path: Path) -> None:
-    """Its judge lists each refusal as a claim, which nothing says and which is beside the
-    question: not 0, but nothing.
-    """
-    refusals = [f"I could not find this in the documents ({number})." for number in range(4)]
-    path = tmp_path / "d.json"
-    path.write_text(json.dumps([row(answer=refusal) for refusal in refusals]))
-
-    def answer(prompt: str) -> str:
-        data = data_of(prompt)
-        if "text" in data:
-            return json.dumps({"claims": [data["text"]]})
-        return json.dumps(dict.fromkeys(data["claims"], "no"))
-
-    found = score_rows(list(read_rows(path)), LLMJudge(ScriptedLLM(answer)))
-    assert [(each.score.relevant, each.score.irrelevant) for each in found if each.score] == (
-        [(None, None)] * 4
-    )
-    summary = summarize(found)
-    assert summary.nothing_claimed == 4
-    assert gate_run(summary, 1.0).passed is False
-
-
-def test_a_list_of_answers_says_that_any_is_right(tmp_path: Path) -> None:
-    (result,) = results(tmp_path / "d.json", [row(ground_truth=["A.", "B.", "A."])])
-    assert result.sample is not None
-    assert result.sample.reference == "A.\nor: B."
-
-
-@pytest.mark.parametrize(
-    ("reference", "read"),
-    [
-        (1902, "1902"),
-        (24.5, "24.5"),
-        ([1902, "in 1902"], "1902\nor: in 1902"),
-        ("['in 1902' 'by 1902']", "in 1902\nor: by 1902"),  # a cell of a table
-        ("[1, 2]", "[1, 2]"),  # an answer that is itself a list
-        ({"text": ["1902"], "answer_start": [3]}, "1902"),  # SQuAD
-        (float("nan"), None),
-        (True, None),
-        ([], None),
-    ],
-)
-def test_references(reference: Any, read: str | None, tmp_path: Path) -> None:
-    (result,) = results(tmp_path / "d.json", [row(ground_truth=reference)])
-    if read is None:
-        assert "reference, 'ground_truth': expected a text" in str(result.error)
-    else:
-        assert result.sample is not None
-        assert result.sample.reference == read
-
-
 def test_a_row_with_more_texts_does_not_spoil_the_others(tmp_path: Path) -> None:
     """Three rows of one text, and then one of two, as numpy prints them."""
     ones = "".join(f"Q{n}?,{ADA},{ADA},['{ADA}']\n" for n in range(3))
@@ -192,48 +139,6 @@ def test_a_tests_own_context_and_what_was_retrieved_differ(monkeypatch: Any) -> 
     result = get_assert(ROW["answer"], {**context, "config": judge})
     assert result["namedScores"]["noise_sensitivity_irrelevant"] == 0.5
     assert result["metadata"]["contextsFrom"] == "metadata.contexts"
-
-
-OBJECT = {"answer": ROW["answer"], "contexts": [ADA, FIRE]}
-WRITTEN = {
-    "JSON": json.dumps(OBJECT),
-    "a dict as Python prints it": repr(OBJECT),
-    "a fence": f"```json\n{json.dumps(OBJECT, indent=1)}\n```",
-    "a fence among words": f"Here it is:\n```json\n{json.dumps(OBJECT)}\n```\nMore?",
-    "JSON in an object": json.dumps({"output": json.dumps(OBJECT)}),
-}
-
-
-@pytest.mark.parametrize("written", WRITTEN)
-def test_an_answer_that_is_an_object_in_a_text(written: str, tmp_path: Path) -> None:
-    """The whole JSON was judged, with the contexts as if they were the answer."""
-    line = json.dumps(row(answer=WRITTEN[written]))
-    (result,) = results(tmp_path / "d.jsonl", line)
-    assert result.sample is not None
-    assert result.sample.response == ROW["answer"]
-    if "words" in written:  # contexts are taken from an answer that is nothing else
-        return
-    (alone,) = results(
-        tmp_path / "e.jsonl", json.dumps({"output": WRITTEN[written], "expected_output": ADA})
-    )
-    assert alone.sample == result.sample.model_copy(update={"user_input": ""})
-
-
-def test_an_answer_that_is_cut_off_or_has_another_name(tmp_path: Path) -> None:
-    both = [ADA, FIRE]
-    cut = row(answer=WRITTEN["JSON"][:-9])
-    other = row(answer=json.dumps({"verdict": "x", "contexts": both}))
-    own = row(answer='{"city": "Paris"}')  # an answer that is itself a piece of JSON
-    blank = row(answer=json.dumps({"answer": "", "contexts": both}))
-    sources = row(answer=json.dumps({"final": "x", "sources": [ADA]}))
-    lines = "\n".join(map(json.dumps, (cut, other, own, blank, sources)))
-    first, second, third, fourth, fifth = results(tmp_path / "d.jsonl", lines)
-    assert "response: expected a non-empty text" in str(fourth.error)
-    assert "response: expected the response at" in str(fifth.error)
-    assert "was it cut off?" in str(first.error)
-    assert "response: expected the response at" in str(second.error)
-    assert third.sample is not None
-    assert third.sample.response == '{"city": "Paris"}'
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Each target with its corpus, what was found before, and some inputs made up on the spot.
 
-``python tests/fuzz/run.py`` does this for as long as one likes, and guided by coverage.
+``FUZZ_EXAMPLES`` says how many for each target.
 """
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 
 from fuzz.inputs import inputs_of
 from fuzz.targets import TARGETS, corpus, run
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "15"))
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -22,7 +26,10 @@ def test_corpus(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "15")),
+    suppress_health_check=list(HealthCheck),
+)
 @given(data=st.data())
 def test_made_up(name: str, data: st.DataObject) -> None:
     run(name, data.draw(inputs_of(name)))

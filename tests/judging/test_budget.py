@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,18 +18,3 @@ def test_parts_fit_and_cover(text: str, size: int, data: st.DataObject) -> None:
         assert part[:overlap] == rebuilt[len(rebuilt) - overlap :]
         rebuilt += part[overlap:]
     assert rebuilt == text
-
-
-@pytest.mark.parametrize(
-    ("text", "size", "expected"),
-    [
-        ("short", 10, ["short"]),
-        ("one two three", 8, ["one two ", "three"]),
-        ("First one. Second one.", 16, ["First one. ", "Second one."]),
-        ("a b c\nd e f g", 10, ["a b c\n", "d e f g"]),
-        ("第一句话。第二句话。", 8, ["第一句话。", "第二句话。"]),
-        ("abcdefgh", 3, ["abc", "def", "gh"]),
-    ],
-)
-def test_split_where_a_reader_would(text: str, size: int, expected: list[str]) -> None:
-    assert split_text(text, size) == expected

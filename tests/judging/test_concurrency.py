@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from noisesense import JudgeError, LLMJudge, Verdicts, score
 from noisesense.judging.calls import gather_all
 from support.mind import Mind
-from support.scripted_llm import GatedLLM, ScriptedLLM, is_decomposition, scripted
+from support.scripted_llm import GatedLLM, ScriptedLLM, is_decomposition
 from support.tables import Shape, random_pairs
 
 TRUTHS = list(random_pairs(24, shape=Shape(response_claims=(2, 6), chunks=(3, 8))))
@@ -31,28 +29,6 @@ def test_never_more_calls_at_once_than_stated_over_all_samples() -> None:
     found = asyncio.run(run())
     assert llm.most_running == 5
     assert [score(each).relevant for each in found] == [score(v).relevant for _, v in TRUTHS]
-
-
-def test_one_judge_in_one_loop_after_another_and_in_threads_that_each_have_one() -> None:
-    """Calls wait for slots in every loop at once: nothing belongs to one loop only."""
-    llm = scripted(*TRUTHS)
-    judge = LLMJudge(llm, max_concurrency=2)
-    for sample, _ in TRUTHS[:2]:
-        asyncio.run(judge.judge(sample))
-    together = threading.Barrier(4)
-
-    def some(k: int) -> list[Verdicts]:
-        async def run() -> list[Verdicts]:
-            together.wait()
-            return await asyncio.gather(*(judge.judge(sample) for sample, _ in TRUTHS[k::4]))
-
-        return asyncio.run(run())
-
-    with ThreadPoolExecutor(4) as pool:
-        for k, found in enumerate(pool.map(some, range(4))):
-            for each, (_, verdicts) in zip(found, TRUTHS[k::4], strict=True):
-                assert score(each).relevant == score(verdicts).relevant
-    assert judge.usage.calls == len(llm.prompts)
 
 
 async def others() -> set[asyncio.Task[object]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,8 +13,7 @@ from noisesense.judging.plan import Plan
 from noisesense.judging.prompts import Budget
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.scripted_llm import scripted
-from support.sizes import few_or_many
-from support.tables import Shape, matrices, random_pairs, sample_of
+from support.tables import matrices, sample_of
 
 SMALL = Budget(text_chars=60, overlap_chars=10, claims=3)
 
@@ -71,22 +69,3 @@ def test_lazy_and_full_score_as_the_truth_does(
     is_unlisted = not verdicts.reference_claims  # and the mind does not say that it says nothing
     assert full.unanswered == unknown - labels + is_unlisted
     assert lazy.unanswered <= full.unanswered
-
-
-@few_or_many(100, 500)
-@pytest.mark.parametrize("plan", ["lazy", "full"])
-def test_many_tables_at_once(plan: Plan, count: int) -> None:
-    truths = list(random_pairs(count, seed=7, shape=Shape(labeled=0.3)))
-    judge = LLMJudge(scripted(*truths), plan=plan)
-
-    async def run() -> list[Verdicts]:
-        return await asyncio.gather(*(judge.judge(sample) for sample, _ in truths))
-
-    for (_, verdicts), found in zip(truths, asyncio.run(run()), strict=True):
-        for name in DEFINITIONS:
-            assert figures(found, name) == figures(verdicts, name)
-        for claim, true in zip(found.response_claims, verdicts.response_claims, strict=True):
-            assert claim.text == true.text
-            assert claim.correct is true.correct
-            if plan == "full" or not true.correct:
-                assert claim == true

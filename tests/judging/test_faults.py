@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections.abc import Callable
 
 import pytest
 
 from noisesense import (
-    InputError,
     JudgeError,
     Judgement,
     LLMJudge,
     ReplyError,
     Sample,
-    Usage,
     Verdicts,
     score,
 )
@@ -39,7 +36,6 @@ def truth() -> tuple[Sample, Verdicts]:
 
 SAMPLE, TRUTH = truth()
 MIND = Mind([(SAMPLE, TRUTH)])
-INCORRECT = sum(claim.correct is False for claim in TRUTH.response_claims)
 CALLS = 3 + len(SAMPLE.retrieved_contexts)
 
 Spoil = Callable[[str, int], "str | Exception"]
@@ -118,21 +114,6 @@ def test_only_what_is_missing_is_asked_again() -> None:
     ]
 
 
-def test_a_verdict_once_given_stands() -> None:
-    """A second reply is not asked about it and cannot change it."""
-
-    def spoil(reply: str, attempt: int) -> str:
-        if "claims" in json.loads(reply):
-            return reply
-        if not attempt:
-            return without(reply, [1])
-        others = [{"id": number, "entailed": True} for number in range(3, 20)]
-        return reply_of(items_of(reply) + others)
-
-    _, judgement = judged(spoil)
-    assert same_score(judgement)
-
-
 @pytest.mark.parametrize("max_reasks", [0, 1, 2, 3])
 def test_what_stays_missing_is_undetermined_and_counted(max_reasks: int) -> None:
     """The first response claim is never judged: it may be noise, so the score has bounds."""
@@ -148,25 +129,6 @@ def test_what_stays_missing_is_undetermined_and_counted(max_reasks: int) -> None
         assert low <= (score(TRUTH).value(mode) or 0) <= high
 
 
-@pytest.mark.parametrize("garbage", ["", "[]", "I cannot help with that.", '{"1": "yes", "2'])
-def test_garbage_throughout_never_makes_a_number(garbage: str) -> None:
-    with pytest.raises(ReplyError, match="asked 3 times for the claims of the response") as caught:
-        judged(lambda reply, attempt: garbage)
-    assert "(not in the form asked for)" in str(caught.value)  # what the bridge said of it
-    assert isinstance(caught.value.usage, Usage)
-    assert caught.value.usage.calls >= 3
-
-
-@pytest.mark.parametrize(
-    "claims",
-    [[""], ["  ", "\n"], ["x"] * 10_000, ["x" * 100_000]],
-    ids=["blank", "all blank", "too many", "too long"],
-)
-def test_unusable_lists_of_claims(claims: list[str]) -> None:
-    with pytest.raises(ReplyError, match="no usable list"):
-        judged(lambda reply, attempt: json.dumps({"claims": claims}), max_reasks=0)
-
-
 def test_a_model_that_cannot_be_asked_fails_the_sample_at_once() -> None:
     llm = ScriptedLLM(
         lambda prompt: MIND.answer(prompt) if is_decomposition(prompt) else JudgeError("no route")
@@ -174,35 +136,6 @@ def test_a_model_that_cannot_be_asked_fails_the_sample_at_once() -> None:
     with pytest.raises(JudgeError, match="no route"):
         asyncio.run(LLMJudge(llm).judge_detailed(SAMPLE))
     assert len(llm.prompts) == 3  # not repeated: clients have their own retries
-
-
-def test_a_model_of_another_kind() -> None:
-    class Wrong:
-        async def generate(self, prompt: str, schema: type) -> object:
-            return "text", Usage()
-
-    with pytest.raises(JudgeError, match="gave a str where a Claims was asked for"):
-        asyncio.run(LLMJudge(Wrong()).judge(SAMPLE))  # type: ignore[arg-type]
-
-    class Nothing:
-        async def generate(self, prompt: str, schema: type) -> None:
-            pass
-
-    with pytest.raises(TypeError, match="unpack"):  # it is at fault, and not late
-        asyncio.run(LLMJudge(Nothing()).judge(SAMPLE))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="llm: expected an object with"):
-        LLMJudge("gpt-4o")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [{"plan": "eager"}, {"max_concurrency": 0}, {"max_concurrency": 1.0}, {"max_reasks": -1},
-     {"check": "all"}, {"timeout": 0}, {"timeout": "60"}, {"timeout": math.nan},
-     {"timeout": True}, {"budget": 4000}, {"prompts": "List the claims."}],
-)  # fmt: skip
-def test_impossible_arguments(arguments: dict[str, object]) -> None:
-    with pytest.raises(InputError, match=f"{next(iter(arguments))}: expected"):
-        LLMJudge(ScriptedLLM(MIND.answer), **arguments)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("max_reasks", [0, 1, 2])

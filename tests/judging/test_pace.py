@@ -53,14 +53,6 @@ def test_a_busy_provider_is_waited_for() -> None:
     assert busy.calls == 4 + 2 * 6
 
 
-def test_one_call_asks_whether_the_pause_is_over() -> None:
-    """Of four that were refused, one asks three times more; then all go on."""
-    busy = Busy(4 + 3, 0.02)
-    found = _judged(busy)
-    assert [score(each.verdicts).relevant for each in found] == [TRUTH] * 2
-    assert busy.calls == 4 + 3 + 2 * 6
-
-
 def test_patience_ends() -> None:
     busy = Busy(10**6, 3_600.0)
     assert all(isinstance(each, BusyError) for each in _judged(busy, max_wait=0.0))
@@ -98,7 +90,7 @@ class Clock:
 
 def test_the_rate_after_a_pause_is_what_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 calls from second 0 to 2, then a pause of 2 s that the provider asks for: 20 / 4 = 5 a
-    second, of which 92% go on: 4.6. That grows by less than 2% in four seconds."""
+    second, of which 92% go on: 4.6. That grows by 1% a second: 4.6 * 1.01 ** 4 = 4.79."""
     clock = Clock(100.0)
     monkeypatch.setattr(pace, "time", clock)
     monkeypatch.setattr(pace, "asyncio", clock)
@@ -113,7 +105,7 @@ def test_the_rate_after_a_pause_is_what_was_taken(monkeypatch: pytest.MonkeyPatc
     held.taken(probe)
     assert held.waiting == 0.0
     starts = [asyncio.run(held.turn()) for _ in range(20)]
-    assert starts[-1] - starts[-2] == pytest.approx(1 / 4.6, rel=0.02)
+    assert starts[-1] - starts[-2] == pytest.approx(1 / 4.79, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from noisesense import LLMJudge, Sample, Verdicts, score
 from noisesense.judging.plan import Plan
 from support.mind import Mind, data_of
@@ -105,14 +103,6 @@ def test_equal_chunks_are_asked_about_once_and_blank_ones_never() -> None:
     assert found.response_claims[0].entailed_by == (0, 3)
     assert [claim.entailed_by for claim in found.reference_claims] == [(0, 3), (2,)]
     assert not any(claim.undetermined for claim in found.response_claims)
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_equal_chunks_with_and_without_a_label(first: int) -> None:
-    contexts = [{"text": "chunk 0", "relevant": False}, {"text": "chunk 0"}]
-    llm, found = judged(pair([False]), contexts=[contexts[first], contexts[1 - first]])
-    assert llm.rounds == [2, 1, 1]
-    assert score(found).chunk_relevance == ((False, True), (True, False))[first]
 
 
 def test_no_sample_takes_more_than_c_plus_8_calls() -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import re
 from functools import partial
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from noisesense.judging import prompts
-from noisesense.judging.claims import ClaimSource
 from noisesense.judging.prompts import (
-    Answer,
     Claims,
     Premise,
     Prompts,
@@ -50,17 +46,6 @@ def test_nothing_breaks_out_of_a_verification(premise: str, claims: dict[int, st
     assert data_of(prompt) == {"premise": premise or ".", "claims": texts}
 
 
-@given(st.lists(anything, min_size=1), anything)
-@example([IMITATIONS[1], IMITATIONS[3]], IMITATIONS[2])
-def test_nothing_breaks_out_of_the_questions_about_a_list(claims: list[str], text: str) -> None:
-    said = PROMPTS.verification(Premise(claims=tuple(claims)), {1: text})
-    assert said.endswith(f"\n\n{PROMPTS.said}")
-    assert data_of(said) == {"listed": claims, "claims": {"1": text}}
-    informs = PROMPTS.single(Premise(question=text), claims[0], form=False)
-    assert informs.endswith(f"\n\n{PROMPTS.informs_one}")
-    assert data_of(informs) == {"asked": text, "claims": {"1": claims[0]}, "one": "word"}
-
-
 @given(anything, anything)
 @example(IMITATIONS[1], "")
 def test_nothing_breaks_out_of_a_decomposition(text: str, question: str) -> None:
@@ -90,22 +75,6 @@ def test_only_a_text_with_its_question_is_read_as_an_answer() -> None:
         assert PROMPTS.as_answer in beside
         assert PROMPTS.as_answer not in alone
         assert "Question" not in alone
-
-
-def test_no_prompt_holds_a_reply_that_would_be_believed() -> None:
-    """What a model copies from its prompt is no answer: not read, or no claims of the text."""
-    forms = {PROMPTS.verify: answers_form(2), PROMPTS.as_form: Answer}
-    for words, form in forms.items():
-        for start in (i for i, letter in enumerate(words) if letter in "{["):
-            with pytest.raises(ValueError, match=r"validation error|Expecting"):
-                form.model_validate(json.JSONDecoder().raw_decode(words[start:])[0])
-    example = json.JSONDecoder().raw_decode(PROMPTS.decompose[PROMPTS.decompose.index("{") :])[0]
-    copied = Claims.model_validate(example).claims
-    text = "The clock in the tower was built in 1888 and has no hands. It strikes every hour."
-    source = ClaimSource(text, "Who built the clock?", PROMPTS.decompose)
-    assert [source.read([claim]).claims for claim in copied] == [[]] * 5
-    said = json.loads(re.findall(r'Text: (".*")', PROMPTS.decompose)[0])
-    assert ClaimSource(said, "", PROMPTS.decompose).read(copied).problem == ""
 
 
 def test_asking_again_says_so_and_never_in_the_same_words() -> None:
@@ -164,18 +133,3 @@ def test_no_control_token_of_a_template_is_whole_in_a_prompt(text: str) -> None:
     for prompt in prompts_with_it:
         assert not any(part in prompt for part in parts)
     assert data_of(prompts_with_it[1]) == {"question": text, "text": text}
-
-
-def test_plain_texts_stand_as_they_are() -> None:
-    for text in ("a < b | c", "x <strong>b</strong> <span>", "[1] and [Inst. 2]"):
-        assert f"Text: {json.dumps(text)}" in PROMPTS.decomposition(text)
-
-
-def test_the_labeled_texts_are_judged_as_before() -> None:
-    """What was measured of real models holds for them: not a character of theirs is broken."""
-    data = Path(__file__).resolve().parents[1] / "benchmarks" / "data" / "entailment.jsonl"
-    lines = data.read_text("utf-8").splitlines()
-    for line in lines:
-        text = json.loads(line)["text"]
-        prompt = PROMPTS.single(Premise(text), text, form=False)
-        assert prompt.count(json.dumps(text, ensure_ascii=False)) == 2  # text and statement

@@ -56,7 +56,3 @@ def test_a_negative_answer_that_a_chunk_says_is_noise(row: dict[str, Any], numbe
     assert judged(row, [denial], reference, chunk).relevant == 1.0
     assert judged(row, [denial, reference], reference, chunk).relevant == 0.5
     assert judged(row, [row["refusals"][1], denial], reference, chunk).relevant == 1.0
-
-
-def test_the_rows_are_as_many_as_is_said() -> None:
-    assert (len(ROWS), len(REFUSALS), len(DENIALS)) == (19, 124, 60)

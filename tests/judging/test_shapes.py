@@ -126,8 +126,3 @@ def test_the_shape_of_an_answer_changes_nothing(
     expected = (1 / 3, 0.0) if row["mode"] == "relevant" else (0.0, 1 / 3)
     assert (found.relevant, found.irrelevant) == pytest.approx(expected)
     assert found.partition.hallucination == (row["mode"] == "irrelevant")
-
-
-def test_there_are_30_shapes_in_ten_languages() -> None:
-    assert len(SHAPES) == 30
-    assert len({row["language"] for row in ROWS}) == 10

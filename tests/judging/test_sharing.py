@@ -9,7 +9,6 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -60,17 +59,6 @@ class Detailed(Counting):
 
 class Run:
     """Stands for a host's run."""
-
-
-class Slotted:
-    __slots__ = ("asked",)
-
-    def __init__(self) -> None:
-        self.asked: list[Sample] = []
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        self.asked.append(sample)
-        return VERDICTS
 
 
 _metrics = itertools.count()
@@ -217,42 +205,6 @@ def test_threads_with_their_own_loops_ask_once() -> None:
     assert sum(not judgement.shared for judgement in judgements) == 1
 
 
-def test_samples_with_other_labels_are_other_samples() -> None:
-    judge = Counting()
-    texts = GOOD_SAMPLE["retrieved_contexts"]
-    chunks = [{"text": text, "relevant": True} for text in texts]
-    labeled = Sample.model_validate({**GOOD_SAMPLE, "retrieved_contexts": chunks})
-    assert labeled.key == SAMPLE.key
-    first = asyncio.run(ask(judge)).verdicts.chunks
-    second = asyncio.run(ask(judge, labeled)).verdicts.chunks
-    assert first == SAMPLE.retrieved_contexts
-    assert second == labeled.retrieved_contexts
-    assert len(judge.asked) == 2
-
-
-@pytest.mark.parametrize("kind", [Counting, Slotted])
-def test_equal_judges_are_not_one(kind: Any) -> None:
-    first = kind()
-    second = kind()
-    asyncio.run(ask(first))
-    assert not asyncio.run(ask(second)).shared
-    assert asyncio.run(ask(first)).shared
-    assert first.asked == second.asked == [SAMPLE]
-
-
-def test_an_error_reaches_all_who_wait_and_is_not_remembered() -> None:
-    judge = Counting(fail=1)
-
-    async def run() -> list[Any]:
-        asked = [ask(judge) for _ in range(5)]
-        return await asyncio.gather(*asked, return_exceptions=True)
-
-    assert [str(error) for error in asyncio.run(run())] == ["not now"] * 5
-    assert len(judge.asked) == 1
-    assert not asyncio.run(ask(judge)).shared
-    assert len(judge.asked) == 2
-
-
 def test_when_the_first_is_cancelled_the_next_judges() -> None:
     judge = Counting()
     judge.may_answer.clear()
@@ -285,9 +237,3 @@ def test_what_was_judged_goes_with_the_run(end: str) -> None:
         del run
     gc.collect()
     assert kept() is None
-
-
-def test_a_new_run_in_the_place_of_an_old_one_inherits_nothing() -> None:
-    judge = Counting()
-    for _ in range(100):  # CPython gives the same address again and again
-        assert asked(judge, "ab", Run()) == [True, False]

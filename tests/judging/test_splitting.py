@@ -10,10 +10,6 @@ from noisesense.judging.prompts import Budget
 from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
-T = True
-F = False
-N = None
-
 
 def reader(prompt: str) -> str:
     """A model that finds a claim in a premise if its word stands there; ``?`` stays open."""
@@ -51,13 +47,6 @@ def test_a_long_chunk_entails_what_any_of_its_parts_does() -> None:
     assert set("".join(parts).split()) == set(chunk.split())
 
 
-def test_a_part_without_an_answer_leaves_only_what_no_other_part_entails() -> None:
-    chunk = "blue " + "1234 " * 30 + "? red"
-    sample = Sample(response="red green blue", reference="none", retrieved_contexts=[chunk])
-    _, (cells, _) = judge(sample, Budget(text_chars=80, overlap_chars=0))
-    assert cells == [((), (0,)), ((), (0,)), ((0,), ())]
-
-
 def test_what_lies_on_a_seam_is_in_the_overlap() -> None:
     for at in range(60, 120):
         chunk = "1" * at + "purple" + "2" * 80
@@ -72,15 +61,6 @@ def test_a_long_response_is_decomposed_in_parts_in_its_order() -> None:
     llm, (_, texts) = judge(sample, Budget(text_chars=40, overlap_chars=10))
     assert texts == words
     assert sum("text" in data for data in llm.data) > 2
-
-
-def test_a_long_list_of_claims_is_spread_over_calls() -> None:
-    words = [f"{chr(97 + i)}word" for i in range(10)]
-    sample = Sample(response=" ".join(words), reference="none", retrieved_contexts=["bword jword"])
-    llm, (cells, _) = judge(sample, Budget(claims=4))
-    assert [i for i, (entailed, _) in enumerate(cells) if entailed] == [1, 9]
-    sizes = [len(data["claims"]) for data in llm.data if data.get("premise") == "bword jword"]
-    assert sizes == [4, 4, 3]  # ten of the response, one of the reference
 
 
 def test_what_the_model_calls_too_long_is_halved_until_it_is_not() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -40,27 +39,6 @@ def test_unusable_replies_and_failed_samples_cost_all_the_same() -> None:
     assert judge.usage.calls >= 2
     assert judge.usage.output_tokens == judge.usage.calls * len("garbage")
     assert isinstance(caught.value.usage, Usage)
-
-
-def test_the_decimals_of_a_price_list_are_kept_and_add_up(tmp_path: Any) -> None:
-    """JSON takes none, so a store would lose each reply that was paid for."""
-    mind = Mind(TRUTHS)
-
-    class Priced:
-        name = "priced"
-
-        async def generate(self, prompt: str, schema: Any) -> Any:
-            cost: Any = 0.5 if "text" in data_of(prompt) else Decimal("0.25")
-            return schema.model_validate_json(mind.answer(prompt)), Usage(cost=cost)
-
-    sample = TRUTHS[0][0]
-    with VerdictStore(tmp_path / "store.db") as store:
-        paid = asyncio.run(LLMJudge(Priced(), store=store).judge_detailed(sample)).usage
-        # Two lists of claims at 0.5 each, and what was checked at 0.25.
-        assert paid.cost == store.stats()[0].usage.cost == 1.0 + (paid.calls - 2) * 0.25
-        again = asyncio.run(LLMJudge(Priced(), store=store).judge_detailed(sample)).usage
-    assert again.calls == 0
-    assert again.cached_calls == paid.calls
 
 
 @pytest.mark.parametrize("price", [float("nan"), float("inf")])

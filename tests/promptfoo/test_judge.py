@@ -111,7 +111,6 @@ BAD_JUDGES: dict[str, tuple[Any, tuple[str, ...]]] = {
         {"timeout": -1},
         ("config.judge, timeout", "a number of 0 or more, got -1"),
     ),
-    "no votes": ({"votes": 0}, ("config.judge, votes", "expected a number of 1 or more, got 0")),
     "a text as a number": ({"temperature": "0"}, ("temperature: expected a valid number, got",)),
     "an unknown plan": ({"plan": "eager"}, ("config.judge, plan", "'lazy'", "'eager'")),
     "an unusable store": ({"store": "/"}, ("config.judge", "/")),

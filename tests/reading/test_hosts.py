@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from support.reading_hosts import FLAT, HOSTS, seen
+from support.reading_hosts import FLAT, HOSTS, INSIDE, seen
 
 ERROR = "error"
 NOTHING = "nothing was retrieved"
 PARTS = [{"type": "text", "text": "Ada "}, {"type": "text", "text": "did."}]
 TEXT = "Ada did."
 WHOLE = {"answer": TEXT, "contexts": ["a", "b"]}
+WHOLE_JSON = json.dumps(WHOLE)
 
 RESPONSES: dict[str, tuple[Any, str]] = {
     "a text": (TEXT, TEXT),
@@ -97,7 +98,7 @@ CONTEXTS: dict[str, tuple[Any, Any]] = {
     "a doc": ([{"doc": "a"}], ["a"]),
     "the name of a doc": ([{"doc": "a.pdf", "text": "a"}], ["a"]),
     "the name of a document": ([{"document": "a.pdf", "content": "a"}], ["a"]),
-    "two texts in a chunk": ([{"text": "a", "content": "b"}], ERROR),
+    "two texts in a chunk": ([{"content": "b", "text": "a"}], ["a"]),
     "one text twice in a chunk": ([{"text": "a", "content": "a"}], ["a"]),
     "lists of lists": ([["a", "b"]], ERROR),
     "an object's address": (["<shop.Hit object at 0x7f2b8c0>"], ERROR),
@@ -162,3 +163,12 @@ def test_a_task_comes_before_its_item(host: str) -> None:
     taken = seen(host, item={"contexts": ["its own"]}, contexts=None)
     assert isinstance(taken, tuple)
     assert taken[2] == ["its own"]
+
+
+@pytest.mark.parametrize(
+    "written", [json.dumps(WHOLE), repr(WHOLE), f"```\n{json.dumps(WHOLE)}\n```"]
+)
+@pytest.mark.parametrize("host", [host for host in HOSTS if host not in ("ragas", "deepeval")])
+def test_a_whole_output_as_a_text(host: str, written: str) -> None:
+    """The whole JSON was judged, with the contexts as if they were the answer."""
+    assert seen(host, response=written, contexts=INSIDE) == seen(host)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from noisesense import Result, Sample, Verdicts, offenders, score
-from noisesense_adapters.report.samples import COLUMNS
+from noisesense import Result, Verdicts, offenders, score
 from support.browser import Show
 from support.hostile_run import ATTACKS, hostile_run
 from support.readable_run import readable_run
@@ -74,35 +73,6 @@ def test_the_table_is_saved_as_csv_and_no_cell_is_a_formula(show: Show) -> None:
     ]
 
 
-def test_samples_are_ranked_by_the_lowest_share_of_noise_they_can_have(show: Show) -> None:
-    """Of both modes together: 1 of 1 claims, 1 of 2, 1 to 2 of 2, 0 of 1, and nothing."""
-    tables = {
-        "clean": Verdicts.from_matrices([True], [[True, False]], [[True, False]]),
-        "misled": Verdicts.from_matrices([False], [[False, True]], [[True, False]]),
-        "noisy": Verdicts.from_matrices([False, True], [[True]] * 2, [[True]]),
-        "open": Verdicts.from_matrices([False, None], [[True]] * 2, [[True]]),
-        "empty": Verdicts.from_matrices([], [], [[True]]),
-    }
-    with show([Result(name, score(table)) for name, table in tables.items()]) as seen:
-        page = seen.page
-        names = page.locator(".opener").all_inner_texts()
-        cells = page.locator("#table tbody tr td:nth-child(2)").all_inner_texts()
-        assert dict(zip(names, cells, strict=True)) == {
-            "noisy": "0.50",
-            "open": "0.50 to 1.00\nundetermined",
-            "misled": "0.00",
-            "clean": "0.00",
-            "empty": "undefined",
-        }
-        assert names == ["misled", "noisy", "open", "clean", "empty"]
-        page.get_by_role("button", name="Relevant", exact=True).click()
-        by_relevant = page.locator(".opener").all_inner_texts()
-        assert by_relevant == ["noisy", "open", "misled", "clean", "empty"]
-        for kind, expected in (("undetermined", ["open"]), ("failed", ["empty"])):
-            page.get_by_label("Show").select_option(kind)
-            assert page.locator(".opener").all_inner_texts() == expected
-
-
 def test_a_sample_opens_to_its_claims(show: Show) -> None:
     """The Mona Lisa example: one claim of two is wrong, and the only chunk entails it."""
     with show() as seen:
@@ -151,31 +121,6 @@ def test_the_table_sorts_and_turns_pages(show: Show) -> None:
         assert page.get_by_role("button", name="Next").is_disabled()
 
 
-def test_the_table_filters(show: Show) -> None:
-    with show() as seen:
-        page = seen.page
-        page.get_by_label("Show").select_option("hallucination")
-        scores = [each.score for each in readable_run(60)]
-        wanted = sum(bool(score and score.partition.hallucination) for score in scores)
-        assert page.locator("#status").inner_text().endswith(f"of {wanted}")
-        page.get_by_label("Find").fill("no such words anywhere")
-        page.get_by_text("No sample matches.").wait_for()
-
-
-def test_an_offender_opens_to_its_claims_and_their_samples(show: Show) -> None:
-    with show() as seen:
-        page = seen.page
-        first = page.locator(".documents details").first
-        first.locator("summary").click()
-        button = first.locator("button").first
-        name = button.get_attribute("data-sample")
-        button.click()
-        page.locator(".opened").wait_for()
-        assert page.locator(".opened").count() == 1
-        assert name in page.evaluate("document.activeElement.closest('th').textContent")
-        assert not seen.complaints
-
-
 def test_hostile_text_stays_text(show: Show) -> None:
     with show(hostile_run(), title=ATTACKS[0]) as seen:
         page = seen.page
@@ -205,96 +150,3 @@ def test_the_policy_stops_a_script_that_got_in(show: Show) -> None:
         assert seen.page.evaluate("window.owned") is None
         assert len(seen.complaints) == 2
         assert all("Content Security Policy" in each for each in seen.complaints)
-
-
-def _long_words() -> Result:
-    word = "x" * 400
-    chunks = [{"text": word, "id": f"{word}/{j}"} for j in range(30)]
-    texts = {"user_input": word, "response": word, "reference": word, "retrieved_contexts": chunks}
-    claim = {"text": word, "correct": False, "entailed_by": list(range(30))}
-    found = score(Verdicts.model_validate({"response_claims": [claim], "chunks": chunks}))
-    return Result(word, found, sample=Sample.model_validate(texts))
-
-
-@pytest.mark.parametrize("width", [320, 768, 1600])
-def test_no_width_makes_the_page_scroll_sideways(show: Show, width: int) -> None:
-    with show([*readable_run(10), _long_words()], "x" * 400, width=width) as seen:
-        page = seen.page
-        _open_all(page)
-        for i in range(3):
-            page.locator(".opener").nth(i).click()
-        over = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        assert over <= 0
-
-
-def test_dark_is_dark_and_so_are_its_plots(show: Show) -> None:
-    def painted(dark: bool) -> list[bytes]:
-        with show(dark=dark) as seen:
-            return [seen.page.locator(name).first.screenshot() for name in ("h1", ".card", "svg")]
-
-    assert all(a != b for a, b in zip(painted(False), painted(True), strict=True))
-
-
-def test_the_keyboard_reaches_a_samples_claims(show: Show) -> None:
-    with show() as seen:
-        page = seen.page
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.className") == "skip"
-        page.locator("#find").focus()
-        heads = page.locator("#table th[data-sort]").count()
-        for _ in range(3 + heads):  # the filter, the CSV, the column heads, the first row
-            page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.className") == "opener"
-        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-        page.keyboard.press("Enter")
-        page.locator(".detail").wait_for()
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.className") == "scroll"
-
-
-def test_it_is_read_without_scripts(show: Show) -> None:
-    with show(java_script_enabled=False) as seen:
-        assert seen.page.get_by_text("scripts are turned off").is_visible()
-
-
-def test_paper_has_all_samples_and_keeps_colors_that_say_something(show: Show) -> None:
-    """Browsers print no backgrounds: on paper both marks of an incorrect claim were the same."""
-    with show() as seen:
-        page = seen.page
-        page.evaluate("dispatchEvent(new Event('beforeprint'))")
-        assert page.locator("#status").text_content() == "1 to 66 of 66"
-        _open(page, "mona-lisa")
-        page.emulate_media(media="print")
-        assert page.locator("#status").is_visible()
-        assert not page.locator("#next").is_visible()
-        for place in (".swatch", "#table .share", "#table .mark", "#table .v"):
-            adjust = "(each) => getComputedStyle(each).printColorAdjust"
-            assert page.locator(place).first.evaluate(adjust) == "exact"
-        page.evaluate("dispatchEvent(new Event('afterprint'))")
-
-
-def test_a_column_more_is_an_entry_in_one_list(
-    show: Show, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is shown, sorted by and saved."""
-
-    def chunks(result: Result) -> float | None:
-        return result.score and len(result.score.chunk_relevance)
-
-    monkeypatch.setitem(COLUMNS, "Chunks", chunks)
-    tables = {
-        "two": Verdicts.from_matrices([True], [[True, False]], [[True, False]]),
-        "one": Verdicts.from_matrices([True], [[True]], [[True]]),
-    }
-    with show([Result(name, score(table)) for name, table in tables.items()]) as seen:
-        page = seen.page
-        cells = page.locator("#table tbody tr td:last-child")
-        page.get_by_role("button", name="Chunks").click()
-        assert cells.all_inner_texts() == ["2", "1"]
-        page.get_by_role("button", name="Chunks").click()
-        assert cells.all_inner_texts() == ["1", "2"]
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Save as CSV").click()
-        with Path(download.value.path()).open(newline="", encoding="utf-8") as file:
-            saved = [row["chunks"] for row in csv.DictReader(file)]
-        assert saved == ["1", "2"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from scipy import stats
 
-from noisesense import Chunk, InputError, Result, Sample, Verdicts, compare, score
+from noisesense import InputError, Result, Sample, Verdicts, compare, score
 from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
 from noisesense.stats.changes import ClaimChange
 from noisesense.stats.figures import FigureComparison
@@ -85,17 +84,6 @@ def test_fewer_than_six_pairs_decide_nothing_and_say_so(pairs: int) -> None:
     found = compare(run(*[(1, 8)] * pairs), run(*[(8, 8)] * pairs))
     assert found.relevant.decision == ("worse" if pairs >= 6 else "undecided")
     assert found.relevant.too_few == (pairs < 6)
-    counted = "1 pair" if pairs == 1 else f"{pairs} pairs"
-    few = "fewer than 6 decide nothing" if pairs < 6 else "only large differences can be decided"
-    assert found.warnings[0] == f"relevant and irrelevant: {counted}; {few}."
-
-
-def test_at_a_higher_confidence_it_takes_more_pairs_and_the_warning_says_how_many() -> None:
-    """Seven of one sign are by chance in 1 of 128, which is more than 0.005; eight in 1 of 256."""
-    for pairs, said in ((7, "7 pairs; fewer than 8 decide nothing."), (8, "8 pairs; only large")):
-        found = compare(run(*[(1, 8)] * pairs), run(*[(8, 8)] * pairs), confidence=0.99)
-        assert found.relevant.too_few == (pairs < 8)
-        assert found.warnings[0].startswith(f"relevant and irrelevant: {said}")
 
 
 def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() -> None:
@@ -105,15 +93,13 @@ def test_a_warning_counts_the_clusters_in_which_there_is_something_to_measure() 
     found = compare(before, after)
     assert found.clusters == 8
     assert found.relevant.interval.units == 5
-    assert found.warnings[0] == "relevant and irrelevant: 5 clusters; fewer than 6 decide nothing."
+    assert found.relevant.too_few
 
 
 def test_clusters() -> None:
     named = [result_of(i, (i % 2, 2), cluster=i % 3) for i in range(30)]
     mixed = [result_of(i, (1, 2), cluster="x" if i else None) for i in range(30)]
     assert compare(named, named).clusters == 3
-    few = "relevant and irrelevant: 3 clusters; fewer than 6 decide nothing."
-    assert compare(named, named).warnings[0] == few
     assert compare(mixed, mixed).clusters == 2  # the one without texts or a name stands alone
 
 
@@ -126,14 +112,7 @@ def test_samples_of_one_run_only_and_failed_ones_are_in_no_figure() -> None:
     assert found.only_b == ("b",)
     assert found.failed == ("f",)
     assert found.relevant.pairs == 1
-    assert found.warnings[0].startswith("samples only in A: 1, only in B: 1")
-
-
-def test_all_failed() -> None:
-    failed = compare([Result("a", error="no")], [Result("a", error="no")])
-    assert failed.pairs == 1
-    assert failed.failed == ("a",)
-    assert failed.relevant is failed.clusters is failed.undefined_share is None
+    assert any(each.startswith("samples only in A: 1, only in B: 1") for each in found.warnings)
 
 
 def test_a_definition_without_irrelevant_mode() -> None:
@@ -158,21 +137,6 @@ def test_what_has_something_to_measure_in_one_version_alone_changed_by_no_number
     assert nothing.difference is None
 
 
-def test_open_verdicts_widen_an_interval() -> None:
-    # A is 0, B from 0 to 1: a share p of ones has the low end p − t·√(p(1 − p) / 19).
-    clean = [Result(str(i), score(Verdicts.from_matrices([True], [[True]]))) for i in range(20)]
-    unclear = score(Verdicts.from_matrices([None], [[True]], relevant=[True]))
-    open_ones = [Result(str(i), unclear) for i in range(20)]
-    reach = (math.sqrt(1 + stats.t.ppf(0.975, 19) ** 2 / 19) - 1) / 2
-    for a, b, ends in ((clean, open_ones, (-reach, 1.0)), (open_ones, clean, (-1.0, reach))):
-        mode = relevant(a, b)
-        assert mode.interval[:2] == pytest.approx(ends)
-        assert mode.decision == "undecided"
-    one = relevant(clean, [open_ones[0], *clean[1:]])
-    assert one.undetermined == 1
-    assert one.difference == pytest.approx((0, 1 / 20))
-
-
 def test_claims_that_changed() -> None:
     before = told("q", ("It is Old.", False, [0]), ("It is red.", True, []), ("Gone.", False, []))
     after = told("q", ("it is  old.", True, []), ("It is red.", True, []), ("New.", False, [1]))
@@ -187,38 +151,6 @@ def test_claims_that_changed() -> None:
     (written,) = json.loads(json.dumps(found.to_dict()))["changes"]
     first = {"text": "It is Old.", "before": "relevant", "after": "correct"}
     assert written["claims"][0] == first
-
-
-def test_a_claim_said_twice_is_matched_in_order() -> None:
-    twice = told("q", ("c", True, []), ("c", False, [0]))
-    thrice = told("q", ("c", True, []), ("c", False, [0]), ("c", False, []))
-    (change,) = compare([twice], [thrice]).changes
-    assert change.claims == (ClaimChange("c", None, "hallucination"),)
-
-
-def test_the_order_of_changes() -> None:
-    """Those that changed most; then by their claims, a wrong one of four or two; then by name."""
-    found = compare(run((0, 4), (0, 4), (0, 4), (1, 4)), run((1, 4), (4, 4), (0, 4), (0, 4)))
-    assert [change.id for change in found.changes] == ["1", "0", "3"]
-    rest: list[Claim] = [("c", True, []), ("d", True, [])]
-    other: list[Claim] = [("c", True, []), ("e", True, [])]
-    a = [told(name, ("x", False, [0]), *rest) for name in "312"]
-    b = [told(name, ("y", False, [0]), *(other if name == "2" else rest)) for name in "312"]
-    assert [change.id for change in compare(a, b).changes] == ["2", "1", "3"]
-
-
-def test_a_value_that_changed_though_no_claim_became_of_another_kind() -> None:
-    """By the paper's definition a claim from a relevant chunk counts in the other mode, too, as
-    soon as an irrelevant one entails it."""
-    tables = (
-        Verdicts.from_matrices([False], [[True, other]], None, [True, False])
-        for other in (False, True)
-    )
-    a, b = (Result("q", score(table, definition="paper")) for table in tables)
-    (change,) = compare([a], [b]).changes
-    assert change.claims == ()
-    assert change.apart("relevant") == 0.0
-    assert change.apart("irrelevant") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -241,65 +173,6 @@ RIGHT = ("It is so.", True, [0])
 
 
 @pytest.mark.parametrize(
-    ("of_a", "of_b", "said"),
-    [("mm", "mn", True), ("mm", "mm", False), ("  ", "nn", False), ("mm", "m-", False)],
-)
-def test_two_judges(of_a: str, of_b: str, said: bool) -> None:
-    judges = {" ": None, "-": "none"}  # unknown; nobody
-    a, b = (
-        [told(str(i), RIGHT, judge=judges.get(name, name)) for i, name in enumerate(names)]
-        for names in (of_a, of_b)
-    )
-    for found in (compare(a, b), compare(b, a)):
-        assert any("not judged alike" in each for each in found.warnings) == said
-
-
-@pytest.mark.parametrize(
-    ("wrong", "texts", "said"),
-    [
-        (1, ("so", "so"), "1 sample that changed has the same texts in both"),
-        (2, ("so", "so"), "2 samples that changed have the same texts in both"),
-        (0, ("so", "so"), ""),
-        (2, ("so", "so, they say"), ""),
-        (2, ("", ""), ""),
-    ],
-)
-def test_the_same_texts_judged_otherwise(wrong: int, texts: tuple[str, str], said: str) -> None:
-    a = [told(str(i), RIGHT, texts=texts[0]) for i in range(8)]
-    b = [told(str(i), WRONG if i < wrong else RIGHT, texts=texts[1]) for i in range(8)]
-    (found,) = [each for each in compare(a, b).warnings if "same texts" in each] or [""]
-    assert found.startswith(said) if said else not found
-
-
-def test_the_same_texts_labeled_otherwise() -> None:
-    """The judge said the same in both: a store would change nothing."""
-    verdicts = Verdicts.from_matrices([False], [[True]], [])
-
-    def labeled(relevant: bool) -> list[Result]:
-        chunk = Chunk(text="It is so.", relevant=relevant)
-        sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=(chunk,))
-        return [Result(str(i), score(verdicts.with_sample(sample)), sample=sample) for i in "ab"]
-
-    (found,) = [
-        each for each in compare(labeled(True), labeled(False)).warnings if "same texts" in each
-    ]
-    assert found.startswith("2 samples that changed have the same texts in both, but other labels")
-
-
-def test_the_same_is_not_said_where_one_sample_in_fourteen_became_a_catastrophe() -> None:
-    """Wanted: at most 2.5% of runs. The true difference is 1/14, the margin 0.05."""
-    for size in (10, 20, 40, 70, 100, 150):
-        wrong = 0.0
-        for hits in range(size + 1):
-            chance = float(stats.binom.pmf(hits, size, 1 / 14))
-            if chance > 1e-6 and hits / size <= 0.05:
-                after = run(*[(8, 8)] * hits, *[(0, 8)] * (size - hits))
-                found = relevant(run(*[(0, 8)] * size), after, 0.05)
-                wrong += chance * (found.decision == "same")
-        assert wrong <= 0.025, size
-
-
-@pytest.mark.parametrize(
     ("hits", "margin", "decision"),
     [
         (0, 0.1, "same"),
@@ -316,13 +189,6 @@ def test_the_same_is_what_the_margin_holds(hits: int, margin: float, decision: s
     assert relevant(before, after, margin).decision == decision
     mirrored = "better" if decision == "worse" else decision
     assert relevant(after, before, margin).decision == mirrored
-
-
-def test_what_students_t_leaves_open_is_not_the_same() -> None:
-    """Four pairs of 1 and two of -1 scatter so much that the mean may be anything."""
-    a = run(*[(0, 1)] * 4, *[(1, 1)] * 2)
-    b = run(*[(1, 1)] * 4, *[(0, 1)] * 2)
-    assert relevant(a, b, 0.95).decision == relevant(b, a, 0.95).decision == "undecided"
 
 
 ANSWERS = [told(str(i), WRONG, ("c", True, []), ("d", True, [])) for i in range(8)]
@@ -342,16 +208,6 @@ def test_answers_that_became_refusals_lost_their_correct_claims() -> None:
     assert back.lost is False
     # A quarter more of A's two correct claims: 0.5 an answer.
     assert compare(ANSWERS, REFUSALS, margin=0.25).correct.margin == 0.5
-
-
-def test_answers_that_became_refusals_are_undefined_in_b_alone() -> None:
-    found = compare(ANSWERS, REFUSALS)
-    assert found.any.pairs == 0
-    assert found.any.undefined == 8
-    assert len(found.undefined_in_b) == 8
-    assert found.undefined_in_a == ()
-    assert found.undefined_share == 1.0
-    assert compare(ANSWERS, ANSWERS).undefined_share == 0.0
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
@@ -421,8 +277,7 @@ def test_one_cluster_that_holds_half_of_the_samples_is_no_evidence() -> None:
     assert found.relevant.decision == "undecided"
     assert found.relevant.effective == pytest.approx(3.8)
     assert found.warnings[0] == (
-        "relevant and irrelevant: 20 clusters of unequal size, which say as much as 3.8; fewer "
-        "than 6 decide nothing."
+        "38 pairs, in clusters that say as much as 3.8: fewer than 6 decide nothing."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -14,12 +13,9 @@ from scipy import stats
 from noisesense import InputError
 from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import (
-    Interval,
     Resampling,
     Unit,
     dirichlet_interval,
-    estimate,
-    interval_text,
     mean_interval,
     units_of,
 )
@@ -75,15 +71,6 @@ def test_clusters_of_unequal_size_by_numpy() -> None:
         assert end == pytest.approx(np.quantile(drawn, p), abs=0.03)
 
 
-def test_many_units_are_drawn_in_parts() -> None:
-    """3,000 different samples with 2,000 resamples do not fit at once."""
-    values = [i / 3000 for i in range(3000)]
-    found = dirichlet_interval(of_values(values), Resampling())
-    error = np.std(values) / math.sqrt(3000)
-    ends = (np.mean(values) - 1.96 * error, np.mean(values) + 1.96 * error)
-    assert (found.low, found.high) == pytest.approx(ends, abs=0.15 * error)
-
-
 def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
     low = mean_interval(of_values([0.0] * 20 + [0.5] * 5), HOW)
     high = mean_interval(of_values([0.25] * 20 + [0.5] * 5), HOW)
@@ -109,45 +96,3 @@ def test_one_unit_or_none_has_no_interval() -> None:
     assert mean_interval(of_values([1.0]), HOW) is None
     assert mean_interval(Counter(), HOW) is None
     assert mean_interval(Counter({Unit(0, 0, 0): 3}), HOW) is None
-
-
-def test_an_estimate_is_a_mean_with_its_interval_and_size() -> None:
-    """Of (0.2 to 0.4, 0.4) in one unit and 1 in another: 1.6/3 to 1.8/3, from two units."""
-    values = [("a", Range(0.2, 0.4)), ("a", Range(0.4, 0.4)), ("b", Range(1.0, 1.0))]
-    found = estimate(values)
-    assert found.low == pytest.approx(1.6 / 3)
-    assert found.high == pytest.approx(0.6)
-    assert found.size == 3
-    assert found.value is None
-    assert found.interval.units == 2
-    assert estimate([("a", Range(0.5, 0.5))]) == (0.5, 0.5, None, 1)
-    assert estimate([]) is None
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "text", "percent"),
-    [
-        (0.0077, 0.8136, "0.01 to 0.81", "1% to 81%"),
-        (0.1234, 0.1834, "0.123 to 0.183", "12.3% to 18.3%"),
-        (0.0012, 0.0075, "0.0012 to 0.0075", "0.12% to 0.75%"),
-        (0.25, 0.25, "0.2500", "25.00%"),
-    ],
-)
-def test_an_interval_of_random_draws_has_two_digits_of_its_width(
-    low: float, high: float, text: str, percent: str
-) -> None:
-    found = Interval(low, high, 0.95, "dirichlet", 5)
-    assert interval_text(found) == text
-    assert interval_text(found, percent=True) == percent
-    # Student's t has no draws.
-    exact = interval_text(found._replace(method="t"))
-    assert exact == (f"{low:.4f} to {high:.4f}" if low < high else "0.2500")
-
-
-def test_other_draws_change_the_last_digit_at_most() -> None:
-    """Ten samples with 0 to 1: the ends of 20 seeds, in the digits that are printed."""
-    units = of_values(i / 9 for i in range(10))
-    found = [dirichlet_interval(units, Resampling(seed=i)) for i in range(20)]
-    for end in ("low", "high"):
-        printed = {round(getattr(each, end), 2) for each in found}
-        assert max(printed) - min(printed) < 0.021

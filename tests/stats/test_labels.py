@@ -10,7 +10,6 @@ from msgspec import structs
 from noisesense import (
     InputError,
     LabeledVerdicts,
-    LLMJudge,
     PairingError,
     Result,
     Usage,
@@ -20,13 +19,8 @@ from noisesense import (
     trust,
     trust_results,
 )
-from noisesense.scoring.definitions import DefinitionName
-from noisesense.stats.labels import is_lazy
-from noisesense.stats.labels_cells import Confusion
 from noisesense_adapters.evaluate.tables import trust_tables
 from noisesense_adapters.evaluate.wording import trust_sentences
-from support.mind import Mind
-from support.scripted_llm import ScriptedLLM
 from support.tables import Shape, random_pairs
 
 
@@ -69,16 +63,6 @@ def test_rates_by_hand() -> None:
     assert json.loads(json.dumps(found.to_dict()))["samples"] == 3
 
 
-def test_rates_in_a_table() -> None:
-    found = trust("m", SAMPLES)
-    assert list(trust_sentences(found)) == ["10 verdicts of m were compared with the labels."]
-    (table,) = trust_tables(found)
-    (row,) = table.rows
-    assert row[:2] == ("response claim in chunk", "10")
-    assert row[2].startswith("14.3% (")
-    assert row[3].startswith("33.3% (")
-
-
 def test_each_kind_of_cell_has_its_own_rates() -> None:
     people = Verdicts.from_matrices(
         [True, False], [[True], [False]], [[False]], response_claims=["a", "b"]
@@ -107,45 +91,8 @@ def test_every_pair_of_verdicts_has_its_count() -> None:
     people: list[bool | None] = [True, True, True, False, False, False, None, None, None]
     judge: list[bool | None] = [True, False, None] * 3
     found = trust("m", [labeled("1", people, judge)])
-    assert found.cells["response"].counts == (1, 1, 1, 1, 2, 3, 0)
-    assert found.unmatched_claims == 0
-
-
-def test_what_a_lazy_plan_left_out_is_told_from_what_has_no_answer() -> None:
-    """Two chunks, one of them labeled. Of a correct claim nobody asks what the chunks entail, of a
-    wrong one both; the reference's claim is asked of the chunk without a label."""
-    chunks = [{"text": "x", "relevant": True}, {"text": "y"}]
-
-    def table(cell: bool | None, *, wrong: bool) -> Verdicts:
-        open_chunks = [0, 1] if cell is None else []
-        entailed = {"entailed_by": [], "undetermined": open_chunks}
-        claims = [{"text": "right", "correct": True, **entailed}]
-        if wrong:
-            claims.append({"text": "wrong", "correct": False, **entailed})
-        stated = [{"text": "fact", **entailed}]
-        both = {"response_claims": claims, "reference_claims": stated, "chunks": chunks}
-        return Verdicts.model_validate(both)
-
-    def counts(kind: str, *, wrong: bool, lazy: bool = True) -> tuple[int, int]:
-        people = table(False, wrong=wrong)
-        judge = table(None, wrong=wrong)
-        found = trust("m", [LabeledVerdicts(people, judge, "1", lazy=lazy)])
-        assert found.not_asked == sum(each.counts.not_asked for each in found.cells.values())
-        cells = found.cells[kind].counts
-        return cells.judge_open, cells.not_asked
-
-    assert counts("response", wrong=True) == (4, 2)
-    assert counts("reference", wrong=True) == (2, 1)
-    assert counts("response", wrong=False) == (2, 2)
-    assert counts("reference", wrong=False) == (2, 2)
-    assert counts("correct", wrong=False) == (0, 0)
-    assert counts("response", wrong=True, lazy=False) == (4, 0)
-
-
-def test_a_lazy_judge_is_known_by_its_name() -> None:
-    for plan, lazy in (("lazy", True), ("full", False)):
-        assert is_lazy(LLMJudge(ScriptedLLM(Mind([]).answer), plan=plan).name) is lazy
-    assert not is_lazy(None)
+    assert found.cells["response"].counts == (1, 1, 1, 1, 2, 3)
+    assert found.judge_open == 2
 
 
 def _own() -> tuple[list[Result], list[Result]]:
@@ -181,75 +128,15 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert list(found.to_dict())[2] == "means"
 
 
-def test_means_are_of_the_definition_of_the_results() -> None:
-    judged, labels = _own()
-    known: dict[DefinitionName, list[str]] = {
-        "validmind": ["relevant"],
-        "paper": ["relevant", "irrelevant"],
-    }
-    for definition, modes in known.items():
-        ours = [_under(each, definition) for each in judged]
-        theirs = [_under(each, definition) for each in labels]
-        found = trust_results(ours, theirs)
-        assert list(found.means) == modes
-        assert found == trust_results(ours, theirs, definition=definition)
-        assert not any("no mean" in each for each in found.warnings)
-    with pytest.raises(InputError, match="scored under 'validmind', got 'ragas'"):
-        trust_results(judged, labels, definition="validmind")
-
-
-def _under(result: Result, definition: DefinitionName) -> Result:
-    scored = score(result.score.verdicts, definition=definition)
-    return structs.replace(result, score=scored)
-
-
 def test_what_cannot_be_measured() -> None:
     judged, labels = _own()
     with pytest.raises(PairingError):
         trust_results(judged, [Result("other", labels[0].score)])
     with pytest.raises(InputError, match="labeled claims that the judge decided"):
         trust("m", [labeled("1", [None], [True])])
-    with pytest.raises(InputError, match="definition"):
-        trust_results(judged, labels, definition="ragas2")  # type: ignore[arg-type]
     few = trust_results(judged, labels[:1])
     assert not few.means
     assert few.warnings[0].startswith("relevant: no mean corrected by the labels: human_labeled:")
-
-
-def test_claims_of_one_side_are_counted_over_all_samples() -> None:
-    def of(response: str, reference: str) -> Verdicts:
-        return Verdicts.from_matrices(
-            [True] * len(response),
-            [[False]] * len(response),
-            [[False]] * len(reference),
-            response_claims=list(response),
-            reference_claims=list(reference),
-        )
-
-    people = of("ab", "xy")
-    judge = of("acd", "xz")
-    rows = [LabeledVerdicts(people, judge, str(i)) for i in range(3)]
-    assert trust("m", rows).unmatched_claims == 3 * (3 + 2)  # c, d, b; z, y
-
-
-def test_chunks_that_only_one_side_lists() -> None:
-    claims = [{"text": "a", "correct": None, "entailed_by": [0]}]
-    bare = Verdicts.model_validate({"response_claims": claims})
-    listed = Verdicts.model_validate({"response_claims": claims, "chunks": ["x", "y", "z"]})
-    two = Verdicts.model_validate({"response_claims": claims, "chunks": ["x", "y"]})
-    for people, judge in ((bare, listed), (listed, bare)):
-        found = trust("m", [LabeledVerdicts(people, judge, "1")]).cells["response"].counts
-        assert found == Confusion(both_yes=1, both_no=2)
-    with pytest.raises(InputError, match="sample '1': expected 2 chunks, as people saw, got 3"):
-        trust("m", [LabeledVerdicts(two, listed, "1")])
-
-
-def test_clusters_of_results_are_the_units_of_rates() -> None:
-    judged, labels = _own()
-    found = trust_results(in_clusters(judged), labels)
-    assert found.cells["correct"].false_yes.interval.units == 6
-    theirs = trust_results(judged, in_clusters(labels))
-    assert theirs.cells["correct"].false_yes.interval.units == 3
 
 
 def test_clusters_of_results_are_the_units_of_the_corrected_mean() -> None:

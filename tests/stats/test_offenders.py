@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from noisesense import InputError, Result, Verdicts, offenders, score
+from noisesense import Result, Verdicts, offenders, score
 from noisesense.stats.offenders import Offence, Offenders
 
 CHUNKS = [
@@ -41,10 +41,6 @@ def of_four_samples() -> Offenders:
 def test_ranked_by_the_incorrect_claims_they_entail() -> None:
     found = of_four_samples()
     assert [each.document for each in found.documents] == ["bad", "noise", "good"]
-    # The reference supports two claims and relevant chunks three that it does not.
-    assert found.true_looking == 5
-    assert found.unmentioned == 3
-    assert found.terse is True
 
 
 def test_a_document_that_misleads() -> None:
@@ -73,51 +69,14 @@ def test_documents_that_are_not_alone_or_perhaps_not_wrong() -> None:
     assert good.claims == 0
     assert good.undetermined == 1
     assert good.samples == 0
-    assert good.open_samples == 1
     assert good.offences == []
     assert good.retrieved == 3
     assert good.rate.low < good.rate.high < good.interval.high
 
 
-def test_whether_a_document_is_the_only_source_may_be_open() -> None:
-    """Of the claim's other chunk nobody said whether it entails the claim."""
-    claim = {"text": "x", "correct": False, "entailed_by": [1], "undetermined": [2]}
-    verdicts = Verdicts.model_validate({"response_claims": [claim], "chunks": CHUNKS})
-    bad, noise = offenders([Result("q", score(verdicts))]).documents
-    assert bad.document == "bad"
-    assert bad.claims == 1
-    assert bad.alone == 0
-    assert bad.offences == [Offence("q", "x", 0, True, None)]
-    assert noise.document == "noise"
-    assert noise.claims == 0
-    assert noise.undetermined == 1
-
-
-def test_runs_of_two_definitions_have_no_common_list() -> None:
-    known = result("q", ("x", False, [1])).score.verdicts
-    paper = Result("r", score(known, definition="paper"))
-    first = result("q", ("x", False, [1]))
-    with pytest.raises(InputError, match=r"results scored alike, got .'paper'"):
-        offenders([first, result("p", ("y", True, [0])), paper])
-
-
 def test_a_judge_that_fails_on_every_chunk_does_not_leave_an_empty_list() -> None:
     lost = Result("q", score(Verdicts.from_matrices([False], [[None]], [[None]])))
     assert [each.undetermined for each in offenders([lost]).documents] == [1]
-
-
-def test_verdicts_without_texts_cannot_tell_documents_apart() -> None:
-    bare = Result("q", score(Verdicts.from_matrices([False], [[True, True]], [[True, False]])))
-    (found,) = offenders([bare]).documents
-    assert found.document == ""
-    assert found.claims == 1
-    # Nor are there any where the list of chunks is left out.
-    left_out = {"response_claims": [{"text": "x", "correct": False, "entailed_by": [0, 2]}]}
-    (found,) = offenders([Result("q", score(Verdicts.model_validate(left_out)))]).documents
-    assert found.document == ""
-    assert found.text == ""
-    assert found.claims == 1
-    assert found.alone == 1
 
 
 def many(document: str, misled: int, retrieved: int) -> list[Result]:
@@ -135,7 +94,6 @@ def test_the_surest_culprit_stands_first() -> None:
     found = offenders(results)
     assert [each.document for each in found.documents] == ["culprit", "once", "rare"]
     culprit, once, rare = found.documents
-    assert found.first is culprit
     # Drawn towards the others: by much where there is one case, hardly where there are 900.
     assert 0.4 < culprit.rate.low < 7 / 14
     assert once.rate.low < 0.6
@@ -144,33 +102,10 @@ def test_the_surest_culprit_stands_first() -> None:
     assert once.interval.units == 1
 
 
-def test_one_that_may_be_chance_is_not_to_be_looked_at_first() -> None:
-    results: list[Result] = []
-    for i in range(30):
-        results += many(f"page{i}", int(i < 6), 4)
-    found = offenders(results)
-    assert len(found.documents) == 6
-    assert found.first is None
-    assert found.documents[0].rate.low < 1 / 4
-
-
-def test_complete_references_are_not_called_terse() -> None:
-    """Three of four claims are in the reference."""
-    found = offenders(many("a", 10, 40))
-    assert found.true_looking == 40
-    assert found.unmentioned == 10
-    assert found.terse is False
-    # What irrelevant chunks say does not look true.
-    noise = result("q", ("x", False, [2]), ("y", True, [0]))
-    assert offenders([noise]).unmentioned == 0
-
-
 def test_nobody() -> None:
     for results in ([], [result("q", ("x", True, [0]))]):
         found = offenders(results)
         assert found.documents == ()
-        assert found.first is None
-        assert found.terse is False
 
 
 def test_a_document_that_comes_twice_in_a_sample_counts_once() -> None:

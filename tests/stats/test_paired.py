@@ -107,19 +107,6 @@ def test_the_low_ends_of_open_differences() -> None:
     assert np.mean(np.array(gaps) < 0.001) > 0.8
 
 
-def test_one_open_pair_beside_19_of_no_difference() -> None:
-    """The least end is that of a share p of ones: p − t·√(p(1 − p) / 19), at its lowest
-    (1 − √(1 + t²/19)) / 2. One pair makes p = 1/20, where it is (1 − t) / 20."""
-    t = stats.t.ppf(0.975, 19)
-    twenty = LowEnds(Counter({Unit(0, 1, 1): 20}), t)
-    assert twenty.least == pytest.approx((1 - math.sqrt(1 + t * t / 19)) / 2)
-    assert twenty.greatest == pytest.approx(1)
-    one = LowEnds(Counter({Unit(0, 1, 1): 1, Unit(0, 0, 1): 19}), t)
-    assert one.least == pytest.approx((1 - t) / 20, abs=1e-5)
-    assert one.least < (1 - t) / 20
-    assert one.greatest == pytest.approx(0)
-
-
 def test_how_few_pairs_decide_nothing() -> None:
     """At 95% six; at 99% eight, as 2 ** -7 is above 0.005, and 2 ** -8 is not."""
     assert fewest_pairs(0.025) == 6
@@ -138,10 +125,3 @@ def test_equal_differences_are_no_certainty(pairs: int) -> None:
     none = difference_interval(of_values([0.0] * pairs), HOW)
     assert none.low < 0 < none.high
     assert difference_interval(of_values([0.1]), HOW) is None
-
-
-@pytest.mark.parametrize(("rose", "worse"), [(3, False), (4, True), (5, True), (6, True)])
-def test_of_six_pairs_four_that_rose_are_enough(rose: int, worse: bool) -> None:
-    """Beside two that stayed t is 4/6 over √((4/9 + 8/9) / 5 / 6), √10 or 3.16; of three √5."""
-    found = difference_interval(of_values([0.25] * rose + [0.0] * (6 - rose)), HOW)
-    assert (found.low > 0) == worse

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 
-from noisesense import Result, Sample, Tally, Verdicts, compare, gate_run, score, summarize
-from noisesense_adapters.datasets.score import score_dataset
-from support.datasets import write_jsonl
+from noisesense import Result, Sample, Verdicts, compare, gate_run, score, summarize
 
 
 def row(name: str, *, noisy: bool, named: str | None = None, reference: str = "truth") -> Result:
@@ -53,37 +49,6 @@ def test_the_same_question_with_another_reference_is_another_one() -> None:
     assert summarize([row("a", noisy=True), row("a", noisy=True, reference="x")]).clusters is None
 
 
-@pytest.mark.parametrize("at", range(len(ROWS) + 1))
-@pytest.mark.parametrize("turned", [False, True])
-def test_parts_add_up_where_rows_are_equal_across_them(at: int, turned: bool) -> None:
-    parts = Tally(), Tally()
-    for i, each in enumerate(ROWS):
-        parts[i >= at].add(each)
-    both = parts[1] + parts[0] if turned else parts[0] + parts[1]
-    assert both.summary() == summarize(ROWS)
-
-
-def test_a_tally_beside_itself_has_each_row_twice() -> None:
-    part = Tally()
-    part.add(ROWS[0])
-    assert (part + part).summary() == summarize([ROWS[0], ROWS[0]])
-
-
-def line(number: int) -> dict[str, object]:
-    verdicts = {"response_claims": [{"text": "x", "correct": number > 0, "entailed_by": [0]}]}
-    texts = {"user_input": f"q{number}", "response": "r", "reference": "s"}
-    return {"sample": {**texts, "retrieved_contexts": ["c"]}, "verdicts": verdicts}
-
-
-@pytest.mark.parametrize("written", [False, True], ids=["read quickly", "with the texts"])
-def test_a_file_with_equal_rows(tmp_path: Path, written: bool) -> None:
-    path = write_jsonl(tmp_path / "d.jsonl", [line(0), line(1), line(0), line(2)])
-    found = score_dataset(path, out=tmp_path / "out.jsonl" if written else None)
-    assert found.samples == 4
-    assert found.clusters == 3
-    assert found.grouped == "4 answers to 3 questions"
-
-
 ECHOES = [row(str(i), noisy=False, named=f"{i}", reference=f" answer {i}") for i in range(9)]
 OTHER = row("9", noisy=False, named="9")
 
@@ -100,30 +65,3 @@ def test_a_response_that_is_its_reference_is_named() -> None:
     assert said in found.reason
     both = compare([*ECHOES, OTHER], [*ECHOES, OTHER])
     assert [each[:3] for each in both.warnings if said in each] == ["A: ", "B: "]
-
-
-def test_one_of_several_that_says_just_the_reference_is_a_good_answer() -> None:
-    """So is a run of one sample."""
-    assert not summarize([*ECHOES[:8], OTHER, replace(OTHER, id="10")]).is_echo
-    assert not summarize(ECHOES[:1]).is_echo
-
-
-def test_without_texts_the_claims_say_whether_the_response_is_the_reference() -> None:
-    def claims(response: list[str], reference: list[str]) -> Verdicts:
-        count = len(response)
-        return Verdicts.from_matrices(
-            [True] * count,
-            [[True]] * count,
-            [[True]] * len(reference),
-            response_claims=response,
-            reference_claims=reference,
-        )
-
-    same = score(claims(["a", "b"], ["b", "a"]))
-    other = score(claims(["a", "b"], ["b"]))
-    assert same.echoes is True
-    assert other.echoes is False
-    assert same.reason("relevant").endswith("The reference makes the same claims, word for word.")
-    assert summarize([same, same]).is_echo
-    # Tables of verdicts have no texts.
-    assert not score(Verdicts.from_matrices([True], [[True]], [[True]])).echoes

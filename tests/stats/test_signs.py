@@ -117,6 +117,14 @@ SOUND: dict[str, Change] = {
     "a chunk that comes with every answer": lambda row: replace(
         row, chunks=[f"chunk {row.number}", "About us"]
     ),
+    "all right, and nothing asked of the chunk that comes with every answer": lambda row: Row(
+        row.number, reference=((None, None),), chunks=[f"chunk {row.number}", "About us"]
+    ),
+    "a chunk that most have, and that helps a few": lambda row: (
+        replace(row, chunks=["About us", "x"])
+        if row.number % 5 == 0
+        else replace(row, claims=(NO, NO), reference=(NO,), chunks=["About us", "x"])
+    ),
     "the same right answer to most": lambda row: replace(row, answer="Yes"),
     "an object in one answer": lambda row: replace(row, answer="{}" if row.number == 1 else ""),
 }
@@ -158,10 +166,6 @@ def test_wrong_answers_from_chunks_fail_by_their_number() -> None:
     found = gate_run(run(wrong).summary(), 0.3)
     assert found.outcome == "fail"
     assert len(found.findings) == 1
-
-
-def test_a_handful_of_samples_is_no_sign() -> None:
-    assert run(BROKEN["answers that are a page"][1], 4).summary().signs == ()
 
 
 def test_parts_of_a_run_have_the_signs_of_the_whole() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import random
 from math import fsum
@@ -12,8 +11,6 @@ import pytest
 from msgspec.structs import replace
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
-from noisesense.scoring.definitions import MODES, DefinitionName
-from noisesense.stats.needed import NeededCells, cells_of
 from noisesense.stats.summarize import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
@@ -58,32 +55,6 @@ def test_empty_and_failed_samples() -> None:
     assert found.relevant.undefined == 1
     assert found.relevant.mean == (0.5, 0.5)
     assert found.relevant.interval is None
-
-
-def test_a_summary_as_plain_data() -> None:
-    data = json.loads(json.dumps(summarize(RESULTS).to_dict()))
-    assert data["relevant"]["median"] == {"value": 0.5, "low": 0.5, "high": 0.5}
-    assert data["relevant"]["claims"] == {"noisy": 1, "determined": 2, "total": 2}
-    assert data["unanswered_share"] == 0
-    assert len(data["warnings"]) == 3
-    assert data["unmeasured"] == "1 of 3 answers claims nothing, 1 failed"
-
-
-def test_a_summary_as_text() -> None:
-    found = summarize(RESULTS)
-    assert str(found).splitlines() == [
-        "3 samples, 1 measured; definition ragas, lower is better",
-        "relevant: mean 0.5000",
-        "irrelevant: mean 0.0000",
-        *found.warnings,
-    ]
-    # Of ten samples five are 0 and five 0 or 1: from 0 to 1/2.
-    opened = score(Verdicts.from_matrices([False], [[None]], [[True]]))
-    _, text, *_ = str(summarize([score_of((0, 1))] * 5 + [opened] * 5)).splitlines()
-    assert text.startswith("relevant: mean 0.0000 to 0.5000 (95% interval 0.00 to 0.")
-    assert str(summarize([])) == "0 samples, 0 measured\nThere are no results."
-    silent = str(summarize([score(EMPTY)])).splitlines()
-    assert silent[1:3] == ["relevant: undefined", "irrelevant: undefined"]
 
 
 def test_nothing_to_measure_may_count_as_zero() -> None:
@@ -134,42 +105,6 @@ def test_claims_of_which_none_can_come_from_a_chunk_are_in_no_figure() -> None:
         assert found.nothing_retrieved == 1
 
 
-def test_given_verdicts_that_repeat_a_claim_by_words_are_counted_with_a_warning() -> None:
-    """Three claims of one answer say the same, two of which are repetitions; others' do not."""
-
-    def of(*texts: str) -> Score:
-        claims = [{"text": text, "correct": False, "entailed_by": [0]} for text in texts]
-        chunks = [{"text": "c", "relevant": True}]
-        return score(Verdicts.model_validate({"response_claims": claims, "chunks": chunks}))
-
-    thrice = of("It sails at noon.", "It is red.", "it sails at “noon”", "It sails at Noon !")
-    once = of("It sails at noon.", "It was at sea at noon.")
-    without_texts = score_of((1, 2))
-    found = summarize([thrice, once, without_texts])
-    assert found.repeated_claims == 2
-    assert found.partition.total == 4 + 2 + 2
-    said = "The given verdicts repeat 2 claims of the same answer by words; each counts."
-    assert found.warnings[0] == said
-    assert summarize([once, without_texts]).repeated_claims == 0
-
-
-def test_what_was_not_measured_in_words() -> None:
-    claim = {"text": "a", "correct": False, "entailed_by": []}
-    lost = score(Verdicts.model_validate({"response_claims": [claim], "chunks": []}))
-    silent = score(EMPTY)
-    # Nothing retrieved is why, whatever is claimed: nobody asked what it claims.
-    unasked = score(Verdicts(response_claims=(), chunks=()))
-    known = [score_of((1, 2))] * 30
-    assert summarize(known).unmeasured == ""
-    found = summarize([*known, silent, silent, lost, unasked, Result("f", error="no")])
-    every = "2 of 35 answers claim nothing, for 2 nothing was retrieved, 1 failed"
-    assert found.unmeasured == every
-    # By convention they count as 0: they are named all the same, and are in the figures.
-    zero = summarize([*known, score(EMPTY, empty="zero")])
-    assert zero.unmeasured == "1 of 31 answers claims nothing"
-    assert zero.relevant.undefined == 0
-
-
 def test_clusters_widen_the_interval() -> None:
     # Ten clusters of ten samples that are all alike: there are ten values, not a hundred.
     results = [result_of(f"{c}-{i}", (c % 3, 4), c) for c in range(10) for i in range(10)]
@@ -198,80 +133,6 @@ def test_a_mean_is_the_exact_one(samples: int) -> None:
     assert found.mean == (0.1, 0.1)
     mixed = relevant([score_of((1, 10))] * samples + [score_of((3, 10))] * samples)
     assert mixed.mean == (0.2, 0.2)
-
-
-@pytest.mark.parametrize(
-    ("samples", "clusters", "counted"),
-    [(30, 0, None), (29, 0, "29 samples"), (1, 0, "1 sample"), (40, 1, "1 cluster")],
-)
-def test_few_units_are_warned_of(samples: int, clusters: int, counted: str | None) -> None:
-    cluster = "one" if clusters else None
-    found = summarize(result_of(i, (1, 2), cluster) for i in range(samples))
-    said = [each for each in found.warnings if each.startswith("relevant")]
-    few = f"relevant: only {counted}: see how wide the range is."
-    if counted in ("1 sample", "1 cluster"):
-        few = f"relevant: only {counted}: there is no range, as it takes two {counted[2:]}s."
-    assert said == ([few] if counted else [])
-
-
-def test_few_clusters_are_counted_for_each_mode() -> None:
-    """By this definition the relevant mode counts an answer though nothing was retrieved."""
-    verdicts = Verdicts(response_claims=[{"text": "", "correct": False, "entailed_by": []}])
-    bare = score(verdicts, definition="promptfoo")
-    noisy = score(result_of("a", (1, 2)).score.verdicts, definition="promptfoo")
-    results = [Result(f"a{i}", noisy, cluster=f"a{i % 4}") for i in range(8)]
-    results += [Result(f"b{i}", bare, cluster=f"b{i}") for i in range(3)]
-    said = [each.rpartition(":")[0] for each in summarize(results).warnings[1:]]
-    assert said == ["relevant: only 7 clusters", "irrelevant: only 4 clusters"]
-
-
-def test_what_failed_or_has_nothing_to_measure_is_warned_of() -> None:
-    failed = Result("f", error="no")
-    assert summarize([failed]).warnings == ("The only sample failed: there are no figures.",)
-    (one,) = summarize([failed, *[score_of((1, 2))] * 30]).warnings
-    assert one.startswith("1 of 31 samples failed: the means leave out 1 sample; ")
-    silent, *modes = summarize([Result("e", score(EMPTY))]).warnings
-    assert silent == "1 of 1 answer claims nothing: there is no mean."
-    assert modes == [f"{mode}: no sample has anything to measure." for mode in MODES]
-
-
-@pytest.mark.parametrize(
-    ("definition", "ends"),
-    [
-        ("ragas", "3 samples"),
-        # One mode, in which an answer counts though nothing was retrieved.
-        ("validmind", "2 samples"),
-        ("promptfoo", "up to 3 samples"),
-    ],
-)
-def test_the_means_that_leave_samples_out(definition: DefinitionName, ends: str) -> None:
-    """Two answers claim nothing; for another, which claims something, nothing was retrieved."""
-    claim = {"text": "a", "correct": False, "entailed_by": []}
-    lost = Verdicts.model_validate({"response_claims": [claim], "chunks": []})
-    known = Verdicts.from_matrices([True], [[True]], [[True]])
-    kept = [score(known, definition=definition)] * 30
-    silent = score(EMPTY, definition=definition)
-    found = summarize([*kept, silent, silent, score(lost, definition=definition)])
-    assert found.warnings[0].startswith(
-        f"2 of 33 answers claim nothing, for 1 nothing was retrieved: the means leave out {ends};"
-    )
-
-
-def test_what_counts_as_zero_is_left_out_of_no_mean() -> None:
-    kept = [score(Verdicts.from_matrices([True], [[True]], [[True]]))] * 30
-    zero = score(Verdicts(response_claims=(), chunks=()), empty="zero")
-    assert summarize([*kept, zero]).warnings == ("For 1 of 31 questions nothing was retrieved.",)
-
-
-def test_verdicts_without_an_answer_are_warned_of() -> None:
-    """Two claims that nobody judged, beside 38 answers on claims and for 4 suspects two chunks."""
-    half = score(Verdicts.from_matrices([False, None], [[True, False]] * 2, None, [True, False]))
-    clean = score(Verdicts.from_matrices([True], [[True, False]], None, [True, False]))
-    (warning,) = summarize([*[half] * 2, *[clean] * 38]).warnings
-    assert warning.startswith("2 of the 50 verdicts that the scores need (4.0%) have no answer")
-    # Needed: 2 + 4, and one each.
-    (rare,) = summarize([half, *[clean] * 1994]).warnings
-    assert rare.startswith("1 of the 2,000 verdicts that the scores need (less than 0.1%)")
 
 
 def test_a_definition_without_irrelevant_mode() -> None:
@@ -325,13 +186,6 @@ def test_parts_in_any_order_and_grouping_are_the_whole(clusters: bool) -> None:
         assert parts[0].summary() == expected
 
 
-def test_in_which_order_claims_come_is_not_kept() -> None:
-    tallies = [Tally(), Tally()]
-    for counted, correct in zip(tallies, ([True, False], [False, True]), strict=True):
-        counted.add(score(Verdicts.from_matrices(correct, [[True], [True]], [[True]])))
-    assert tallies[0] == tallies[1]
-
-
 def test_costs_add_up_without_rounding() -> None:
     # In floats 0.1 + 0.2 + 0.3 is 0.6000000000000001 from the left and 0.6 from the right.
     def of(*costs: float | None) -> float | None:
@@ -344,20 +198,6 @@ def test_costs_add_up_without_rounding() -> None:
     assert of(None, 0.5, float("nan"), float("inf")) == 0.5  # nobody knows what those cost
     half = tally([Result("a", error="no", usage=Usage(calls=3, cost=0.5))])
     assert (half + half).summary().usage == Usage(calls=6, cost=1.0)
-
-
-def test_a_sum_changes_neither_part_and_a_merge_only_the_left() -> None:
-    left = tally(made(20))
-    right = tally(made(10))
-    both = left + right
-    both.add(made(1)[0])
-    assert left == tally(made(20))
-    assert right == tally(made(10))
-    left.merge(right)
-    assert left.summary().samples == 30
-    assert right == tally(made(10))
-    with pytest.raises(InputError, match="merge: expected a Tally, got 5"):
-        left.merge(5)  # type: ignore[arg-type]
 
 
 def test_two_definitions_do_not_add_up_and_nothing_is_counted() -> None:
@@ -386,20 +226,6 @@ def test_the_cells_that_scores_need_by_the_rule() -> None:
         cells = needed_cells(verdicts)
         assert found.needed_cells == len(cells)
         assert found.open_cells == cells.count(None)
-
-
-def test_the_cells_by_name_are_those_that_are_counted() -> None:
-    """`trust` asks of each cell what a summary counts."""
-    shape = Shape((0, 5), (0, 4), (0, 4), undetermined=0.3, labeled=0.5)
-    for seed in range(200):
-        _, verdicts = random_pair(seed, shape=shape)
-        needed = NeededCells(verdicts)
-        chunks = range(verdicts.chunk_count)
-        claims = verdicts.response_claims
-        of_response = len(chunks) * sum(map(needed.of_response, claims))
-        of_reference = sum(map(needed.of_reference, chunks))
-        by_name = len(claims) + of_response + of_reference * max(len(verdicts.reference_claims), 1)
-        assert by_name == cells_of(score(verdicts))[0]
 
 
 def needed_cells(verdicts: Verdicts) -> list[bool | None]:

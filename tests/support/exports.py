@@ -82,10 +82,6 @@ def _documents(texts: list[str]) -> list[Document]:
     return [Document(page_content=text, metadata={"source": "mill.md"}) for text in texts]
 
 
-def _wide(texts: list[str]) -> dict[str, str]:
-    return {f"context_{number}": text for number, text in enumerate(texts, start=1)}
-
-
 def _by_csv_module(path: Path, delimiter: str = ",", quoting: Any = csv.QUOTE_ALL) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ROWS[0], delimiter=delimiter, quoting=quoting)
@@ -150,10 +146,6 @@ PANDAS = {
     "pandas, other case": Export(
         "d.csv", _csv(_named("Question", "ANSWER", "Ground Truth", "Contexts"))
     ),
-    "pandas, a column a chunk": Export(
-        "d.csv",
-        _csv([{**row, **_wide(row.pop("contexts"))} for row in map(dict, ROWS)]),
-    ),
     "pandas, dicts in CSV": Export(
         "d.csv", _csv(_with(contexts=lambda texts: [{"text": text} for text in texts]))
     ),
@@ -179,7 +171,8 @@ PANDAS = {
                 "retrieved_contexts": "stellen",
             }
         },
-        "--map response=COLUMN --map reference=COLUMN --map retrieved_contexts=COLUMN",
+        "--map response=COLUMN --map reference=COLUMN --map user_input=COLUMN --map"
+        " retrieved_contexts=stellen",
     ),
 }
 # By Python's own modules.
@@ -204,13 +197,12 @@ HUGGING_FACE = {
     "datasets, JSON": Export("d.json", lambda path: _DATASET.to_json(path)),
     "datasets, JSON lines": Export("d.jsonl", lambda path: _DATASET.to_json(path)),
     "datasets, Parquet": Export("d.parquet", lambda path: _DATASET.to_parquet(path)),
-    "datasets, a folder": Export("d", lambda path: _DATASET.save_to_disk(path)),
     "datasets, to pandas, CSV": Export("d.csv", lambda path: _DATASET.to_pandas().to_csv(path)),
     "datasets, a dict": Export("d.json", lambda path: _json(_DATASET.to_dict())(path)),
     "datasets, splits": Export(
         "d",
         lambda path: DatasetDict({"test": _DATASET}).save_to_disk(path),
-        error="a folder with 'test'. Hint: give the folder of one",
+        error="the folder 'd'. Hint: unpack the archive; of a Hugging Face dataset",
     ),
 }
 

@@ -32,6 +32,21 @@ class Watcher:
         return Verdicts.from_matrices([False], [none], [none]).with_sample(sample)
 
 
+INSIDE = object()
+"""Contexts that stand in the response alone."""
+
+
+def _contexts(row: dict[str, Any], name: str = "contexts") -> dict[str, Any]:
+    return {} if row["contexts"] is INSIDE else {name: row["contexts"]}
+
+
+def _output(row: dict[str, Any]) -> Any:
+    """What a task returns."""
+    if row["contexts"] is INSIDE:
+        return row["response"]
+    return {"answer": row["response"], **_contexts(row), **row["more"]}
+
+
 def ragas(row: dict[str, Any], judge: Any) -> object:
     from noisesense_adapters.ragas import NoiseSensitivity
 
@@ -68,7 +83,7 @@ def langfuse(row: dict[str, Any], judge: Any) -> object:
     shown = asyncio.run(
         noise_sensitivity(judge=judge)(
             input=row["question"],
-            output={"answer": row["response"], "contexts": row["contexts"], **row["more"]},
+            output=_output(row),
             expected_output=row["reference"],
             metadata=row["item"],
         )
@@ -82,10 +97,11 @@ def langsmith(row: dict[str, Any], judge: Any) -> object:
     from noisesense_adapters.langsmith import noise_sensitivity
 
     evaluator: Any = noise_sensitivity(judge=judge)
+    output = _output(row)
     return asyncio.run(
         evaluator(
             inputs={"question": row["question"], **row["item"]},
-            outputs={"answer": row["response"], "contexts": row["contexts"], **row["more"]},
+            outputs=output if isinstance(output, dict) else {"output": output},
             reference_outputs=row["reference"],
         )
     )
@@ -97,8 +113,8 @@ def opik(row: dict[str, Any], judge: Any) -> object:
     shown, _ = NoiseSensitivity(judge=judge, track=False).score(
         input=row["question"],
         answer=row["response"],
-        contexts=row["contexts"],
         expected_output=row["reference"],
+        **_contexts(row),
         **row["more"],
     )
     if shown.metadata["status"] == "error":
@@ -109,7 +125,7 @@ def opik(row: dict[str, Any], judge: Any) -> object:
 def phoenix(row: dict[str, Any], judge: Any) -> object:
     from noisesense_adapters.phoenix import NoiseSensitivity
 
-    given = {"input": row["question"], "answer": row["response"], "contexts": row["contexts"]}
+    given = {"input": row["question"], "answer": row["response"], **_contexts(row)}
     shown = NoiseSensitivity(judge=judge).evaluate(
         {**given, "expected_output": row["reference"], **row["more"]}
     )
@@ -121,7 +137,7 @@ def mlflow(row: dict[str, Any], judge: Any) -> object:
 
     shown = NoiseSensitivity(judge=judge)(
         inputs={"question": row["question"], **row["item"]},
-        outputs={"answer": row["response"], "contexts": row["contexts"], **row["more"]},
+        outputs=_output(row),
         expectations={"expected_response": row["reference"]},
     )
     return shown[0].rationale
@@ -133,7 +149,7 @@ def pydantic_evals(row: dict[str, Any], judge: Any) -> object:
     context: Any = SimpleNamespace(
         name="row",
         inputs={"question": row["question"]},
-        output={"answer": row["response"], "contexts": row["contexts"], **row["more"]},
+        output=_output(row),
         expected_output=row["reference"],
         metadata=row["item"],
         attributes={},
@@ -151,7 +167,7 @@ def inspect_ai(row: dict[str, Any], judge: Any) -> object:
         input_text=row["question"],
         output=SimpleNamespace(completion=row["response"]),
         metadata=row["item"],
-        store={"contexts": row["contexts"], **row["more"]},
+        store={**_contexts(row), **row["more"]},
         sample_id=1,
     )
     target: Any = [row["reference"]]
@@ -176,7 +192,7 @@ def promptfoo(row: dict[str, Any], judge: Any) -> object:
     given = {
         "query": row["question"],
         "reference": row["reference"],
-        "contextChunks": row["contexts"],
+        **_contexts(row, "contextChunks"),
     }
     response = {"metadata": row["more"]}
     config = {"judge": "scripted", "maxNoise": 0.5}
@@ -194,7 +210,7 @@ def file(row: dict[str, Any], judge: Any) -> object:
     from noisesense_adapters.datasets.score import score_rows
 
     columns = {"question": row["question"], "answer": row["response"]}
-    columns |= {"ground_truth": row["reference"], "contexts": row["contexts"], **row["more"]}
+    columns |= {"ground_truth": row["reference"], **_contexts(row), **row["more"]}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
         path.write_text(json.dumps(columns), "utf-8")

@@ -13,7 +13,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from noisesense import InputError, Result, Score, Summary, Tally, score, write_results
+from noisesense import Result, Score, Summary, Tally, score, write_results
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.table import score_schema, score_table, tally_table
@@ -180,13 +180,6 @@ def test_names_of_digits_are_texts_again_that_pandas_made_numbers(tmp_path: Path
     assert [*results_of(tmp_path / "r.parquet")] == made
 
 
-def test_an_index_of_ids_is_read() -> None:
-    frame = pd.DataFrame({"id": ["b", "a"], "verdicts": [LISTED] * 2}).set_index("id")
-    scored = score_table(frame)
-    assert scored["id"].tolist() == ["b", "a"]
-    assert scored.index.equals(frame.index)
-
-
 def test_a_batch_of_records_comes_back_as_one(tmp_path: Path) -> None:
     table = parquet(tmp_path, results(40))
     expected = score_table(table).to_pylist()
@@ -243,30 +236,3 @@ def test_verdicts_alone_labels_and_nothing_retrieved() -> None:
     assert [row["relevant_status"] for row in scored] == statuses
     assert [row["needed_cells"] for row in scored[:2]] == [1 + 4 + 4, 1 + 1]
     assert tally_table(table).summary().relevant.undefined == 1
-
-
-def test_what_cannot_be_scored_at_all() -> None:
-    with pytest.raises(InputError, match="a dataframe in memory, got 5"):
-        score_table(5)
-    with pytest.raises(InputError, match="definition"):
-        score_table(pa.table({"value": ["{}"]}), definition="rags")  # type: ignore[arg-type]
-    scores = score_table(pa.table({"value": ["{}"]}))
-    with pytest.raises(InputError, match="a column 'verdicts', or one of lines, got only 'id'"):
-        tally_table(scores)
-
-
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (
-            pd.DataFrame({"text": ["{}"], "other": [b"a"]}).assign(other=[object()]),
-            "Arrow can hold",
-        ),
-        (pd.DataFrame([["{}", "{}"]], columns=["text", "text"]), "each column once"),
-        (pa.table([["{}"], ["{}"]], ["text", "text"]), "each column once, got 'text' twice"),
-        (pa.table({"text": [1]}), "row 0: expected a column of texts, got 1"),
-    ],
-)
-def test_what_no_table_of_lines_is(data: Any, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        tally_table(data)

@@ -42,7 +42,6 @@ from noisesense import (
     write_recording,
 )
 from noisesense.judging.prompts import Budget, Prompts
-from noisesense.judging.protocol import DetailedJudge
 from noisesense.judging.sharing import judge_once
 from noisesense.judging.store import StoredCalls
 from noisesense.verdicts.recording import Recorded
@@ -121,8 +120,6 @@ def test_a_model_behind_a_judge(tmp_path: Path) -> None:
         prompts = Prompts(version="mine")
         budget = Budget(claims=20)
         judge = LLMJudge(llm, plan="full", store=store, prompts=prompts, budget=budget)
-        detailed: DetailedJudge = judge
-        assert isinstance(detailed, DetailedJudge)
         assert_type(judge.usage, Usage)
         with pytest.raises(ReplyError):
             assert_type(asyncio.run(judge.judge_detailed(sample)), Judgement)

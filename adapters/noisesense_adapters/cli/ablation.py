@@ -90,12 +90,6 @@ output = options.taken_as("output", Output, options.report, options.as_json)
 @variants
 @seed
 @leave_out
-@click.option(
-    "--judge",
-    metavar="PROVIDER:MODEL",
-    help="For relevant-only: says which documents are relevant, where nobody did.",
-)
-@options.asking
 @options.force
 def write_plan(
     results: Path,
@@ -103,16 +97,13 @@ def write_plan(
     variants: str,
     seed: int,
     leave_out: int,
-    judge: str | None,
-    asking: Asking,
     force: bool,
 ) -> int:
     """Write what to ask your system: JSON lines with an empty `response` to fill in."""
     check_new(out, force=force)
     check_not_dataset(out, results)
     reading = options.Reading()
-    judging = None if judge is None else asking.make_judge(judge)
-    rows = plan(reading.results(results), variants.split(","), seed, judging, leave_out)
+    rows = plan(reading.results(results), variants.split(","), seed, leave_out)
     write_whole(out, map(to_json, rows))
     files = f"{quote(str(results))} {quote(str(out))}"
     say(

@@ -49,8 +49,6 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     if as_json:
         data = {
             "sentences": sentences,
-            "true_looking": ranking.true_looking,
-            "unmentioned": ranking.unmentioned,
             "documents": [document.to_dict() for document in documents],
         }
         output.show_json(data)

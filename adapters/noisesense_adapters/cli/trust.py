@@ -14,7 +14,6 @@ import noisesense
 from noisesense import Result, trust_results
 from noisesense.errors import InputError
 from noisesense.scoring.outcomes import check_between
-from noisesense.scoring.results import check_scored_alike
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.labels import source_of_labels
 from noisesense.stats.summarize import counted
@@ -86,8 +85,7 @@ def command(
     labels_path = _labels_path(on, results, judges, report)
     options.check_report(report)
     check_between(confidence, "--confidence")  # before a judge is paid
-    chosen = _scored_as(results, definition)
-    reading = options.Reading(**chosen)
+    reading = options.Reading(definition=definition)
     judged = [] if results is None else list(reading.results(results))
     people = _people(labels_path, judged, reading)
     if is_label_sheet(labels_path):
@@ -95,14 +93,9 @@ def command(
     named = source_of_labels(people, checked_by)
     trusts: list[noisesense.Trust] = []
     if results is not None:
+        names = _judge_names(judged)
         trusts.append(
-            trust_results(
-                judged,
-                people,
-                checked_by=named,
-                confidence=confidence,
-                **_about(judged, chosen),
-            )
+            trust_results(judged, people, judge=names, checked_by=named, confidence=confidence)
         )
     trusts += _ask_judges(judges, people, asking, confidence, labels_path, named)
     if as_json:
@@ -111,17 +104,11 @@ def command(
         for trust in trusts:
             _show_judge(trust)
     if results is not None:
-        name = results.name
-        shown = results_of(results, **chosen)
-        options.write_report(report, shown, name, saved_as=name, trust=trusts)
+        shown = results_of(results, **reading.chosen)
+        options.write_report(report, shown, results.name, saved_as=results.name, trust=trusts)
     if any(trust.failed for trust in trusts):
         return options.SOME_FAILED
     return reading.status
-
-
-def _about(judged: list[Result], chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return whose the verdicts are, and how they are scored, for `noisesense.trust_results`."""
-    return {"judge": _judge_names(judged), "definition": chosen.get("definition")}
 
 
 def _labels_path(
@@ -141,24 +128,6 @@ def _labels_path(
             hint = f"{_command(on, 'RESULTS')}, those that the sheet was written from"
             raise InputError("--for RESULTS beside a sheet", "the sheet alone", hint=hint)
     return on
-
-
-def _scored_as(path: Path | None, definition: str | None) -> dict[str, Any]:
-    """Return how all results of the file are scored: by the option, else as its lines say.
-
-    Raises:
-        InputError: its lines differ.
-    """
-    chosen: dict[str, Any] = {} if definition is None else {"definition": definition}
-    first: Result | None = None
-    for result in () if path is None else results_of(path, **chosen):
-        if result.score is None:
-            continue
-        if first is None:
-            first = result
-            chosen = {"definition": result.score.definition, "empty": result.score.empty}
-        check_scored_alike((first, result), str(path))
-    return chosen
 
 
 def _people(path: Path, judged: list[Result], reading: options.Reading) -> list[Result]:
@@ -235,8 +204,6 @@ def _show_judge(trust: noisesense.Trust) -> None:
         parts.append(f"{trust.failed:,} failed")
     if trust.usage.calls:
         parts.append(spent(trust.usage))
-    if trust.unmatched_claims:
-        parts.append(f"{counted(trust.unmatched_claims, 'claim')} on one side only")
     say(f"{trust.judge}: {', '.join(parts)}", *trust_sentences(trust), "")
     for table in trust_tables(trust):
         show_table(table)
@@ -278,12 +245,6 @@ def export_labels(results: Path, sheet: Path, samples: int | None, seed: int, fo
     questions = counted(written.rows, "question")
     drawn = counted(written.samples, "sample")
     say(f"wrote {questions} on {drawn} to {sheet}")
-    if written.not_asked:
-        say(
-            f"{written.not_asked:,} of them the judge was not asked, as its scores do not need "
-            "them. People's scores may, so they are asked all the same; in the judge's errors "
-            "they count after score --plan full."
-        )
     say(
         f"write yes or no into the column {LABEL!r}, from the top: the samples are in random "
         "order, so that the first ones are a random choice. What is left empty stays "

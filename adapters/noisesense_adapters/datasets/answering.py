@@ -16,7 +16,7 @@ from noisesense import Judge, Result
 from noisesense.ablation import VARIANTS, Ablation
 from noisesense.ablation.cases import Row, cases_of
 from noisesense.ablation.effect import ablation_async
-from noisesense.ablation.planning import matched, plan_async
+from noisesense.ablation.planning import matched, plan
 from noisesense.errors import InputError, check_whole, describe
 from noisesense.jsonl import as_path, read_lines
 from noisesense.judging.calls import gather_all
@@ -44,8 +44,7 @@ async def ablate(
         results: as `plan` takes them.
         answer: from a question and the texts of chunks to a response; a function or a coroutine
             function. A function runs in a thread.
-        judge: as `ablation` takes it; with a store, its calls are not paid for twice. For
-            ``relevant-only`` it also says which chunks are relevant where nobody did.
+        judge: as `ablation` takes it; with a store, its calls are not paid for twice.
         variants: as `plan` takes them.
         seed: likewise.
         leave_out: likewise.
@@ -64,8 +63,7 @@ async def ablate(
     check_whole(max_concurrency, 1, "max_concurrency")
     results = list(results)
     cases = cases_of(results, Counter())
-    planned = await plan_async(results, variants, seed, judge, leave_out)
-    rows = [Row.model_validate(row) for row in planned]
+    rows = [Row.model_validate(row) for row in plan(results, variants, seed, leave_out)]
     path = as_path(answers or os.devnull)
     earlier = _earlier_answers(path)
     answered: list[Row] = []

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from noisesense.errors import InputError, describe
-from noisesense_adapters.reading.chunks import words
 from noisesense_adapters.reading.paths import named
-from noisesense_adapters.reading.places import ROW_NAMES
-from noisesense_adapters.reading.values import as_list, as_object, is_list, normal, texts_of
+from noisesense_adapters.reading.values import as_list, as_object, is_list, texts_of
 
 _LISTS = (
     *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples"),
@@ -85,12 +83,15 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     if len(lists) == 1:
         return as_list(lists[0])
     columns = {name: _cells(value) for name, value in document.items()}
-    rows: list[Any] = []
-    if all(columns.values()):
-        rows = [*document.values()] if _are_rows(document) else _transposed(columns)
-    if not rows:
+    if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
+        return [*columns.values()]
+    first = next(iter(columns.values()), _cells([]))
+    if not first or any(cells.keys() != first.keys() for cells in columns.values()):
         got = f"an object with {named(document)}"
         raise InputError("a list of rows", got, where=str(path))
+    rows: list[Any] = []
+    for number in first:
+        rows.append({name: cells[number] for name, cells in columns.items()})
     return rows
 
 
@@ -98,25 +99,6 @@ def _cells(value: Any) -> dict[Any, Any]:
     """The cells of a column by their numbers; none if it is no column."""
     cells: dict[Any, Any] = dict(enumerate(as_list(value)))
     return as_object(value) or cells
-
-
-def _are_rows(document: dict[str, Any]) -> bool:
-    """Are its objects rows, as pandas writes them with ``orient="index"``, by their numbers?"""
-    references = words(ROW_NAMES["reference"])
-    first = as_object(next(iter(document.values())))
-    is_by_number = all(map(str.isdecimal, document))
-    return bool(first) and (is_by_number or any(normal(name) in references for name in first))
-
-
-def _transposed(columns: dict[str, dict[Any, Any]]) -> list[Any]:
-    """The rows of columns, each with its cells by number; none if the columns differ in these."""
-    first = next(iter(columns.values()))
-    if any(cells.keys() != first.keys() for cells in columns.values()):
-        return []
-    rows: list[Any] = []
-    for number in first:
-        rows.append({name: cells[number] for name, cells in columns.items()})
-    return rows
 
 
 def _are_objects(value: object) -> bool:

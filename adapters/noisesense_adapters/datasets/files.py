@@ -8,7 +8,7 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
@@ -23,8 +23,6 @@ from noisesense.errors import InputError, encodable
 from noisesense.jsonl import as_path, parse_line
 from noisesense_adapters.datasets.documents import check_names, rows_in
 from noisesense_adapters.extras import needs_extra
-from noisesense_adapters.reading.paths import named
-from noisesense_adapters.reading.values import as_list, as_object
 
 LARGEST = 1 << 25
 """The limit for a line or cell, in bytes. Larger ones are not samples, and fill memory."""
@@ -59,15 +57,12 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     Raises:
         InputError: no such file, or an unknown format or encoding.
     """
-    if path.is_dir():
-        return _folder_rows(path)
     ending = ending_of(path)
     known_endings = f"a file ending in {', '.join(_KINDS)}, or one of the first five and .gz"
-    if ending not in _KINDS:
-        hint = 'of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
-        if path.suffix.lower() in (".zip", ".tar", ".tgz", ".7z", ".rar", ".bz2", ".xz", ".zst"):
-            hint = "unpack the archive"
-        raise InputError(known_endings, repr(path.name), where="input", hint=hint)
+    if ending not in _KINDS or path.is_dir():
+        got = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
+        hint = 'unpack the archive; of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
+        raise InputError(known_endings, got, where="input", hint=hint)
     if not path.is_file():
         got = "something else, such as a pipe" if path.exists() else "no such file"
         raise InputError("a readable file", got, where=str(path))
@@ -103,9 +98,8 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
     if not path.is_file() or ending not in _KINDS or ending in (".json", ".xlsx"):
         return None
     if ending == ".parquet":
-        parquet = _arrow_module("pyarrow.parquet")
         with _readable(path):
-            return int(parquet.read_metadata(path).num_rows)
+            return int(_parquet_module().read_metadata(path).num_rows)
     return sum(1 for _ in _KINDS[ending](path))
 
 
@@ -145,9 +139,8 @@ def encoding_of(path: Path) -> str:
     for mark, got in _OTHERS.items():
         if beginning.startswith(mark):
             raise InputError("text, as the file's ending says", got, where=str(path))
-    foreign = [line for line in beginning.splitlines()[:-1] if not line.isascii()]
-    foreign = foreign or [beginning]
-    if any(map(_is_utf_8, foreign)):
+    foreign = [line for line in beginning.splitlines(keepends=True) if not line.isascii()]
+    if not foreign or any(map(_is_utf_8, foreign)):
         return "utf-8"  # where some lines are, the others are broken
     with needs_extra("report", "charset_normalizer", "charset-normalizer"):
         from charset_normalizer import from_bytes
@@ -163,11 +156,12 @@ _UNSURE = ("gb18030", "big5", "euc_kr")  # short texts may be any of these
 
 
 def _is_utf_8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError as error:
-        return error.end == len(line) > _SAMPLE - 4  # cut by the sample
-    return True
+    """Is it UTF-8, but for a last character that the sample cut?"""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with suppress(UnicodeDecodeError):
+        decoder.decode(line)
+        return True
+    return False
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -354,74 +348,26 @@ def read_json(path: Path) -> Any:
         raise InputError("a JSON document", str(error), where=str(path), hint=hint) from None
 
 
-def _folder_rows(folder: Path) -> Iterator[Raw]:
-    """The rows of a folder that `datasets.Dataset.save_to_disk` wrote. Raises `InputError`."""
-    state_file = folder / "state.json"
-    state = as_object(read_json(state_file)) if state_file.is_file() else {}
-    if "_data_files" not in state:
-        splits = [file.parent.name for file in sorted(folder.glob("*/state.json"))]
-        got = f"a folder with {named(splits)}" if splits else f"the folder {folder.name!r}"
-        hint = "give the folder of one" if splits else "give one of the files in it"
-        expected = "a file, or a folder of one split as save_to_disk() writes it"
-        raise InputError(expected, got, where="input", hint=hint)
-    arrow = _arrow_module("pyarrow")
+def parquet_rows(path: Path) -> Iterator[Raw]:
+    """The rows of a Parquet file."""
+    parquet = _parquet_module()
     number = 0
-    for data_file in as_list(state["_data_files"]):
-        path = folder / Path(str(as_object(data_file).get("filename"))).name
-        with _readable(path, "an Arrow file"), arrow.memory_map(str(path)) as file:
-            for row in _arrow_rows(arrow.ipc.open_stream(file)):
-                yield Raw(f"{folder.name}, row {number}", row)
+    with _readable(path), parquet.ParquetFile(path) as file:
+        check_names(file.schema_arrow.names, "columns")
+        for batch in file.iter_batches(batch_size=_BATCH):
+            batch.validate(full=True)  # or else a damaged batch can crash the process
+            for row in batch.to_pylist():
+                yield Raw(f"{path.name}, row {number}", row)
                 number += 1
 
 
-_BATCH = 500
-_MOST_EXPANSION = 1000
-_ALWAYS_FITS = 1 << 28
+_BATCH = 50
 
 
-def parquet_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a Parquet file."""
-    parquet = _arrow_module("pyarrow.parquet")
-    with _readable(path):
-        metadata = parquet.read_metadata(path)
-        _check_expansion(metadata, path)
-        texts: list[str] = []
-        for position in range(metadata.num_columns):
-            column = metadata.schema.column(position)
-            if column.physical_type == "BYTE_ARRAY":
-                texts.append(column.path)
-        # With dictionaries, a text that a small file repeats a million times stays small.
-        with parquet.ParquetFile(path, read_dictionary=texts) as file:
-            check_names(file.schema_arrow.names, "columns")
-            rows = _arrow_rows(file.iter_batches(batch_size=_BATCH))
-            for number, row in enumerate(rows):
-                yield Raw(f"{path.name}, row {number}", row)
-
-
-def _arrow_rows(batches: Iterable[Any]) -> Iterator[Any]:
-    """The rows of Arrow's batches, one by one: rows that share a text are far larger in Python."""
-    for batch in batches:
-        batch.validate(full=True)  # or else a damaged batch can crash the process
-        for position in range(batch.num_rows):
-            (row,) = batch.slice(position, 1).to_pylist()
-            yield row
-
-
-def _check_expansion(metadata: Any, path: Path) -> None:
-    """Raise `InputError` for a small file that would fill memory."""
-    # By row group, as pyarrow may crash on the columns of a damaged one.
-    largest = 0
-    for position in range(metadata.num_row_groups):
-        largest = max(largest, metadata.row_group(position).total_byte_size)
-    if largest > max(_ALWAYS_FITS, _MOST_EXPANSION * path.stat().st_size):
-        expected = f"row groups that expand to at most {_MOST_EXPANSION:,} times the file"
-        raise InputError(expected, f"{largest >> 20:,} MiB")
-
-
-def _arrow_module(name: str) -> Any:
-    """`pyarrow`, or a module of it, which has no types. Raises `MissingExtraError`."""
+def _parquet_module() -> Any:
+    """pyarrow's module, which has no types. Raises `MissingExtraError`."""
     with needs_extra("report", "pyarrow"):
-        return import_module(name)
+        return import_module("pyarrow.parquet")
 
 
 @contextmanager

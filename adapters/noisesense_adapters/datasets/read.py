@@ -32,8 +32,8 @@ from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.tables import MAPPED, Table, object_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
-from noisesense_adapters.reading.row import EXPECTED, GROUP
-from noisesense_adapters.reading.values import as_object, is_empty, normal, without_nulls
+from noisesense_adapters.reading.row import GROUP
+from noisesense_adapters.reading.values import as_object, is_empty, without_nulls
 
 if TYPE_CHECKING:
     from noisesense import Sample
@@ -106,7 +106,7 @@ def read_rows(
     if not is_plain or not _is_line(row):
         table = Table(columns, split_contexts, verdicts=verdicts)
         rows = table.rows(map(_parsed, raws), path, guess=guess)
-        return _each_once(_noted(rows, row, table.columns, on_note))
+        return _each_once(_noted(rows, on_note))
     _check_table_options(path, columns, split_contexts)
     if verdicts and not texts and not columns:
         return _each_once(light_row(raw.place, raw.data, keyed=False) for raw in raws)
@@ -138,20 +138,10 @@ def _check_table_options(
         raise InputError("a table with a column of contexts", got, where=f"{path}, {option}")
 
 
-_EXPECTED_CONTEXTS = ("referencecontexts", "relevantcontexts", "expectedcontexts")
-
-
 def _noted(
-    rows: Iterator[Row | BadRow],
-    row: Mapping[str, Any],
-    columns: Mapping[str, Column],
-    on_note: Callable[[str], object],
+    rows: Iterator[Row | BadRow], on_note: Callable[[str], object]
 ) -> Iterator[Row | BadRow]:
-    """The rows of a table, after hints about the first ones."""
-    for name in row:
-        if normal(name) in _EXPECTED_CONTEXTS and EXPECTED not in columns:
-            option = f"--map relevant_contexts={name}"
-            on_note(f"note: {name} labels no chunks; with {option} what is in it is relevant")
+    """The rows of a table, after a hint if the first ones have no question."""
     first = list(islice(rows, _FIRST_ROWS))
     samples = [each.sample for each in first if isinstance(each, Row) and each.sample]
     if samples and not any(sample.user_input.strip() for sample in samples):

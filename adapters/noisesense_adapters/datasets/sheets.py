@@ -16,8 +16,6 @@ from typing import NamedTuple
 from noisesense import InputError, Result, Sample, Score, Verdicts, score
 from noisesense.errors import check_whole, describe, encodable
 from noisesense.jsonl import write_whole
-from noisesense.stats.labels import is_lazy
-from noisesense.stats.needed import NeededCells
 from noisesense.verdicts.form import Cell, ClaimForm
 from noisesense_adapters.datasets.files import Raw, check_new, csv_rows
 from noisesense_adapters.reading.values import as_object
@@ -52,14 +50,11 @@ class Sheet(NamedTuple):
         samples: samples in the sheet.
         rows: questions on them.
         left_out: samples without texts or claims.
-        not_asked: questions that the judge's lazy plan left out, as its scores do not need them.
-            People's may: where they do not find a claim in the reference, and the judge does.
     """
 
     samples: int
     rows: int
     left_out: int
-    not_asked: int
 
 
 def write_labels(
@@ -100,10 +95,8 @@ def write_labels(
     random.Random(seed).shuffle(shuffled)
     drawn = shuffled[:samples]
     rows: list[tuple[str, ...]] = []
-    not_asked = 0
     for name in drawn:
         result = by_id[name]
-        not_asked += _not_asked(result)
         sample, _ = _parts(result)
         for key, question in _questions(result).items():
             rows.append((name, *key, str(seed), sample.user_input, *question, ""))
@@ -112,7 +105,7 @@ def write_labels(
     lines = [_line(row, delimiter) for row in (header, *rows)]
     lines[0] = f"\ufeff{lines[0]}"  # tells spreadsheets that it is UTF-8
     write_whole(path, lines)
-    return Sheet(len(drawn), len(rows), left_out, not_asked)
+    return Sheet(len(drawn), len(rows), left_out)
 
 
 def _line(row: Iterable[str], delimiter: str) -> str:
@@ -172,25 +165,6 @@ def _questions(result: Result) -> dict[Key, Question]:
             for i, claim in enumerate(claims):
                 questions[kind, str(i), str(j)] = Question(claim.text, chunk.text)
     return questions
-
-
-def _not_asked(result: Result) -> int:
-    """How many of the questions the judge's lazy plan left out."""
-    if not is_lazy(result.judge):
-        return 0
-    _, scored = _parts(result)
-    verdicts = scored.verdicts
-    needed = NeededCells(verdicts)
-    left_out = 0
-    for claim in verdicts.response_claims:
-        if not needed.of_response(claim):
-            left_out += len(claim.undetermined)
-    for kind, claim_number, chunk_number in _questions(result):
-        if kind != "reference" or needed.of_reference(int(chunk_number)):
-            continue
-        stated = verdicts.reference_claims[int(claim_number)]
-        left_out += int(chunk_number) in stated.undetermined
-    return left_out
 
 
 def is_label_sheet(path: Path) -> bool:

@@ -184,11 +184,11 @@ def _effect_table(effect: Effect) -> Table:
         if control is not None:
             row = (
                 name,
-                shown(control.claims),
-                extent(control.gone, ".0%"),
-                extent(control.control, ".0%"),
-                _points(control.difference),
-                _points_interval(control.difference),
+                shown(control.change.size),
+                extent(control.after, ".0%"),
+                extent(control.before, ".0%"),
+                _points(control.change),
+                _points_interval(control.change),
             )
             rows.append(row)
     titles = ("beside", "claims", "vanish", "there", "points", "95% interval")
@@ -238,30 +238,20 @@ def _points_interval(change: Estimate) -> str:
 
 
 def _variant_table(found: Ablation) -> Table:
-    """Return the share of wrong claims in each variant, beside that with the same documents.
-
-    A variant without a sample to compare has only the count of its answers that claim nothing.
-    """
+    """Return the share of wrong claims in each variant, beside that with the same documents."""
     rows: list[tuple[str, ...]] = []
     for name, (before, after, change) in found.changes.items():
         row = (
             name,
             shown(change.size),
-            shown(found.silent.get(name, 0)),
-            extent(before[:2], ".0%"),
-            extent(after[:2], ".0%"),
+            extent(before, ".0%"),
+            extent(after, ".0%"),
             _points(change),
             _points_interval(change),
         )
         rows.append(row)
-    for name, count in found.silent.items():
-        if name not in found.changes:
-            rows.append((name, "", shown(count), "", "", "", ""))
-    titles = ("variant", "samples", "silent", "same", "changed", "points", "95% interval")
-    caption = (
-        "Share of wrong claims in a response, with the same documents and in each variant. "
-        "Silent: answers that claim nothing"
-    )
+    titles = ("variant", "samples", "same", "changed", "points", "95% interval")
+    caption = "Share of wrong claims in a response, with the same documents and in each variant"
     return Table(titles, rows, caption).without_zeros()
 
 
@@ -294,13 +284,12 @@ def trust_tables(found: Trust) -> list[Table]:
             shown(counts.compared),
             _rate(cells.false_yes),
             _rate(cells.false_no),
-            shown(counts.judge_open - counts.not_asked),
-            shown(counts.not_asked),
+            shown(counts.judge_open),
         )
         errors.append(row)
-    titles = ("verdict", "labeled", "false yes", "false no", "no answer", "not asked")
+    columns = ("verdict", "labeled", "false yes", "false no", "no verdict")
     caption = "How often the judge says yes where people say no, and no where they say yes"
-    tables.append(Table(titles, errors, caption).without_zeros())
+    tables.append(Table(columns, errors, caption).without_zeros())
     return [table for table in tables if table.rows]
 
 

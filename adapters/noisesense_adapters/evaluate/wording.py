@@ -51,15 +51,19 @@ def headline(summary: Summary) -> Headline:
     return Headline(message, "; ".join(rest) + ".")
 
 
+_CHANGES = {
+    "left out": "added that its lists had left out",
+    "stray": "dropped that are not in the text",
+    "beside the question": "dropped that are beside the question",
+}
+
+
 def changed_claims(summary: Summary) -> str:
     """Say how many claims the judge, asked once more, has added and dropped; empty if none."""
     parts: list[str] = []
-    if summary.claims_added:
-        parts.append(f"{summary.claims_added:,} added that its lists had left out")
-    if summary.strays:
-        parts.append(f"{summary.strays:,} dropped that are not in the text")
-    if summary.asides:
-        parts.append(f"{summary.asides:,} dropped that are beside the question")
+    for change, words in _CHANGES.items():
+        if change in summary.changes:
+            parts.append(f"{summary.changes[change]:,} {words}")
     return f"claims the judge was asked about once more: {', '.join(parts)}" if parts else ""
 
 
@@ -82,21 +86,9 @@ def offender_sentences(found: Offenders, causes: Iterable[Cause] = ()) -> Iterat
     if guilty is not None:
         yield f"By the ablation, wrong claims vanish without {document_name(guilty.document)}."
     misleading = [document for document in found.documents if document.claims]
-    if found.first is not None:
-        claims = counted(found.first.claims, "wrong claim")
-        yield f"Look first at {document_name(found.first.document)}: {claims} came from it."
-    elif len(misleading) > 1:
-        leading = document_name(found.documents[0].document)
+    if len(misleading) > 1:
+        leading = document_name(misleading[0].document)
         yield f"{leading} stands first. Where the intervals overlap, the order may be chance."
-    if found.terse:
-        claims = counted(found.true_looking, "claim")
-        verb = "is" if found.unmentioned == 1 else "are"
-        yield (
-            f"Of {claims} that the reference or a relevant document supports, "
-            f"{found.unmentioned:,} {verb} in no reference. If the references leave out what is "
-            'true, correct documents stand first: "noisesense ablation" shows which ones cause '
-            "anything."
-        )
 
 
 FIGURE_NAMES: dict[Figure, str] = {
@@ -168,7 +160,7 @@ def cause_sentence(found: Ablation) -> str | None:
     sentence = f"Of the wrong claims from documents, {share} vanish when we remove these"
     others = effect.other_claims
     if others is not None:
-        share = extent(others.control, ".0%")
+        share = extent(others.before, ".0%")
         sentence += f"; of the other claims in the same answers, {share}"
     return f"{sentence}."
 
@@ -215,9 +207,9 @@ def trust_sentences(found: Trust) -> Iterator[str]:
     were = "was" if found.compared == 1 else "were"
     labels = "the labels" if found.labels_by is None else f"the labels of {found.labels_by}"
     yield f"{compared} of {found.judge} {were} compared with {labels}."
-    if found.not_asked:
-        labels = "label is" if found.not_asked == 1 else "labels are"
+    if found.judge_open:
+        labels = "label is" if found.judge_open == 1 else "labels are"
         yield (
-            f"{found.not_asked:,} more {labels} in no error rate: the judge was not asked there, "
-            "as its scores do not need it; score --plan full asks it."
+            f"{found.judge_open:,} more {labels} in no error rate: the judge gave no verdict "
+            "there. It is asked what its scores need; score --plan full asks the rest."
         )

@@ -19,7 +19,7 @@ from noisesense_adapters.openai import OpenAILLM, usual_key
 from noisesense_adapters.openai.client import ChatClient
 from noisesense_adapters.reading.values import as_object
 
-_OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
+_OF_THE_JUDGE = {"check", "plan", "max_concurrency", "max_reasks"}
 
 
 # Where the settings stand, as errors name it.
@@ -42,7 +42,6 @@ class _Settings(Model):
     check: Literal["list", "each", "auto"] | None = None
     plan: Literal["lazy", "full"] | None = None
     text_chars: int | None = Field(None, ge=1)
-    votes: int | None = Field(None, ge=1)
     max_concurrency: int | None = Field(None, ge=1)
     max_reasks: int | None = Field(None, ge=0)
 

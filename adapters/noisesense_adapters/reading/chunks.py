@@ -24,6 +24,7 @@ from noisesense_adapters.reading.values import (
     parsed,
     plain,
     texts_of,
+    words,
 )
 
 IDS = "retrieved_context_ids"
@@ -50,13 +51,6 @@ _BARE = frozenset(
     ("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
 )
 """In an object without other fields the metadata holds the text (Pinecone)."""
-
-
-def words(names: str) -> dict[str, None]:
-    """The names of a table, without case and punctuation."""
-    return dict.fromkeys(map(normal, names.split()))
-
-
 _TEXTS = words(places.CHUNK_TEXTS)
 _PARTS = words(places.CHUNK_PARTS)
 _LISTS = words(places.CHUNK_LISTS)
@@ -98,16 +92,14 @@ def _items(value: Any) -> list[Any]:
     listed = plain(parsed(value) if isinstance(value, str) else value)
     if is_list(listed):
         return as_list(listed)
-    rows = _side_by_side(as_object(listed))
-    if rows:
-        return rows
     lists = dict(_lists_in(as_object(listed)))
-    different = {str(items) for items in lists.values()}
-    if len(different) > 1:
+    if len({*map(str, lists.values())}) > 1:
         raise InputError("one list of chunks", f"different ones in {named(lists)}")
     for items in lists.values():
         return items
     hint = "give list(…) of a generator" if hasattr(value, "__next__") else ""
+    if as_object(listed):
+        hint = "name the list in it: contexts=, or --map retrieved_contexts=, with a path"
     raise InputError("a list of chunks", describe(value), hint=hint)
 
 
@@ -117,35 +109,12 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
         if normal(name) not in _LISTS:
             continue
         if is_list(value):
-            yield name, as_list(value)
+            items = as_list(value)
+            # Chroma has a list for each query.
+            yield name, texts_of(items[0]) if len(items) == 1 and texts_of(items[0]) else items
         elif depth:
             for inner, items in _lists_in(as_object(opened(value)), depth - 1):
                 yield f"{name}.{inner}", items
-
-
-def _side_by_side(fields: Mapping[str, Any]) -> list[Any]:
-    """The chunks of an object with a list of texts beside one of titles or ids, as in Chroma."""
-    columns = _columns_in(fields)
-    names = _TEXTS.keys() | _LISTS.keys() | {"sentences"}
-    texts = [name for name in columns if normal(name) in names]
-    if len(columns) < 2 or len(texts) != 1 or len({*map(len, columns.values())}) != 1:
-        return []
-    rows: list[Any] = []
-    for cells in zip(*columns.values(), strict=True):
-        row = dict(zip(columns, cells, strict=True))
-        if normal(texts[0]) in _LISTS:
-            row["text"] = row.pop(texts[0])
-        rows.append(row)
-    return rows
-
-
-def _columns_in(fields: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The lists of an object, or what is in them where each is a list for one query."""
-    columns = {name: as_list(value) for name, value in fields.items() if is_list(value)}
-    columns.pop("included", None)  # Chroma's own list of names
-    inner = {name: cells[0] for name, cells in columns.items() if len(cells) == 1}
-    is_of_one_query = len(inner) == len(columns) and all(map(is_list, inner.values()))
-    return inner if is_of_one_query else columns
 
 
 def _chunk(item: Any) -> Any:
@@ -160,7 +129,11 @@ def _chunk(item: Any) -> Any:
     chunk = as_object(fields)
     if not chunk and item != {}:
         raise InputError("a text, or an object that holds one", describe(item))
-    text, holder = _only_text(chunk)
+    texts = list(_texts_in(chunk))
+    if not texts:
+        expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
+        raise InputError(expected, f"only {', '.join(list(chunk)[:30]) or 'an empty object'}")
+    text, holder = next((each for each in texts if each.text.strip()), texts[0])
     homes = [chunk, holder]
     for name in ("metadata", "metadatas", "meta"):
         homes += [as_object(chunk.get(name)), as_object(holder.get(name))]
@@ -174,59 +147,23 @@ class _Text(NamedTuple):
     holder: dict[str, Any]
 
 
-def _only_text(chunk: dict[str, Any]) -> _Text:
-    """The text of a chunk. Raises `InputError` if there is none, or two differ."""
-    texts = dict(_texts_in(chunk))
-    if not texts:
-        expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
-        raise InputError(expected, f"only {', '.join(list(chunk)[:30]) or 'an empty object'}")
-    full = {path: found for path, found in texts.items() if found.text.strip()}
-    if len({" ".join(found.text.split()) for found in full.values()}) > 1:
-        hint = "name the list of texts: contexts=, or --map retrieved_contexts=, with a path"
-        raise InputError("one text in a chunk", f"different ones in {named(full)}", hint=hint)
-    return next(iter((full or texts).values()))
-
-
-def _texts_in(fields: dict[str, Any], prefix: str = "", depth: int = 3) -> Iterator[_Found]:
-    """The texts in a chunk by their paths."""
-    own = _own_texts(fields)
-    for path, text in own.items():
-        yield f"{prefix}{path}", _Text(text, fields)
-    is_blank = not "".join(own.values()).strip()
-    for path, value in _parts_in(fields):
+def _texts_in(fields: dict[str, Any], depth: int = 3) -> Iterator[_Text]:
+    """The texts in a chunk. The first that is not blank counts."""
+    values = {normal(name.removeprefix("document.")): value for name, value in fields.items()}
+    for name in _TEXTS:
+        if isinstance(values.get(name), str):
+            yield _Text(values[name], fields)
+    # The metadata is no part of the text, but where there is nothing else.
+    parts = [*_PARTS] if fields.keys() - _BARE else [*_PARTS, "metadata"]
+    for name in parts:
+        value = values.get(name)
         if as_object(value) and depth:
-            yield from _texts_in(as_object(value), f"{prefix}{path}.", depth - 1)
-        is_text = isinstance(value, str) and _last(path) in ("document", "doc")
-        text = value if is_text and is_blank else _joined(as_list(value))
-        if text:
-            yield f"{prefix}{path}", _Text(text, fields)
-
-
-def _own_texts(fields: dict[str, Any]) -> dict[str, str]:
-    """The texts in an object under the names of chunks' texts."""
-    own = {path: fields[path] for path in fields if _last(path) in _TEXTS}
-    return {path: text for path, text in own.items() if isinstance(text, str)}
-
-
-def _joined(parts: list[Any]) -> str:
-    """The joined texts of a list of these, or of objects with them."""
-    texts = texts_of([as_object(part).get("text", part) for part in parts])
-    return " ".join(text.strip() for text in texts)
-
-
-_Found = tuple[str, _Text]
-
-
-def _last(path: str) -> str:
-    """A name without case and punctuation. Phoenix has dots in its names."""
-    return normal(path.removeprefix("document."))
-
-
-def _parts_in(fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What may hold a chunk's text; the metadata only where there is nothing else."""
-    for path, value in fields.items():
-        if _last(path) in _PARTS or (path == "metadata" and not fields.keys() - _BARE):
-            yield path, value
+            yield from _texts_in(as_object(value), depth - 1)
+        if isinstance(value, str) and name in ("document", "doc"):
+            yield _Text(value, fields)
+        pieces = texts_of([as_object(part).get("text", part) for part in as_list(value)])
+        if pieces:
+            yield _Text(" ".join(map(str.strip, pieces)), fields)
 
 
 def _of_text(text: str) -> Any:
@@ -242,11 +179,8 @@ def _of_text(text: str) -> Any:
         raise InputError("a chunk's text", got, hint=hint)
     if printed := _PRINTED.fullmatch(text):
         return parsed(printed["text"])
-    if text.lstrip().startswith("{"):
-        dumped = opened(text)
-        if _DUMPED & as_object(dumped).keys():
-            return _chunk(dumped)
-    return text
+    dumped = as_object(opened(text))
+    return _chunk(dumped) if _DUMPED & dumped.keys() else text
 
 
 def _of_pair(items: list[Any]) -> Any:
@@ -257,7 +191,7 @@ def _of_pair(items: list[Any]) -> Any:
             return _chunk(first)
         sentences = texts_of(second)
         if isinstance(first, str) and sentences:
-            return {"text": " ".join(text.strip() for text in sentences), "id": first}
+            return {"text": " ".join(map(str.strip, sentences)), "id": first}
     raise InputError("a text, or an object that holds one", describe(items))
 
 
@@ -303,23 +237,6 @@ def label_of(value: Any) -> Any:
     return _LABELS.get(str(value).strip().lower(), value)
 
 
-def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
-    """The chunks with labels: relevant are those that equal, hold or are part of an expected one.
-
-    White space makes no difference. A chunk keeps a label of its own.
-    """
-    expected_texts = {words_of(chunk) for chunk in expected} - {""}
-    labeled: list[Any] = []
-    for chunk in chunks:
-        fields = fields_of(chunk)
-        if fields.get("relevant") is None:
-            text = words_of(chunk)
-            is_expected = any(other in text or text in other for other in expected_texts)
-            fields = {**fields, "relevant": is_expected and bool(text)}
-        labeled.append(fields)
-    return labeled
-
-
 def fields_of(chunk: Any) -> dict[str, Any]:
     """The fields of a chunk of `chunks_of`; a text is the field ``text``."""
     return as_object(chunk) or {"text": chunk}
@@ -330,12 +247,26 @@ def words_of(chunk: Any) -> str:
     return " ".join(str(fields_of(chunk)["text"]).split())
 
 
+def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
+    """The chunks with labels: relevant are those that equal, hold or are part of an expected one.
+
+    White space makes no difference. A chunk keeps a label of its own.
+    """
+    expected_texts = {words_of(chunk) for chunk in expected} - {""}
+    labels: list[Any] = []
+    for chunk in chunks:
+        text = words_of(chunk)
+        is_expected = any(other in text or text in other for other in expected_texts)
+        own = fields_of(chunk).get("relevant")
+        labels.append(is_expected and bool(text) if own is None else own)
+    return labeled(chunks, labels)
+
+
 def labeled(chunks: Sequence[Any], labels: Any) -> list[Any]:
     """The chunks with the labels of a list beside them, which win. Raises `InputError`."""
     expected = f"true, false or null for each of {len(chunks)} chunks"
     with error_context("chunk_labels"):
-        values = parsed(labels) if isinstance(labels, str) else labels
-        entries = _entries(values, chunks, expected)
+        entries = _entries(labels, chunks, expected)
     changed: list[Any] = []
     for chunk, entry in zip(chunks, map(label_of, entries), strict=True):
         changed.append(chunk if entry is None else {**fields_of(chunk), "relevant": entry})
@@ -370,7 +301,7 @@ def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
 
 def _entries(values: Any, chunks: Sequence[Any], expected: str) -> list[Any]:
     """The entries of a list beside the chunks. Raises `InputError` if it is not as long."""
-    listed: object = plain(values)
+    listed: object = plain(parsed(values) if isinstance(values, str) else values)
     if not is_list(listed) or len(as_list(listed)) != len(chunks):
         hint = "write them as a JSON list, or joined as the contexts are"
         raise InputError(expected, describe(values), hint=hint)

@@ -30,6 +30,8 @@ Column = str | Callable[[Mapping[str, Any]], Any]
 """A column's name, a path, or a function of the row."""
 
 _MOST_NAMES = 30
+_MOST_ITEMS = 8
+_COLUMN = re.compile(r'(?:"[^"]*"|[^,"])+')
 _STEP = re.compile(r'(?:"(?P<quoted>[^"]*)"|(?P<name>[^."\[\],]+))(?P<lists>(?:\[\])*)(?:\.|$)')
 
 
@@ -38,9 +40,7 @@ class UnclearError(InputError):
 
 
 class MissingError(UnclearError):
-    """Nothing stands at a path. ``near`` gives a name like the one that was looked for."""
-
-    near: Callable[[], list[str]] = list
+    """Nothing stands at a path."""
 
 
 class Step(NamedTuple):
@@ -54,7 +54,9 @@ class Step(NamedTuple):
 def parse(path: str) -> tuple[tuple[Step, ...], ...]:
     """The steps of each column in a path. Raises `InputError`."""
     columns: list[tuple[Step, ...]] = []
-    for column in _between_commas(path):
+    if path.count('"') % 2:
+        raise InputError("quotes that are closed", describe(path))
+    for column in _COLUMN.findall(path):
         steps: list[Step] = []
         position = 0
         text = column.strip()
@@ -137,9 +139,9 @@ def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
     if key is not None:
         return fields[key]
     got = f"only {named(fields)}" if fields else "nothing"
-    error = MissingError(f"a column {path!r}", f"{got} beside {name!r}")
-    error.near = lambda: get_close_matches(name, fields, 1)
-    raise error
+    near = get_close_matches(name, fields, 1)
+    hint = f"did you mean {near[0]!r}?" if near else ""
+    raise MissingError(f"a column {path!r}", f"{got} beside {name!r}", hint=hint)
 
 
 @lru_cache(maxsize=4096)  # every row has the same names
@@ -181,30 +183,30 @@ def quoted(name: str) -> str:
     return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
 
 
-def inner_paths(value: Any, prefix: str = "", depth: int = 6) -> Iterable[str]:
-    """The paths in a value, nested ones included."""
+def inner_paths(
+    value: Any, prefix: str = "", *, by_number: bool = False, depth: int = 6
+) -> Iterable[str]:
+    """The paths in a value, nested ones included.
+
+    Args:
+        value: an object, a list or JSON.
+        prefix: the value's own path.
+        by_number: go into each item of a list of objects, rather than into all at once.
+        depth: of objects.
+    """
     try:
         inner: object = _listed(value)
     except InputError:
         return
-    first = next(iter(as_list(inner)), None)
-    if as_object(first):
-        prefix = f"{prefix}[]"
-    for name, item in (as_object(first) or as_object(inner)).items():
-        path = f"{prefix}.{quoted(name)}" if prefix else quoted(name)
-        yield path
-        if depth:
-            yield from inner_paths(item, path, depth - 1)
-
-
-def _between_commas(text: str) -> list[str]:
-    """The parts of a text between its commas, those in quotes aside."""
-    parts: list[str] = [""]
-    is_quoted = False
-    for sign in text:
-        is_quoted = is_quoted is not (sign == '"')
-        if sign == "," and not is_quoted:
-            parts.append("")
-        else:
-            parts[-1] += sign
-    return parts
+    homes = {prefix: as_object(inner)}
+    items = [each for each in as_list(inner)[:_MOST_ITEMS] if as_object(each)]
+    if by_number:
+        homes |= {f"{prefix}.{number}": item for number, item in enumerate(items)}
+    elif items:
+        homes = {f"{prefix}[]": items[0]}
+    for home, fields in homes.items():
+        for name, item in fields.items():
+            path = f"{home}.{quoted(name)}" if home else quoted(name)
+            yield path
+            if depth:
+                yield from inner_paths(item, path, by_number=by_number, depth=depth - 1)

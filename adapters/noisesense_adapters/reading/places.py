@@ -36,9 +36,6 @@ FILES = {
 }
 """What tools call the columns: a table may take each field from another line."""
 
-NUMBERED = "context_* retrieved_context_* chunk_* retrieved_chunk_* passage_*"
-"""Columns with one chunk each."""
-
 ROW_NAMES = {
     field: " ".join(dict.fromkeys(names.split()[number] for names in FILES.values()))
     for number, field in enumerate(FIELDS)
@@ -56,14 +53,11 @@ REFERENCES = f"{ROW_NAMES['reference']} value"
 CHUNK_LISTS = (
     f"{ROW_NAMES['retrieved_contexts']} docs nodes retrieval_results matches points hits children"
     " objects results result_items value data retriever retrieval result root output outputs"
-    " answer response"
+    " answer response passage_text"
 )
 """Lists of chunks, and the objects around them, in a retriever's or an application's answer."""
 SOURCES = f"{ROW_NAMES['retrieved_contexts']} sources citations search_results"
 """The lists by which an object in a text is an application's output."""
-HOLDERS = "output outputs answer response result metadata inputs input attributes"
-"""The columns of objects in which a file may have the chunks."""
-
 # Of a chunk.
 CHUNK_TEXTS = (
     "page_content text content contents context chunk chunk_text body passage passage_text"
@@ -80,23 +74,27 @@ CHUNK_NAMES = (
 )
 PIECE_NAMES = "chunk_id id_ _id ids file_id"
 
-# The words of names, those that speak most for a field before the first bar.
+# The words of names, by which columns are proposed. An answer beside a prediction is the gold one.
+GOLD = (
+    "reference references expected expectation expectations ground truth truths gold golden ideal"
+    " target correct wellformed"
+)
 WORDS = {
-    "reference": (
-        "reference references expected expectation expectations ground truth truths gold golden"
-        " ideal target correct wellformed | | | answer answers"
-    ),
-    "response": (
-        "prediction predicted pred generated response completion reply bot actual"
-        " | output outputs | answer result generation"
-    ),
-    "user_input": "question query | prompt input inputs request",
     "retrieved_contexts": (
-        "context contexts chunk chunks passage passages document documents docs retrieved"
-        " retrieval evidence paragraphs nodes | | | doc results sources text"
+        "context contexts chunk chunks passage passages document documents docs doc retrieved"
+        " retrieval evidence paragraphs nodes results sources"
     ),
+    "user_input": "question query prompt input inputs request",
+    "response": (
+        "prediction predicted pred generated generation response completion reply bot actual"
+        " output outputs result"
+    ),
+    "answer": "answer answers",
 }
-NO_TEXTS = "id ids name names score scores model type url source status time date version index"
+NO_TEXTS = (
+    "id ids name names score scores model type url source status time date version index role"
+    " tokens cost"
+)
 """The last words of names that hold no text of a sample."""
 
 _READ = (*FIELDS, "chunk_labels", "verdicts")
@@ -112,6 +110,7 @@ def _by_field(places: str) -> dict[str, str]:
 # A place that ends in a dot is an object that holds all fields; of any other, the value is the
 # field or an object with it. Places behind ">" count where those before it hold nothing: a host's
 # task comes before its item, and what the author of a Promptfoo test chose before all.
+_ANYWHERE = ". output. outputs. answer. response. result. metadata. inputs. input. attributes."
 _CASES = "metadata.chunk_labels | metadata.verdicts"
 HOSTS = {
     "ragas": _by_field(
@@ -126,7 +125,7 @@ HOSTS = {
         " | config. > vars. > metadata. | | config. > vars. > metadata."
     ),
     "langsmith": _by_field(
-        "outputs | reference_outputs | outputs. context > inputs. | inputs"
+        "outputs | reference_outputs | outputs. outputs.output. context > inputs. | inputs"
         " | reference_outputs.chunk_labels | reference_outputs.verdicts"
     ),
     "langfuse": _by_field(f"output | expected_output | output. > metadata. | input | {_CASES}"),
@@ -139,17 +138,17 @@ HOSTS = {
         "output | expected_output metadata.reference | attributes. output. > metadata. | inputs"
         f" | {_CASES}"
     ),
-    "inspect": _by_field(f"output | target | store. > metadata. | input | {_CASES}"),
+    "inspect": _by_field(f"output | target | store. output. > metadata. | input | {_CASES}"),
     # Opik merges the item and what the task returned: nothing tells which is which.
-    "opik": _by_field(". | . | . | . | chunk_labels | verdicts"),
+    "opik": _by_field(f". | . | {_ANYWHERE} | . | chunk_labels | verdicts"),
     # In Phoenix's own tables `reference` is the retrieved text.
     "phoenix": _by_field(
-        ". | expected_output expected ground_truth | . | . | chunk_labels | verdicts"
+        f". | expected_output expected ground_truth | {_ANYWHERE} | . | chunk_labels | verdicts"
     ),
     "validmind": _by_field("response | reference | retrieved_contexts | user_input | |"),
 }
 FILE = {
-    **_by_field(". | . | . | . | chunk_labels | verdicts"),
+    **_by_field(f". | . | {_ANYWHERE} | . | chunk_labels | verdicts"),
     "retrieved_context_ids": "retrieved_context_ids",
 }
 """A file's rows hold all fields under the names of `FILES`."""

@@ -8,22 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from shlex import quote
 from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
-from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text, words
+from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader
 from noisesense_adapters.reading.texts import text_of
 
-_OTHERS = words(places.NO_TEXTS)
 _BARS = (" || ", "||", " | ", "|")
 """What stands between chunks, and hardly in them."""
 _MARKS = ("\n", ";")
 """What may stand between chunks, and in them."""
+_MOST_PATHS = 300
+"""Of the first row: lists in lists have any number of them."""
 _GRADED = re.compile(r"\[(?:PASS|FAIL|ERROR)\]")
 """How Promptfoo's CSV begins its answers, which then are none."""
 
@@ -50,9 +51,9 @@ class Proposal(NamedTuple):
         options = " ".join(map(quote, self.options))
         if self.is_whole:
             return f"is it {options}? --guess takes that, in Python guess=True"
-        missing = [field for field in places.FIELDS if field not in self.columns]
-        named = " ".join(f"--map {field}=COLUMN" for field in missing)
-        return error.hint if not named else f"name the column: {named}, in Python columns="
+        missing = [f"--map {field}=COLUMN" for field in places.FIELDS if field not in self.columns]
+        named = " ".join([*missing, options]).rstrip()
+        return f"name the column: {named}, in Python columns=" if missing else error.hint
 
     def lines(self, arguments: Sequence[str]) -> list[str]:
         """Each field with its path and first value, and the whole command with the arguments."""
@@ -74,9 +75,12 @@ def propose(
         settled: the places of fields that names settle. A gold answer may stand under the name
             of a response: these two are asked for all the same.
     """
-    found = _places(rows)
-    columns = _columns(found, chosen, settled)
-    cells = [*filter(is_one_text, found.get(columns.get(CHUNKS, ""), ()))]
+    columns = _columns(rows, chosen, settled)
+    cells: list[str] = []
+    for row in rows:
+        with suppress(InputError):
+            cell = value_at(row, columns.get(CHUNKS, ""))
+            cells += [cell] if is_one_text(cell) else []
     separator = _separator(cells)
     is_joined = False
     if cells and separator is None:
@@ -118,20 +122,115 @@ def _set_for_texts(
 
 
 def _columns(
-    found: Mapping[str, list[Any]], chosen: Mapping[str, Any], settled: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], settled: Mapping[str, str]
 ) -> dict[str, str]:
-    """The user's columns, and the likeliest ones of the other fields."""
+    """The user's columns, and the only ones that their words speak of for the other fields."""
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
-    for field in (CHUNKS, "user_input"):
-        if settled.get(field):
+    spoken = _spoken(rows, [*columns.values()])
+    answer = spoken.pop("answer")
+    if spoken["response"] and not spoken["reference"]:
+        spoken["reference"] = answer
+    else:
+        spoken["response"] |= answer
+    spoken[CHUNKS] = spoken[CHUNKS] or _lists(rows)
+    for field, found in spoken.items():
+        if field in settled and field in (CHUNKS, "user_input"):
             columns.setdefault(field, settled[field])
-    if "positive" in found and "negative" in found:
-        columns.setdefault(CHUNKS, "positive,negative")
-    for field in ("reference", "response", "reference", "user_input", CHUNKS):
-        best = _best(field, found, columns.values())
-        if best and field not in chosen:
-            columns.setdefault(field, best)
+        elif field not in chosen and len(found) == 1:
+            columns[field] = next(iter(found.values()))
     return columns
+
+
+_Places = dict[tuple[str, ...], str]
+"""Paths by what they hold in the first rows."""
+
+
+def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str, _Places]:
+    """The places by the field of which their words speak."""
+    spoken: dict[str, _Places] = {field: {} for field in ("reference", *places.WORDS)}
+    for path in _paths(rows):
+        field = _field_of(path)
+        if field is None or path in taken:
+            continue
+        homes = [*spoken[field].values(), *spoken[CHUNKS].values()]
+        if any(path.startswith((f"{home}.", f"{home}[")) for home in homes):
+            continue
+        texts = _texts(rows, path, field)
+        if texts:
+            spoken[field].setdefault(texts, path)
+    return spoken
+
+
+def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
+    """The lists of chunks, whatever their names are."""
+    found: _Places = {}
+    for path in islice(inner_paths(rows[0], by_number=True), _MOST_PATHS):
+        texts = _texts(rows, path, CHUNKS)
+        if texts and all(text[:1] in ("", "[") for text in texts):
+            found.setdefault(texts, path)
+    return found
+
+
+def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
+    """The paths in the first rows, in order. Numbered columns are one."""
+    paths: dict[str, None] = {}
+    for row in rows:
+        for path in inner_paths(row):
+            stem = re.sub(r"(?<!\d)\d+$", "*", path)
+            paths[path if "." in path or len(stem) < 2 else stem] = None
+    both = dict.fromkeys(["positive,negative"] if {"positive", "negative"} <= paths.keys() else [])
+    return both | paths
+
+
+def _field_of(path: str) -> str | None:
+    """The field of which the words of a path speak, the last ones first."""
+    if path == "positive,negative":
+        return CHUNKS
+    steps = [_words_in(step.name) for step in parse(path)[0]]
+    if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
+        return None
+    spoken = [field for step in reversed(steps) for field in _fields_of(step)]
+    if _GOLD.isdisjoint(chain.from_iterable(steps)):
+        return spoken[0] if spoken else None
+    is_text = not spoken or spoken[0] in ("response", "answer")
+    return "reference" if is_text else None
+
+
+_GOLD = {*places.GOLD.split()}
+_WORDS = {field: {*known.split()} for field, known in places.WORDS.items()}
+
+
+def _fields_of(step: Sequence[str]) -> list[str]:
+    """The fields of which the words of a name speak."""
+    return [field for field, known in _WORDS.items() if not known.isdisjoint(step)]
+
+
+def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[str, ...]:
+    """What a path holds in the rows, as a field's texts; nothing if it is no place of such."""
+    texts: list[str] = []
+    for row in rows:
+        with suppress(InputError):
+            texts.append(_text(value_at(row, path), field))
+    is_constant = len(texts) > 2 and len({*texts}) == 1
+    return () if is_constant or not any(texts) or any(map(_GRADED.match, texts)) else tuple(texts)
+
+
+def _text(value: Any, field: str) -> str:
+    """What a value holds as a field. Raises `InputError` if it can be none."""
+    if field in ("response", "user_input") and isinstance(value, (int, float)):
+        return ""  # a count, or a price
+    if field != CHUNKS:
+        return text_of(value, "reference" if field == "answer" else field) or ""
+    if is_one_text(value):
+        return value if " " in value else ""
+    texts = [fields_of(chunk)["text"] for chunk in chunks_of(value)]
+    return str(texts) if any(" " in text for text in texts) else ""
+
+
+def _words_in(name: str) -> list[str]:
+    """The words of a name such as ``groundTruth`` or ``ground_truth``."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return re.sub(r"[\W_\d]+", " ", split).lower().split()
 
 
 def _values(
@@ -157,106 +256,9 @@ def is_graded(rows: Iterable[Mapping[str, Any]]) -> bool:
     return any(isinstance(cell, str) and _GRADED.match(cell) for cell in cells)
 
 
-def _places(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """What stands in the first rows, by its path."""
-    found: dict[str, list[Any]] = {}
-    for row in rows:
-        for path in inner_paths(row):
-            with suppress(InputError):
-                stem = re.sub(r"(?<!\d)\d+$", "*", path)
-                if "." not in path and len(stem) > 1:
-                    path = stem
-                value = value_at(row, path)
-                if "[]" in path and value and all(isinstance(item, list) for item in value):
-                    path += "[]"
-                    value = value_at(row, path)
-                found.setdefault(path, []).append(value)
-    return found
-
-
-def _best(field: str, found: Mapping[str, list[Any]], taken: Iterable[str]) -> str | None:
-    """The path that speaks most for a field; None if none does, or two with other texts."""
-    others = set(taken)
-    best: str | None = None
-    highest = 0.5
-    for path, values in found.items():
-        is_inside = field != CHUNKS and any(path.startswith(f"{other}.") for other in others)
-        weight = _weight(field, path)
-        if path in others or is_inside or weight < highest or not _holds(field, values):
-            continue
-        is_tied = weight == highest and best is not None and values != found.get(best)
-        best = None if is_tied else path
-        highest = weight
-    return best
-
-
-def _strengths(field: str) -> dict[str, int]:
-    """How much words speak for a field, from 4 down."""
-    strengths: dict[str, int] = {}
-    for number, tier in enumerate(places.WORDS[field].split("|")):
-        strengths |= dict.fromkeys(tier.split(), 4 - number)
-    return strengths
-
-
-_WORDS = {field: _strengths(field) for field in places.WORDS}
-
-
-def _weight(field: str, path: str) -> float:
-    """How much the words of a path speak for a field, and not for others: the last step's most."""
-    steps = [_words_in(step.name) for step in parse(path)[0]]
-    last = steps[-1]
-    own = _strongest(field, steps[:-1]) * 0.6 + _strongest(field, [last])
-    if not own:
-        return 0
-    for other in _WORDS:
-        is_gold = (other, field) == ("response", "reference") and own >= 1.5
-        if other != field and not is_gold:
-            own -= _strongest(other, [last], 3) + 0.6 * _strongest(other, steps[:-1], 3)
-    if last and last[-1] in _OTHERS:
-        own -= 5
-    return own + 0.01 * len(steps)
-
-
-def _strongest(field: str, steps: Iterable[list[str]], least: int = 1) -> int:
-    """How much the strongest word speaks for a field; 0 below the least that counts."""
-    strengths = [_WORDS[field].get(word, 0) for step in steps for word in step]
-    return max((strength for strength in strengths if strength >= least), default=0)
-
-
-def _words_in(name: str) -> list[str]:
-    """The words of a name such as ``groundTruth`` or ``ground_truth``."""
-    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return re.sub(r"[\W_\d]+", " ", split).lower().split()
-
-
-def _holds(field: str, values: Sequence[Any]) -> bool:
-    """Can the values be a field's? The same text in every row is none."""
-    texts: list[str] = []
-    for value in values:
-        with suppress(InputError):
-            if field != CHUNKS:
-                texts.append("" if isinstance(value, bool) else text_of(value, field) or "")
-            elif is_one_text(value):
-                texts.append(value if " " in value else "")
-            else:
-                texts.append(str([fields_of(chunk)["text"] for chunk in chunks_of(value)]))
-    is_constant = len(texts) > 2 and len({*texts}) == 1
-    return any(texts) and not is_constant and not any(map(_GRADED.match, texts))
-
-
 def _group(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str | None:
-    """The column that rows with one chunk each share; None if no two rows have the same texts."""
-    texts = [columns[field] for field in ("response", "user_input") if field in columns]
-    ends = _changes(rows, texts)
-    if all(ends) or not rows:
-        return None
-    for name in rows[0]:
-        if name not in columns.values() and _changes(rows, [name]) == ends:
-            return name
-    return columns.get("user_input")
-
-
-def _changes(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[bool]:
-    """Between which rows do columns change?"""
-    cells = [[str(row.get(name)) for name in names] for row in rows]
-    return [before != after for before, after in pairwise(cells)]
+    """The question's column, if rows that follow each other share it and the response."""
+    names = [columns.get("user_input", ""), columns.get("response", "")]
+    texts = [[row.get(name) for name in names] for row in rows]
+    is_shared = any(before == after for before, after in pairwise(texts))
+    return names[0] or None if is_shared else None

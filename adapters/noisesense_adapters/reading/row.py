@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,6 @@ from noisesense_adapters.reading.chunks import (
     labeled,
     labeled_by,
     named_by,
-    words,
     words_of,
 )
 from noisesense_adapters.reading.paths import (
@@ -29,10 +28,9 @@ from noisesense_adapters.reading.paths import (
     key_of,
     named,
     picked,
-    quoted,
     value_at,
 )
-from noisesense_adapters.reading.places import FIELDS, HOLDERS, NUMBERED, ROW_NAMES
+from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
 from noisesense_adapters.reading.texts import agreed, different, output_of, text_of
 from noisesense_adapters.reading.values import (
     as_object,
@@ -42,6 +40,7 @@ from noisesense_adapters.reading.values import (
     parsed,
     plain,
     without_nulls,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -52,10 +51,6 @@ EXPECTED = "relevant_contexts"
 GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _NEEDED = ("response", "reference", CHUNKS)
-_LAST_STEP = re.compile(r'\.?(?:"[^"]*"|[^".]*)$')
-_STEMS = NUMBERED.split()
-_HOLDERS = words(HOLDERS)
-_AROUND = words("output outputs answer response result")
 
 
 class Found(NamedTuple):
@@ -79,13 +74,9 @@ class Reading:
     places: Mapping[str, str]
     errors: Mapping[str, InputError]
 
-    @property
+    @cached_property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`: one names all that are missing."""
-        return self._sample
-
-    @cached_property
-    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
@@ -106,23 +97,20 @@ class Reading:
     def check(self, *fields: str) -> None:
         """Raise the `InputError` of these fields, if there is any."""
         error = self.error(*fields)
-        if isinstance(error, UnclearError):
-            raise InputError(error.expected, error.got, where=error.where, hint=error.hint)
         if error is not None:
             raise error
 
     def error(self, *fields: str) -> InputError | None:
         """The first error of these fields, or one that names all that are missing."""
         errors = [self.errors[field] for field in fields if field in self.errors]
-        missing = [error for error in errors if isinstance(error, MissingError)]
         for error in errors:
-            if error not in missing:
+            if not isinstance(error, MissingError):
                 return error
-        if not missing:
-            return None
-        expected = " and ".join(error.expected for error in missing)
-        where = ", ".join(error.where for error in missing)
-        return MissingError(expected, missing[0].got, where=where, hint=missing[0].hint)
+        if len(errors) < 2:
+            return errors[0] if errors else None
+        expected = " and ".join(error.expected for error in errors)
+        where = ", ".join(error.where for error in errors)
+        return MissingError(expected, errors[0].got, where=where, hint=errors[0].hint)
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
@@ -221,7 +209,7 @@ class Reader:
         empty: str | None = None
         for group in self._places(field, column):
             candidates: dict[str, Any] = {}
-            for place, value in _candidates(field, group, row):
+            for place, value in _standing(field, group, row):
                 if isinstance(value, InputError):  # by which a host says why there is none
                     raise value
                 if value is None or (is_gap(value) and field != CHUNKS):
@@ -233,7 +221,7 @@ class Reader:
                 return found
         if column is None and field not in _NEEDED:
             return None
-        raise _null(field, empty) if empty is not None else self._missing(field, column, row)
+        raise self._missing(field, column, row) if empty is None else _null(field, empty)
 
     def _places(self, field: str, column: str | None) -> list[list[str]]:
         """The usual places; or a user's column, in the row and where the usual places begin."""
@@ -241,7 +229,9 @@ class Reader:
         if column is None:
             return groups
         heads = [place.partition(".")[0] for group in groups for place in group]
-        return [[column, *(f"{head}.{column}" for head in dict.fromkeys(heads) if head)]]
+        if "" in heads:
+            return [[column]]
+        return [[column, *(f"{head}.{column}" for head in dict.fromkeys(heads))]]
 
     def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
         """The value of all places that have one. Raises `InputError` if they differ."""
@@ -253,16 +243,14 @@ class Reader:
             return Found(*next((value, place) for place, value in candidates.items()))
         texts: dict[str, str] = {}
         for place, value in candidates.items():
-            try:
+            with error_context(f"{field}, {place!r}"):
                 text = text_of(value, field)
-            except InputError as error:
-                raise error.within(f"{field}, {place!r}") from None
             if text is not None:
                 texts[place] = text
         first = agreed(texts, field)
         return None if first is None else Found(texts[first], first)
 
-    def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found | None:
+    def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found:
         """The chunks of all places that have some.
 
         One text for all chunks, as a prompt's template joins them, is no other place.
@@ -277,12 +265,12 @@ class Reader:
                 continue
             with error_context(f"contexts, {place!r}" if place else "contexts"):
                 lists[place] = chunks_of(self._split(value))
-        if not lists and joined:
+        if joined and not lists:
             raise _one_text(*next(iter(joined.items())))
         if not lists:
             return Found([], next(iter(candidates)))
         place = max(lists, key=lambda place: len(lists[place]))
-        _check_same(lists | joined, place)
+        _check_same({**lists, **joined}, place)
         return Found(lists[place], place)
 
     def _split(self, value: Any) -> Any:
@@ -292,7 +280,7 @@ class Reader:
         if not self._separator or not isinstance(value, str):
             return value
         self.has_split = self.has_split or self._separator in value
-        if _begins_list(value):
+        if _LIST.match(value):
             return value
         return [part for part in value.split(self._separator) if part.strip()]
 
@@ -305,10 +293,9 @@ class Reader:
         if label_of(labels) is not None:
             chunks = labeled(chunks, labels)
         ids = values.get(IDS)
-        if IDS not in self._chosen:
-            home = _LAST_STEP.sub("", places[CHUNKS])
-            place = f"{home}.{IDS}" if home else IDS
-            ids = next((value for _, value in _candidates(IDS, [place], row)), None)
+        if IDS not in self._chosen:  # beside the chunks
+            place = _LAST_STEP.sub(IDS, places[CHUNKS], count=1)
+            ids = next((value for _, value in _standing(IDS, [place], row)), None)
         chunks = named_by(chunks, self._split(ids))
         if EXPECTED in self._chosen:
             with error_context(EXPECTED):
@@ -319,24 +306,26 @@ class Reader:
         """The error that names the places where nothing stands, and what there is."""
         if isinstance(column, str):
             try:
-                got = describe(value_at(row, column))
-                expected = f"the {field} at {column!r}"
+                value_at(row, column)
             except MissingError as error:
-                near = error.near()
-                hint = f"did you mean {near[0]!r}?" if near else ""
-                return MissingError(error.expected, error.got, where=field, hint=hint)
-        else:
-            names: list[str] = []
-            for place in chain.from_iterable(self._groups[field]):
-                known = ROW_NAMES[field].split() if place.endswith(".") else [""]
-                home = place.removeprefix(".")
-                names += [f"{home}{name}" for name in known[: 1 if home else 3]]
-            expected = f"the {field} at {' or '.join(map(repr, names))}"
-            there = named(_names_in(row))
-            got = f"only {there}" if there else "an empty row"
+                return MissingError(error.expected, error.got, where=field, hint=error.hint)
+        names: list[str] = []
+        for place in chain.from_iterable(self._groups[field]):
+            known = ROW_NAMES[field].split() if place.endswith(".") else [""]
+            home = place.removeprefix(".")
+            names += [f"{home}{name}" for name in known[: 1 if home else 3]]
+        expected = f"the {field} at {' or '.join(map(repr, names[:4]))}"
+        there = named(_names_in(row))
+        got = f"only {there}" if there else "an empty row"
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
         return MissingError(expected, got, where=field, hint=hint)
+
+
+def _null(field: str, place: str) -> InputError:
+    """The error of a place that holds null."""
+    expected = "a list of chunks" if field == CHUNKS else "a text"
+    return InputError(expected, "None", where=f"{field}, {place!r}")
 
 
 def _one_text(place: str, texts: list[Any]) -> InputError:
@@ -359,71 +348,33 @@ def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
             raise different({most: texts, place: others}, CHUNKS)
 
 
-def _null(field: str, place: str) -> InputError:
-    """The error of a place that holds null."""
-    expected = "a list of chunks" if field == CHUNKS else "a text"
-    return InputError(expected, "None", where=f"{field}, {place!r}")
+_LAST_STEP = re.compile(r'(?:"[^"]*"|[^".]*)$')
+_LIST = re.compile(r"\s*\[\s*(['\"{\[\]D]|$)")
+"""How a list of texts or objects begins. A chunk may begin with ``[1]``."""
 
 
-def _begins_list(text: str) -> bool:
-    """Does a cell hold a list of texts or objects? A chunk may begin with ``[1]``."""
-    start = text.lstrip()[1:].lstrip()
-    return text.lstrip()[:1] == "[" and start[:1] in ("", "'", '"', "{", "[", "]", "D")
-
-
-def _candidates(
+def _standing(
     field: str, places: Iterable[str], row: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """What stands at places of a field, each with its path."""
     for place in places:
-        if not place.endswith("."):
-            if not place.isidentifier() or key_of(tuple(row), place) is not None:
-                with suppress(MissingError):
-                    yield place, value_at(row, place)
+        path = place.removesuffix(".")
+        if path.isidentifier() and key_of(tuple(row), path) is None:
             continue
         with suppress(MissingError):
-            home = row if place == "." else as_object(plain(opened(value_at(row, place[:-1]))))
-            yield from _inside(field, place.removeprefix("."), home)
-
-
-def _inside(
-    field: str, prefix: str, home: Mapping[str, Any], depth: int = 2
-) -> Iterator[tuple[str, Any]]:
-    """What an object holds under a field's names."""
-    keys = tuple(home)
-    for path in _matching(keys, field):
-        with suppress(MissingError):
-            value = value_at(home, path)
-            if field != CHUNKS or not _is_around(path, value):
-                yield f"{prefix}{path}", value
-    if field == CHUNKS and depth:
-        for key in keys:
-            if normal(key) in (_HOLDERS if not prefix else _AROUND):
-                inner = output_of(home[key])
-                yield from _inside(field, f"{prefix}{quoted(key)}.", inner, depth - 1)
-
-
-def _is_around(path: str, value: Any) -> bool:
-    return normal(path) in _HOLDERS and not isinstance(value, list)
+            if path == place:
+                yield place, value_at(row, place)
+                continue
+            home = output_of(value_at(row, path)) if path else row
+            for name in _known(tuple(home), field):
+                yield f"{place.removeprefix('.')}{name}", home[name]
 
 
 @lru_cache(maxsize=4096)  # every row has the same names
-def _matching(keys: tuple[str, ...], field: str) -> list[str]:
-    """The paths in an object with these keys under which a field may stand."""
-    names = ROW_NAMES[field].split()
-    wanted = words(ROW_NAMES[field])
-    paths = [quoted(key) if key not in keys else key for key in keys if normal(key) in wanted]
-    for name in names:
-        head = name.partition(".")[0]
-        if head != name and head in keys and head not in wanted:
-            paths.append(name)
-    return paths if field != CHUNKS else [*paths, *filter(partial(_has_numbered, keys), _STEMS)]
-
-
-def _has_numbered(keys: Iterable[str], stem: str) -> bool:
-    """Is one of the keys this stem with a number?"""
-    names = [normal(key) for key in keys if normal(key).startswith(normal(stem))]
-    return any(name.removeprefix(normal(stem)).isdecimal() for name in names)
+def _known(names: tuple[str, ...], field: str) -> list[str]:
+    """The names in an object under which a field may stand."""
+    known = words(ROW_NAMES[field])
+    return [name for name in names if normal(name) in known]
 
 
 def _names_in(row: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
-from noisesense_adapters.reading.chunks import words
 from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
     as_list,
@@ -20,6 +19,7 @@ from noisesense_adapters.reading.values import (
     parsed,
     plain,
     texts_of,
+    words,
 )
 
 _ANSWERS = words(places.ANSWERS)

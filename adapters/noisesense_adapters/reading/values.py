@@ -46,6 +46,11 @@ def normal(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
+def words(names: str) -> dict[str, None]:
+    """The names of a table, without case and punctuation."""
+    return dict.fromkeys(map(normal, names.split()))
+
+
 def is_gap(cell: object) -> bool:
     """Is it NaN, NA or NaT, as pandas writes an empty cell?"""
     if isinstance(cell, Real) and not isinstance(cell, Integral):
@@ -100,66 +105,44 @@ def parsed(text: str) -> Any:
     printed = _with_commas(text)
     try:
         with PARSING:  # one thread at a time
-            return _value_of(ast.parse(printed.strip(), mode="eval").body)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            tree = ast.parse(printed.strip(), mode="eval")
+            return ast.literal_eval(_Literals().visit(tree))
+    except (ValueError, SyntaxError, TypeError, LookupError, MemoryError, RecursionError):
         raise InputError("JSON, or a list as Python prints it", describe(text)) from None
 
 
 _NAMES: dict[str, object] = {"true": True, "false": False, "null": None, "nan": None, "NaN": None}
 
 
-def _value_of(node: ast.expr) -> Any:
-    """The value of a literal. Raises `ValueError` for any other expression."""
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return [_value_of(item) for item in node.elts]
-    if isinstance(node, ast.Dict) and None not in node.keys:
-        keys = cast("list[ast.expr]", node.keys)
-        pairs = zip(keys, node.values, strict=True)
-        return {_value_of(key): _value_of(value) for key, value in pairs}
-    if isinstance(node, ast.Name) and node.id in _NAMES:
-        return _NAMES[node.id]
-    if isinstance(node, ast.Call) and len(node.args) < 2:
-        return _value_of_call(node)
-    return ast.literal_eval(node)
+class _Literals(ast.NodeTransformer):
+    """Turns ``array([…], dtype=object)`` into its list, ``Document(id="a")`` into a dict."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if node.args:
+            return cast("ast.expr", self.visit(node.args[0]))
+        names: list[ast.expr | None] = [ast.Constant(field.arg) for field in node.keywords]
+        return ast.Dict(names, [self.visit(field.value) for field in node.keywords])
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(cast("Any", _NAMES[node.id]))
 
 
-def _value_of_call(node: ast.Call) -> Any:
-    """The list in ``array([…], dtype=object)``; the fields in ``Document(id="a")``."""
-    if node.args:
-        return _value_of(node.args[0])
-    return {str(field.arg): _value_of(field.value) for field in node.keywords}
-
-
-_TOKEN = re.compile(
-    r"""'(?:\\.|[^'\\])*(?:'|\\?\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)|\w[\w.]*|\S""", re.DOTALL
-)
+_TEXT = r"""'(?:\\.|[^'\\])*(?:'|\\?\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)"""
+_ITEM = re.compile(rf"({_TEXT}|[\]}})])(\s+(?=['\"\[{{(A-Za-z]))?", re.DOTALL)
 
 
 def _with_commas(text: str) -> str:
     """Add the commas that numpy leaves out; without one, Python would join two texts.
 
     Raises:
-        InputError: only some items of a list have a comma between them.
+        InputError: only some items of a list of texts have a comma between them.
     """
-    pieces: list[str] = []
-    gaps: set[int] = set()
-    commas: set[int] = set()
-    depth = 0
-    ends_item = False
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        if ends_item and (token[0] in "'\"[({" or token[0].isalpha()):
-            gaps.add(depth)
-            pieces.append(",")
-        depth += (token in "[({") - (token in "])}")
-        if token == ",":
-            commas.add(depth)
-        ends_item = token[-1] in "'\"])}"
-        pieces.append(token)
-    if gaps & commas:
+    with_commas = _ITEM.sub(lambda match: f"{match[1]}," if match[2] else match[0], text)
+    between = _ITEM.sub("", text)
+    if with_commas != text and "," in between and not {*"{("} & {*between}:
         hint = "numpy prints arrays without any; write lists, or JSON"
         raise InputError("commas between all texts of a list, or none", describe(text), hint=hint)
-    return " ".join(pieces) if gaps else text
+    return with_commas
 
 
 _FENCED = re.compile(r"```\w*[^\S\n]*\n(?P<inside>.*)\n[^\S\n]*```", re.DOTALL)

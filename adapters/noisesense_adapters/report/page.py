@@ -167,7 +167,6 @@ def write_report(
         title=title or "Noise sensitivity",
         saved_as=quote(saved_as),
         offenders=ranking.documents[:_DOCUMENTS],
-        first=ranking.first,
         worst=_worst(ranking, causes),
         suspicion=offender_sentences(ranking, causes),
         judges=judges,

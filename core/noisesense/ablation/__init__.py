@@ -20,8 +20,8 @@ claim is said again, by which no sample was chosen.
 """
 
 from noisesense.ablation.cases import VARIANTS
-from noisesense.ablation.causes import Cause, Control, Effect
-from noisesense.ablation.effect import Ablation, Change, ablation
+from noisesense.ablation.causes import Cause, Change, Effect
+from noisesense.ablation.effect import Ablation, ablation
 from noisesense.ablation.planning import plan
 
-__all__ = ["VARIANTS", "Ablation", "Cause", "Change", "Control", "Effect", "ablation", "plan"]
+__all__ = ["VARIANTS", "Ablation", "Cause", "Change", "Effect", "ablation", "plan"]

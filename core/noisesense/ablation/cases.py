@@ -71,7 +71,6 @@ class Case:
         noisy: the positions of its claims that the reference does not support and a chunk entails.
         unexplained: of those that the reference does not support and no chunk entails.
         sources: the texts of the chunks that the noisy claims come from, or may come from.
-        relevance: whether each chunk is relevant; None where that is not known.
     """
 
     id: str
@@ -81,7 +80,6 @@ class Case:
     noisy: list[int] = field(init=False)
     unexplained: list[int] = field(init=False)
     sources: set[str] = field(init=False)
-    relevance: tuple[Truth, ...] = field(init=False)
     answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
 
     def __post_init__(self) -> None:
@@ -89,7 +87,6 @@ class Case:
         self.noisy = []
         self.unexplained = []
         self.sources = set()
-        self.relevance = self.score.chunk_relevance
         outcomes = zip(self.claims, self.score.outcomes, strict=True)
         for position, (claim, outcome) in enumerate(outcomes):
             if outcome.from_a_chunk:
@@ -107,6 +104,11 @@ class Case:
     def claims(self) -> Sequence[ResponseClaimForm]:
         """The claims of the old response."""
         return self.score.verdicts.response_claims
+
+    @property
+    def relevance(self) -> tuple[Truth, ...]:
+        """Whether each chunk is relevant; None where that is not known."""
+        return self.score.chunk_relevance
 
     @property
     def chunks(self) -> Iterator[tuple[Chunk, Truth]]:

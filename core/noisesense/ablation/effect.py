@@ -5,46 +5,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
-from noisesense.ablation.cases import Answer, Case, cases_of, distractors
+from noisesense.ablation.cases import Answer, Case, Row, cases_of, distractors
 from noisesense.ablation.causes import (
     Cause,
+    Change,
     Effect,
     Followed,
+    Pair,
     arms_of,
     causes_of,
-    difference,
+    change_of,
     effect_of,
 )
-from noisesense.ablation.planning import checking, contexts_of, matched
+from noisesense.ablation.planning import contexts_of, matched
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import gather_all, run_blocking
-from noisesense.judging.protocol import Judge
+from noisesense.judging.protocol import EntailmentJudge, Judge
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Counts, Range, Record
 from noisesense.scoring.results import Result
-from noisesense.stats.interval import Estimate, estimate
 from noisesense.stats.summarize import counted
 from noisesense.verdicts.form import VerdictsForm
 
 _SAID = Range(1.0, 1.0)
 _OPEN = Range(0.0, 1.0)
-
-
-class Change(NamedTuple):
-    """The mean share of unsupported claims, over the samples that make claims under both.
-
-    Attributes:
-        before: with the same chunks.
-        after: under another variant.
-        change: ``after - before``, paired by sample.
-    """
-
-    before: Estimate
-    after: Estimate
-    change: Estimate
 
 
 @dataclass(frozen=True)
@@ -57,7 +44,6 @@ class Ablation(Record):
             answered.
         causes: what became of claims without each document, the surest cause first.
         changes: by variant, from the same chunks to those of ``relevant-only`` or ``plus-K``.
-        silent: by variant, how many answers claim nothing; `changes` leave their samples out.
         left_out: what could not be used, by reason, with how often; a reason begins with what was
             counted, in the plural.
     """
@@ -66,34 +52,23 @@ class Ablation(Record):
     effect: Effect | None
     causes: tuple[Cause, ...]
     changes: dict[str, Change]
-    silent: dict[str, int]
     left_out: dict[str, int]
 
 
 def _change(cases: Iterable[Case], variant: str) -> Change | None:
     """From the same chunks to a variant, over the samples that make claims under both."""
-    first: list[tuple[Any, Range]] = []
-    second: list[tuple[Any, Range]] = []
-    changes: list[tuple[Any, Range]] = []
+    pairs: list[Pair] = []
     for case in cases:
         was = case.unsupported("again")
         now = case.unsupported(variant)
         if was is not None and now is not None:
-            first.append((case.unit, was))
-            second.append((case.unit, now))
-            changes.append((case.unit, now.minus(was)))
-    before = estimate(first)
-    after = estimate(second)
-    change = estimate(changes, difference())
-    if before is None or after is None or change is None:
-        return None
-    return Change(before, after, change)
+            pairs.append(Pair(case.unit, was, now))
+    return change_of(pairs)
 
 
 def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[str]) -> Ablation:
     """The figures of the cases, once their answers are judged."""
     changes: dict[str, Change] = {}
-    silent: dict[str, int] = {}
     for variant in sorted(compared, key=lambda name: (distractors(name), name)):
         change = _change(cases, variant)
         if change is not None:
@@ -101,7 +76,6 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
         answers = [case.answers[variant] for case in cases if variant in case.answers]
         count = sum(answer.unsupported is None for answer in answers)
         if count:
-            silent[variant] = count
             reasons[f"answers to `{variant}` without claims"] = count
     arms = arms_of(cases)
     without: list[Followed] = []
@@ -113,7 +87,6 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
         effect=effect_of(without) if without else None,
         causes=causes_of(arms),
         changes=changes,
-        silent=silent,
         left_out=dict(+reasons),
     )
 
@@ -150,7 +123,7 @@ def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -
     Args:
         results: those the plan was made from.
         answered: its rows with ``response`` filled in; rows without one are left out and counted.
-        judge: also has to check given claims, as `LLMJudge` and `LocalJudge` do.
+        judge: also has to check given claims, as `LLMJudge` does.
 
     Raises:
         InputError: no answer at all, an unknown variant, an answer to another question or over
@@ -164,68 +137,66 @@ async def ablation_async(
     results: Iterable[Result], answered: Iterable[Any], judge: Judge
 ) -> Ablation:
     """Same as `ablation`, in a running event loop."""
-    checking(judge)
+    if not isinstance(judge, EntailmentJudge):
+        raise InputError("a judge that checks given claims", type(judge).__name__, where="judge")
     reasons: Counter[str] = Counter()
     cases = cases_of(results, reasons)
-    answers: dict[tuple[str, str], _Answered] = {}
-    asked: set[str] = set()
-    rows = 0
-    for case, row in matched(cases, answered):
-        rows += 1
-        asked.add(row.variant)
-        response = row.response or ""
-        if response.strip():
-            answer = answers.setdefault((case.id, response), _Answered(case, response, []))
-            answer.variants.append(row.variant)
-        else:
-            reasons["rows without an answer"] += 1
-    if not answers:
-        got = f"none in {counted(rows, 'row')}"
-        raise InputError("an answer", got, where="answered", hint="fill in `response`")
+    answers = _grouped(matched(cases, answered), reasons)
+    asked = {variant for answer in answers for variant in answer.variants}
     compared = {name for name in asked if name == "relevant-only" or distractors(name)}
     followed = asked - compared - {"again"}
-    outcomes = await gather_all(
-        answer.judged(judge, compared, followed) for answer in answers.values()
-    )
-    error = _first_error(outcomes)
-    if error is not None:
-        first = f"answers not judged, counted as open (the first: {error})"
-        reasons[first] = sum(outcome.error is not None for outcome in outcomes)
+    await gather_all(answer.judge(judge, compared, followed) for answer in answers)
+    _count_errors(answers, reasons)
     _count_unasked(cases.values(), asked, reasons)
     return _figures([*cases.values()], compared, reasons)
 
 
-class _Outcome(NamedTuple):
-    """Was the judge asked about an answer, and did it fail?"""
-
-    is_asked: bool
-    error: JudgeError | None = None
-
-
-def _first_error(outcomes: Sequence[_Outcome]) -> JudgeError | None:
-    """Return the first error; None if there is none. Raise it if every call failed."""
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    if not errors:
-        return None
-    if len(errors) == sum(outcome.is_asked for outcome in outcomes):
+def _count_errors(answers: Iterable[_Answered], reasons: Counter[str]) -> None:
+    """Count the answers that were not judged. Raises `JudgeError` if none of them was."""
+    asked = [answer for answer in answers if answer.is_asked]
+    errors = [answer.error for answer in asked if answer.error is not None]
+    if errors and len(errors) == len(asked):
         raise errors[0]
-    return errors[0]
+    if errors:
+        first = f"answers not judged, counted as open (the first: {errors[0]})"
+        reasons[first] = len(errors)
 
 
-class _Answered(NamedTuple):
-    """An answer that several variants of a case may have given."""
+def _grouped(rows: Iterable[tuple[Case, Row]], reasons: Counter[str]) -> list[_Answered]:
+    """The different answers to each case. Raises `InputError` if there are none."""
+    answers: dict[tuple[str, str], _Answered] = {}
+    for case, row in rows:
+        response = row.response or ""
+        if response.strip():
+            answer = answers.setdefault((case.id, response), _Answered(case, response))
+            answer.variants.append(row.variant)
+        else:
+            reasons["rows without an answer"] += 1
+    if not answers:
+        rows_seen = counted(reasons["rows without an answer"], "row")
+        hint = "fill in `response`"
+        raise InputError("an answer", f"none in {rows_seen}", where="answered", hint=hint)
+    return [*answers.values()]
+
+
+@dataclass
+class _Answered:
+    """An answer that several variants of a case may have given.
+
+    Attributes:
+        is_asked: was the judge asked about it?
+        error: why it did not judge it.
+    """
 
     case: Case
     response: str
-    variants: list[str]
+    variants: list[str] = field(default_factory=list[str])
+    is_asked: bool = False
+    error: JudgeError | None = None
 
-    def is_to(self, variants: AbstractSet[str]) -> bool:
-        """Tell whether one of them gave it, or is it the control beside them?"""
-        return bool(variants) and not {*variants, "again"}.isdisjoint(self.variants)
-
-    async def judged(
+    async def judge(
         self, judge: Any, compared: AbstractSet[str], followed: AbstractSet[str]
-    ) -> _Outcome:
+    ) -> None:
         """Judge the answer and put it into the case's answers. What the judge does not tell stays
         open.
 
@@ -234,25 +205,27 @@ class _Answered(NamedTuple):
             compared: the variants that are compared by their shares of unsupported claims.
             followed: those of which it is asked what they say again.
         """
-        says_all = self.response == self.case.sample.response
         claims = [claim.text for claim in self.case.claims]
+        says_all = self.response == self.case.sample.response
         answer = Answer(_OPEN, (_SAID if says_all else _OPEN,) * len(claims))
-        is_compared = self.is_to(compared)
         has_wrong_claims = bool(self.case.noisy or self.case.unexplained)
-        is_followed = self.is_to(followed) and has_wrong_claims and not says_all
-        error = None
         try:
-            if is_compared:
+            if self._is_to(compared):
+                self.is_asked = True
                 answer = answer._replace(unsupported=await self._unsupported(judge))
-            if is_followed:
+            if self._is_to(followed) and has_wrong_claims and not says_all:
+                self.is_asked = True
                 entailment = await judge.entailment([self.response], claims)
                 said = tuple(_said(cell) for (cell,) in entailment.cells)
                 answer = answer._replace(said=said)
         except JudgeError as caught:
-            error = caught
+            self.error = caught
         for variant in self.variants:
             self.case.answers[variant] = answer
-        return _Outcome(is_compared or is_followed, error)
+
+    def _is_to(self, variants: AbstractSet[str]) -> bool:
+        """Tell whether one of them gave it, or the control beside them."""
+        return bool(variants) and not {*variants, "again"}.isdisjoint(self.variants)
 
     async def _unsupported(self, judge: Any) -> Range | None:
         # Without chunks nothing is asked but the response's claims, and which are supported.

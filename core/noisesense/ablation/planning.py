@@ -11,12 +11,9 @@ from typing import Any
 from noisesense.ablation.cases import VARIANTS, Case, Row, cases_of, distractors, left_out
 from noisesense.ablation.leaving_out import leaving_out
 from noisesense.errors import InputError, describe, error_context
-from noisesense.judging.calls import gather_all, run_blocking
-from noisesense.judging.protocol import EntailmentJudge, Judge
-from noisesense.scoring.definitions import Truth, any_of
 from noisesense.scoring.results import Result
 from noisesense.stats.summarize import counted
-from noisesense.verdicts.sample import Chunk, Sample
+from noisesense.verdicts.sample import Chunk
 
 
 def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
@@ -24,8 +21,6 @@ def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
     if variant == "again":
         return [*case.sample.retrieved_contexts]
     if variant == "relevant-only":
-        if None in case.relevance:
-            return None
         return case.relevant_chunks or None
     position = left_out(variant)
     if position is not None:
@@ -48,23 +43,20 @@ def _without_others(case: Case, innocent: Sequence[Chunk], seed: int) -> list[Ch
 
 
 class _Pool:
-    """The chunks of all samples, each text once, from which distractors are drawn."""
+    """The chunks of all samples, each text once, in random order."""
 
-    def __init__(self, cases: Iterable[Case]) -> None:
-        self._chunks: dict[str, Chunk] = {}
-        self._owners = defaultdict[str, list[tuple[Case, Truth]]](list)
+    def __init__(self, cases: Iterable[Case], seed: int) -> None:
+        chunks: dict[str, Chunk] = {}
+        self._owners = defaultdict[str, set[object]](set)
+        """By text, the samples that it is in, and the questions that it may be relevant to."""
         for case in cases:
             for chunk, relevant in case.chunks:
-                self._chunks.setdefault(chunk.text, chunk)
-                self._owners[chunk.text].append((case, relevant))
-        self._texts = sorted(self._chunks)
-
-    def contexts_of(self, case: Case, variant: str, seed: int) -> list[Chunk] | None:
-        """As `contexts_of`, also of a variant with distractors. Raises `InputError`."""
-        count = distractors(variant)
-        return (
-            self.with_distractors(case, count, seed) if count else contexts_of(case, variant, seed)
-        )
+                chunks.setdefault(chunk.text, chunk)
+                self._owners[chunk.text].add(case.id)
+                if relevant is not False:
+                    self._owners[chunk.text].add((case.sample.user_input,))
+        self._chunks = [chunks[text] for text in sorted(chunks)]
+        Random(seed).shuffle(self._chunks)
 
     def with_distractors(self, case: Case, count: int, seed: int) -> list[Chunk]:
         """The sample's chunks, and at random places ``count`` that hold nothing of its reference.
@@ -73,61 +65,36 @@ class _Pool:
             InputError: there are not so many.
         """
         random = Random(case.seed(seed))  # plus-4 holds the distractors of plus-2
-        wordings = (case.sample.reference, *case.reference_claims)
-        wanted = [wording for wording in wordings if wording]
-        # A text is checked when it is drawn. Checking all for each sample would take minutes.
-        texts = _shuffled(self._texts, random)
-        drawn: list[str] = []
-        for text in texts:
-            if self._is_fit(text, case, wanted):
-                drawn.append(text)
-                if len(drawn) == count:
-                    break
-        if len(drawn) < count:
-            expected = (
-                f"{count} chunks of other samples (or fewer variants), without the reference"
-            )
-            raise InputError(expected, str(len(drawn)), where=f"{case.id}, plus-{count}")
+        first = random.randrange(len(self._chunks))
         chunks = [*case.sample.retrieved_contexts]
-        for text in drawn:
-            chunk = self._chunks[text].model_copy(update={"relevant": False})
-            chunks.insert(random.randint(0, len(chunks)), chunk)
-        return chunks
+        added = 0
+        for place in range(first, first + len(self._chunks)):
+            chunk = self._chunks[place % len(self._chunks)]
+            if self._is_fit(chunk.text, case):
+                distractor = chunk.model_copy(update={"relevant": False})
+                chunks.insert(random.randint(0, len(chunks)), distractor)
+                added += 1
+                if added == count:
+                    return chunks
+        expected = f"{count} chunks of other samples (or fewer variants), without the reference"
+        raise InputError(expected, str(added), where=f"{case.id}, plus-{count}")
 
-    def _is_fit(self, text: str, case: Case, wanted: Iterable[str]) -> bool:
+    def _is_fit(self, text: str, case: Case) -> bool:
         """Does the text hold nothing of the sample's reference?
 
-        A chunk that is, or may be, relevant to the same question or reference does; so does one
-        that holds the reference, or one of its claims, word for word.
+        A chunk that is, or may be, relevant to the same question does; so does one that holds the
+        reference, or one of its claims, word for word.
         """
-        if not text.strip():
+        if not text.strip() or self._owners[text] & {case.id, (case.sample.user_input,)}:
             return False
-        for owner, relevant in self._owners[text]:
-            if owner is case:
-                return False
-            if relevant is not False and _asks_the_same(case.sample, owner.sample):
-                return False
-        return not any(wording in text for wording in wanted)
-
-
-def _shuffled(texts: Sequence[str], random: Random) -> Iterator[str]:
-    """The texts in random order. Draws a random number only for each text that is taken."""
-    moved: dict[int, int] = {}
-    for last in reversed(range(len(texts))):
-        at = random.randint(0, last)
-        yield texts[moved.get(at, at)]
-        moved[at] = moved.get(last, last)
-
-
-def _asks_the_same(sample: Sample, other: Sample) -> bool:
-    return sample.user_input == other.user_input or sample.reference == other.reference
+        wordings = (case.sample.reference, *case.reference_claims)
+        return not any(wording and wording in text for wording in wordings)
 
 
 def plan(
     results: Iterable[Result],
     variants: Sequence[str] = VARIANTS,
     seed: int = 0,
-    judge: Judge | None = None,
     leave_out: int = 0,
 ) -> list[dict[str, Any]]:
     """What to ask the system: a row for each sample and variant, in the results' order.
@@ -140,8 +107,6 @@ def plan(
         results: with verdicts and texts, as `noisesense.read_results` gives them.
         variants: ``"without"``, ``"without-other"``, ``"relevant-only"``, ``"plus-K"``.
         seed: of what comes or goes by chance.
-        judge: asks, for ``relevant-only``, which chunks are relevant where nobody said: one call
-            a chunk.
         leave_out: how many answers may be asked for beside those, to leave out one document at a
             time: those that no wrong claim was entailed by, and that were retrieved most often
             where an answer had a wrong claim that no chunk entails.
@@ -152,29 +117,19 @@ def plan(
 
     Raises:
         InputError: nothing to plan from, no question, an unknown variant, too few chunks of other
-            samples, or ``relevant-only`` with chunks of unknown relevance and no judge.
-        JudgeError: the judge could not be asked.
+            samples, or ``relevant-only`` with chunks of unknown relevance.
     """
-    return run_blocking(plan_async(results, variants, seed, judge, leave_out))
-
-
-async def plan_async(
-    results: Iterable[Result],
-    variants: Sequence[str],
-    seed: int,
-    judge: Judge | None,
-    leave_out: int = 0,
-) -> list[dict[str, Any]]:
-    """Same as `plan`, in a running event loop."""
     cases = cases_of(results, Counter())
-    _check(cases.values(), variants)
-    if "relevant-only" in variants:
-        await _learn_relevance(cases.values(), judge)
-    pool = _Pool(cases.values())
+    _check([*cases.values()], variants)
+    pool = _Pool(cases.values(), seed)
     planned = defaultdict[str, dict[str, list[Chunk]]](dict)
     asked = [variant for variant in variants if variant != "again"]
     for case, variant in product(cases.values(), asked):
-        chunks = pool.contexts_of(case, variant, seed)
+        count = distractors(variant)
+        if count:
+            planned[case.id][variant] = pool.with_distractors(case, count, seed)
+            continue
+        chunks = contexts_of(case, variant, seed)
         if chunks is not None:
             planned[case.id][variant] = chunks
     for case, variant in leaving_out(cases.values(), {*planned}, leave_out, seed):
@@ -185,8 +140,8 @@ async def plan_async(
     return rows
 
 
-def _check(cases: Iterable[Case], variants: Sequence[str]) -> None:
-    """Raise `InputError` for variants that there are not, or if no sample asks anything."""
+def _check(cases: Sequence[Case], variants: Sequence[str]) -> None:
+    """Raise `InputError` for variants that cannot be planned, or if no sample asks anything."""
     if isinstance(variants, str):
         raise InputError("a list of variants", describe(variants), where="variants")
     for variant in variants:
@@ -194,6 +149,16 @@ def _check(cases: Iterable[Case], variants: Sequence[str]) -> None:
     if not any(case.sample.user_input.strip() for case in cases):
         hint = "was its column read? score --map user_input=COLUMN"
         raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
+    # After a lazy plan relevance is known only for the samples that erred. Figures of those alone
+    # would be figures of a selection.
+    unknown = [case for case in cases if None in case.relevance]
+    if unknown and "relevant-only" in variants:
+        raise InputError(
+            "chunks of known relevance",
+            f"{counted(len(unknown), 'sample')} with others",
+            where="relevant-only",
+            hint="label them, or score with --plan full; or leave out the variant",
+        )
 
 
 def _rows(case: Case, planned: dict[str, list[Chunk]]) -> Iterator[dict[str, Any]]:
@@ -209,51 +174,6 @@ def _rows(case: Case, planned: dict[str, list[Chunk]]) -> Iterator[dict[str, Any
             retrieved_contexts=tuple(chunks),
         )
         yield row.to_dict()
-
-
-async def _learn_relevance(cases: Iterable[Case], judge: Judge | None) -> None:
-    """Ask for the relevance of each chunk whose relevance the results do not give.
-
-    After a lazy plan it is known only for the samples that erred. Figures of those alone would
-    be figures of a selection.
-    """
-    unknown = [case for case in cases if None in case.relevance]
-    if not unknown:
-        return
-    if judge is None:
-        raise InputError(
-            "chunks of known relevance",
-            f"{counted(len(unknown), 'sample')} with others",
-            where="relevant-only",
-            hint="a judge (--judge) says which are relevant; or leave out the variant",
-        )
-    checker = checking(judge)
-    await gather_all(_learn(case, checker) for case in unknown)
-
-
-async def _learn(case: Case, judge: EntailmentJudge) -> None:
-    """Ask which chunks of unknown relevance entail a claim of the reference: the relevant ones."""
-    claims = case.reference_claims
-    if not claims:
-        return
-    unknown = [chunk.text for chunk, relevant in case.chunks if relevant is None]
-    texts = list(dict.fromkeys(unknown))
-    entailment = await judge.entailment(texts, claims)
-    columns = zip(*entailment.cells, strict=True)
-    learned: dict[str, Truth] = {}
-    for text, cells in zip(texts, columns, strict=True):
-        learned[text] = any_of(cells)
-    relevance: list[Truth] = []
-    for chunk, relevant in case.chunks:
-        relevance.append(learned[chunk.text] if relevant is None else relevant)
-    case.relevance = tuple(relevance)
-
-
-def checking(judge: object) -> EntailmentJudge:
-    """The judge. Raises `InputError` if it cannot check given claims."""
-    if not isinstance(judge, EntailmentJudge):
-        raise InputError("a judge that checks given claims", type(judge).__name__, where="judge")
-    return judge
 
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
@@ -277,28 +197,18 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
 
 
 def _fits(case: Case, row: Row) -> bool:
-    """Does some plan, of any seed and any judge, give the sample these contexts?"""
+    """Does some plan, of any seed, give the sample these contexts?"""
     retrieved = _texts(case.sample.retrieved_contexts)
     contexts = _texts(row.retrieved_contexts)
     count = distractors(row.variant)
     if count:
         return retrieved <= contexts and contexts.total() == retrieved.total() + count
-    if row.variant == "relevant-only":
-        return bool(contexts) and _may_be_relevant(case, contexts)
     if row.variant == "without-other":
         taken = {*retrieved} - {*contexts}
-        if not case.sources or len(taken) != len(case.sources) or taken & case.sources:
-            return False
-        return contexts == _texts(case.chunks_without(taken))
+        is_sham = len(taken) == len(case.sources) and not taken & case.sources
+        return bool(taken) and is_sham and contexts == _texts(case.chunks_without(taken))
     planned = contexts_of(case, row.variant, 0)
     return planned is not None and contexts == _texts(planned)
-
-
-def _may_be_relevant(case: Case, contexts: Counter[str]) -> bool:
-    """May these be the relevant chunks? The plan's judge may know more of them than we do."""
-    surely = _texts(case.relevant_chunks)
-    possibly = _texts(chunk for chunk, relevant in case.chunks if relevant is not False)
-    return surely <= contexts <= possibly
 
 
 def _texts(chunks: Iterable[Chunk]) -> Counter[str]:

@@ -19,7 +19,6 @@ from noisesense.errors import (
     BusyError,
     InputError,
     JudgeError,
-    NoiseSenseError,
     PromptTooLongError,
     ReplyError,
 )
@@ -46,20 +45,15 @@ _GOING_SECONDS = 5.0
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run everything at once; the results in order.
 
-    The first failure (of several at once, the first in order), or being cancelled, cancels the
-    rest and waits until it is gone. `asyncio.gather` would leave it running.
+    The first failure, or being cancelled, cancels the rest and waits until it is gone.
+    `asyncio.gather` would leave it running.
     """
     coroutines = list(work)
     if len(coroutines) == 1:  # most are: a task more for each would cost as much as the rest of it
         return [await coroutines[0]]
-    tasks = {asyncio.ensure_future(each): i for i, each in enumerate(coroutines)}
-    running = set(tasks)
+    tasks = [asyncio.ensure_future(each) for each in coroutines]
     try:
-        while running:
-            done, running = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
-            for task in sorted(done, key=tasks.__getitem__):
-                task.result()
-        return [task.result() for task in tasks]
+        return await asyncio.gather(*tasks)
     except BaseException:
         for task in tasks:
             task.cancel()
@@ -68,10 +62,11 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
+async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     """Wait for the work. If it does not end in time, it is cancelled.
 
     Raises:
+        asyncio.TimeoutError: it did not.
         JudgeError: it was cancelled, and not by us: it would look as if the whole run were.
     """
     task = asyncio.ensure_future(work)
@@ -82,10 +77,10 @@ async def _within(seconds: float, work: Coroutine[Any, Any, None]) -> None:
         raise
     if task.cancelled():
         raise JudgeError("the model's own client cancelled the call")
-    if done:
-        task.result()
-    else:
+    if not done:
         await _give_up(task)
+        raise asyncio.TimeoutError
+    return task.result()
 
 
 async def _give_up(task: asyncio.Task[Any]) -> None:
@@ -93,28 +88,6 @@ async def _give_up(task: asyncio.Task[Any]) -> None:
     task.cancel()
     gone = asyncio.gather(task, return_exceptions=True)  # asyncio would report its error
     await asyncio.wait({gone}, timeout=_GOING_SECONDS)
-
-
-@dataclass
-class _Exchange:
-    """One prompt, and what came of it."""
-
-    prompt: str
-    key: str
-    """Of the reply in the store; empty without one."""
-    is_reask: bool
-    came: list[tuple[Any, object]] = field(default_factory=list[tuple[Any, object]])
-    """The reply with its usage, or nothing yet."""
-
-
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Wait for the work also while we are cancelled: what was paid for is kept."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
@@ -171,14 +144,12 @@ class ModelCall(Generic[S, A_co]):
         attempts: at most, as long as nothing is answered.
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
-        vote: calls that differ in it alone are separate calls.
     """
 
     prompt: Callable[[int], str]
     attempts: int
     schema: type[S]
     read: Callable[[S], A_co | None]
-    vote: int = 0
 
 
 class Calls:
@@ -278,33 +249,44 @@ class Calls:
     async def _reply(
         self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
     ) -> A | None:
-        """What the model answers; kept under the key, if there is one."""
-        exchange = _Exchange(call.prompt(attempt), key, is_reask=attempt > 0)
-        try:
-            await self._call_in_turn(exchange, call.schema)
-        except ReplyError as error:
-            exchange.came.append((None, error.usage))
-            run.problem = str(error)
-        except asyncio.CancelledError:
-            if exchange.came:  # at that very moment: it is paid for, so it is kept
-                with suppress(NoiseSenseError):
-                    await self._read_and_keep(run, call, exchange)
-            raise
-        return await self._read_and_keep(run, call, exchange)
+        """What the model answers, when the pace allows it; again while the provider is busy."""
+        first = 0.0
+        while True:
+            started = await self.pace.turn()
+            first = first or started
+            exchange = self._exchange(run, call, attempt, key, started)
+            try:
+                return await _within(self._timeout, exchange)
+            except BusyError as error:
+                if not self.pace.refused(first, started, error.wait):
+                    raise
+            except asyncio.TimeoutError:
+                self.pace.left(started)
+                self._count(run, Usage(calls=1, reasks=int(attempt > 0)))
+                late = f"{self.model} gave no reply within {self._timeout:g} seconds"
+                raise JudgeError(late) from None
+            except BaseException:
+                self.pace.left(started)
+                raise
 
-    async def _read_and_keep(
-        self, run: SampleRun, call: ModelCall[S, A], exchange: _Exchange
+    async def _exchange(
+        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str, started: float
     ) -> A | None:
-        came = exchange.came
-        reply, spent = came[0] if came else (None, None)
+        """Ask the model once. What was paid for is kept under the key before anybody hears."""
+        prompt = call.prompt(attempt)
+        reply: object = None
+        try:
+            reply, spent = await self._generate(prompt, call.schema)
+        except ReplyError as error:
+            spent = error.usage
+            run.problem = str(error)
+        self.pace.taken(started)
         usage = spent if isinstance(spent, Usage) else Usage()
         if not usage.calls and not usage.cached_calls:
             usage = replace(usage, calls=1)  # a bridge that does not count its calls made one
-        usage = replace(usage, reasks=usage.reasks + int(exchange.is_reask))
+        usage = replace(usage, reasks=usage.reasks + int(attempt > 0))
         self._count(run, usage)
-        if not came:
-            raise JudgeError(f"{self.model} gave no reply within {self._timeout:g} seconds")
-        if self._token_check.is_cut(exchange.prompt, usage.input_tokens):
+        if self._token_check.is_cut(prompt, usage.input_tokens):
             raise PromptTooLongError(
                 f"{self.model} read only {usage.input_tokens:,} tokens of a prompt: the server"
                 " seems to cut prompts. Hint: raise its context window (Ollama: num_ctx), or give"
@@ -319,39 +301,8 @@ class Calls:
             raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
         if answer is not None and self.store is not None:
-            kept = self.store.put(exchange.key, as_text(reply), self.model, self.version, usage)
-            await _to_the_end(kept)
+            await self.store.put(key, as_text(reply), self.model, self.version, usage)
         return answer
-
-    async def _call_in_turn(self, exchange: _Exchange, schema: type[S]) -> None:
-        """Call the model when the pace allows it, and again as long as the provider is busy.
-
-        Then the exchange has the reply, unless it did not come in time.
-        """
-        first = 0.0
-        while True:
-            started = await self.pace.turn()
-            first = first or started
-            try:
-                await _within(self._timeout, self._put_reply(exchange, schema))
-            except BusyError as error:
-                if not self.pace.refused(first, started, error.wait):
-                    raise
-                continue
-            except ReplyError:
-                self.pace.taken(started)
-                raise
-            except BaseException:
-                self.pace.left(started)
-                raise
-            if exchange.came:
-                self.pace.taken(started)
-            else:
-                self.pace.left(started)
-            return
-
-    async def _put_reply(self, exchange: _Exchange, schema: type[S]) -> None:
-        exchange.came.append(await self._generate(exchange.prompt, schema))
 
     async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
         if schema is not Answer or not isinstance(self.llm, WordLLM):
@@ -362,8 +313,8 @@ class Calls:
         raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
-        form = [_FORM, call.schema.__name__, call.vote]
-        parts = [*form, self.version, self.model, identity_of(self.llm), prompt]
+        model = [self.version, self.model, identity_of(self.llm)]
+        parts = [_FORM, call.schema.__name__, *model, prompt]
         content = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 

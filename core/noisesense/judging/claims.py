@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from noisesense.judging.sentences import sentences
-from noisesense.judging.words import by_words, distinct, has_cases, has_new_name, novelty
+from noisesense.judging.words import by_words, distinct, has_cases, novelty
 
 _SHORTEST_ECHO = 3
 _BARE_WORDS = 3
@@ -28,7 +28,7 @@ _TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 _MOSTLY_NEW = 0.5
 """A claim with a greater share of new letters may be of another text."""
-_PARTLY_NEW = 0.35
+_PARTLY_NEW = 0.4
 """A sentence with a greater share of letters that no claim has may have been left out."""
 
 
@@ -101,9 +101,8 @@ class ClaimSource:
         for claim in claims:
             if by_words(claim) in self._text_words:
                 continue
-            new = novelty(claim, self.text, self.question)
-            is_named = new.name or has_new_name(claim, self.text, self.question)
-            if new.number or is_named or new.share > _MOSTLY_NEW:
+            new = novelty(claim, self.text, self.question, strict=True)
+            if new.number or new.name or new.share > _MOSTLY_NEW:
                 found.append(claim)
         return found
 

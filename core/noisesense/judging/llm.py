@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from noisesense.errors import (
     InputError,
@@ -13,7 +13,6 @@ from noisesense.errors import (
     UnfitJudgeError,
     check_choice,
     check_whole,
-    describe,
     kind_of,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
@@ -81,9 +80,6 @@ class LLMJudge(PlannedJudge):
         store: keeps every useful reply, so that a run that was killed resumes without paying
             twice.
         max_concurrency: calls at once, over all samples, in each event loop.
-        votes: ask for each verdict this many times and take what more than half say. Without
-            such a majority the verdict is undetermined. Votes only differ if the model's
-            temperature is above 0 and its host caches nothing.
         prompts: other instructions.
         max_reasks: how often one call is repeated for what is missing.
         model: the model's name in the store, where ``llm`` has no ``name``. A model of your own
@@ -105,7 +101,6 @@ class LLMJudge(PlannedJudge):
         plan: Plan = "lazy",
         store: VerdictStore | None = None,
         max_concurrency: int = 16,
-        votes: int = 1,
         prompts: Prompts | None = None,
         max_reasks: int = 2,
         model: str | None = None,
@@ -119,11 +114,7 @@ class LLMJudge(PlannedJudge):
             raise InputError(expected, kind_of(llm), where="llm", hint=hint)
         check_choice(check, get_args(Check), "check")
         check_plan(plan, store)
-        for given, kind, where in ((prompts, Prompts, "prompts"), (budget, Budget, "budget")):
-            if given is not None and not isinstance(given, kind):
-                raise InputError(f"a {kind.__name__}", describe(given), where=where)
         check_whole(max_concurrency, 1, "max_concurrency")
-        check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
         check_number(timeout, 0.001, math.inf, "timeout")
         check_number(max_wait, 0, math.inf, "max_wait")
@@ -131,16 +122,12 @@ class LLMJudge(PlannedJudge):
         self._budget = budget or Budget()
         self._limit = TextLimit(self._budget)
         self._check: Check = check
-        self._votes = votes
         self._attempts = 1 + max_reasks
         self._probe = SingleFlight[Probe]()
         name = model_name(llm, model, needed=store is not None)
         version = self._prompts.version
         calls = Calls(llm, name, version, store, max_concurrency, timeout, max_wait)
-        settings = [f"check={check}"]
-        if votes != 1:
-            settings.append(f"votes={votes}")
-        super().__init__(calls, plan=plan, settings=" ".join(settings))
+        super().__init__(calls, plan=plan, settings=f"check={check}")
 
     async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
         """The claims in the text's order; none if the model says twice that there are none.
@@ -230,7 +217,7 @@ class LLMJudge(PlannedJudge):
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
-        """A text in parts entails a claim if any part does. Votes decide by majority."""
+        """A text in parts entails a claim if any part does."""
         form = await self._form(run)
         if not premise.text:
             return await self._part(run, form, premise, claims)
@@ -249,26 +236,16 @@ class LLMJudge(PlannedJudge):
         ask = self._list if is_list else self._each
         most = self._budget.claims if is_list else 1
         batches = [claims[start : start + most] for start in range(0, len(claims), most)]
-        by_batch = await gather_all(self._voted(ask, run, premise, batch) for batch in batches)
+        by_batch = await gather_all(ask(run, premise, batch) for batch in batches)
         return [cell for cells in by_batch for cell in cells]
 
-    async def _voted(
-        self, ask: _Ask, run: SampleRun, premise: Premise, claims: Sequence[str]
-    ) -> list[Cell]:
-        """What more than half of the votes say."""
-        votes = range(self._votes)
-        by_vote = await gather_all(ask(run, premise, claims, vote) for vote in votes)
-        return [majority(cells) for cells in zip(*by_vote, strict=True)]
-
-    async def _list(
-        self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
-    ) -> list[Cell]:
+    async def _list(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
         """All in one call; asks again for what the replies left out."""
         cells: list[Cell] = [None] * len(claims)
         missing: list[int] = list(range(len(claims)))
         attempt = 0
         while missing and attempt < self._attempts:
-            call = self._list_call(premise, [claims[at] for at in missing], vote)
+            call = self._list_call(premise, [claims[at] for at in missing])
             answers, attempt = await self._calls.ask(run, call, attempt)
             for number, answer in (answers or {}).items():
                 cells[missing[number - 1]] = answer
@@ -276,7 +253,7 @@ class LLMJudge(PlannedJudge):
         return cells
 
     def _list_call(
-        self, premise: Premise, claims: Sequence[str], vote: int
+        self, premise: Premise, claims: Sequence[str]
     ) -> ModelCall[Answers, dict[int, bool]]:
         """Numbered from 1 in every call: with gaps, a model may count on its own."""
         numbered = dict(enumerate(claims, start=1))
@@ -285,11 +262,9 @@ class LLMJudge(PlannedJudge):
             return self._prompts.verification(premise, numbered, attempt=attempt)
 
         form = answers_form(len(claims))
-        return ModelCall(prompt, self._attempts, form, partial(_answers, numbered), vote)
+        return ModelCall(prompt, self._attempts, form, partial(_answers, numbered))
 
-    async def _each(
-        self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
-    ) -> list[Cell]:
+    async def _each(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
         """As `_list`, of the only claim; the reply is one word."""
         (claim,) = claims
         as_form = not isinstance(self._calls.llm, WordLLM)
@@ -297,7 +272,7 @@ class LLMJudge(PlannedJudge):
         def prompt(attempt: int) -> str:
             return self._prompts.single(premise, claim, form=as_form, attempt=attempt)
 
-        call = ModelCall(prompt, self._attempts, Answer, _is_yes, vote)
+        call = ModelCall(prompt, self._attempts, Answer, _is_yes)
         found, _ = await self._calls.ask(run, call)
         return [found]
 
@@ -308,25 +283,14 @@ class LLMJudge(PlannedJudge):
 
         of_probe = SampleRun()
 
-        async def find(text: str, question: str) -> list[str]:
-            source = ClaimSource(text, question, self._prompts.decompose)
-            return await self._find(of_probe, "list", "response", source)
-
-        async def ask(
-            form: Form, text: str, question: str, statements: Sequence[str]
-        ) -> list[Cell]:
-            return await self._part(of_probe, form, Premise(text, question), statements)
-
+        find = partial(self._find, of_probe, "list", "response")
+        ask = partial(self._part, of_probe)
         test, _ = await self._probe.get(partial(probe, find, ask))
         run.usage += of_probe.usage
         if test.form is None:
             raise UnfitJudgeError(f"{self.model} cannot judge: {test.reason}")
         self.form_reason = test.reason
         return test.form
-
-
-_Ask = Callable[[SampleRun, Premise, Sequence[str], int], Coroutine[Any, Any, list[Cell]]]
-"""Asks whether a premise entails the claims, for one of the votes."""
 
 
 def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] | None:
@@ -361,14 +325,6 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
     if beside and (len(agreed) < len(asked) or any(said[number] is None for number in beside)):
         return None
     return agreed or None
-
-
-def majority(votes: Sequence[Cell]) -> Cell:
-    """What more than half of all votes say, those without an answer counted in; else open."""
-    for cell in (True, False):
-        if 2 * votes.count(cell) > len(votes):
-            return cell
-    return None
 
 
 def any_part(cells: Sequence[Cell]) -> Cell:

@@ -14,6 +14,9 @@ _BELOW = 0.92
 """The share of the rate that was taken, to go on with."""
 _POLL = 0.05
 _CATCH_UP = 0.25
+_GROWTH = 1.01
+"""Of the rate, each second; for so many seconds at most."""
+_GROWING_SECONDS = 5_000.0
 
 
 class Pace:
@@ -22,7 +25,7 @@ class Pace:
     Until the provider refuses a call (HTTP 429 or 503), at once. Then all wait as long as it asks
     for, or half a second and a quarter more each time; one call asks whether it is over; and the
     rest follow a little more slowly than the provider has taken them so far. Without a refusal the
-    rate grows: by 1% in 3 seconds, by half in 30.
+    rate grows by 1% a second.
 
     Args:
         most_wait: seconds to wait in a row for a provider that takes no call.
@@ -76,7 +79,7 @@ class Pace:
 
     def _rate_at(self, now: float) -> float:
         seconds = max(now - self._measured_from, 0.0)
-        return self._rate * math.exp(min(0.003 * seconds + 0.0004 * seconds**2, 50.0))
+        return self._rate * math.pow(_GROWTH, min(seconds, _GROWING_SECONDS))
 
     def _is_given_up(self) -> bool:
         started = self._refused_since

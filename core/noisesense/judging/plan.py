@@ -85,13 +85,9 @@ class PlannedJudge:
     def __deepcopy__(self, memo: object) -> PlannedJudge:
         return self
 
-    def __reduce__(self) -> Any:
-        hint = "make a judge in each process; processes may share a VerdictStore"
-        raise InputError("something that can be pickled", repr(self), where="pickle", hint=hint)
-
     @property
     def name(self) -> str:
-        """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
+        """The model and all that its verdicts depend on: prompts, plan, its own options."""
         options = digest(identity_of(self._calls.llm))[:8]
         return f"{self.model}, {self._settings}, prompts {self.version}, options {options}"
 

@@ -352,8 +352,8 @@ def __getattr__(name: str) -> type[Answers]:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# The best place to split is the last one of these kinds in the second half of a part.
-_ENDS = (("\n\n",), ("\n",), (". ", "! ", "? ", "。", "！", "？"), (" ",))
+_ENDS = ("\n\n", "\n", ". ", "。", " ")
+"""Where to split a text, the best place first: at the last one in the second half of a part."""
 
 
 @dataclass(frozen=True)
@@ -404,13 +404,8 @@ def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
 
 def _split_point(text: str, earliest: int, latest: int) -> int:
     """The end of a paragraph, line, sentence or word in that range, or its very end."""
-    for ends in _ENDS:
-        best = max(_last_end(text, end, earliest, latest) for end in ends)
-        if earliest <= best:
-            return best
+    for mark in _ENDS:
+        end = text.rfind(mark, earliest - len(mark), latest) + len(mark)
+        if end >= earliest:
+            return end
     return latest
-
-
-def _last_end(text: str, mark: str, earliest: int, latest: int) -> int:
-    """The position behind the last such mark in that range; before it if there is none."""
-    return text.rfind(mark, max(earliest - len(mark), 0), latest) + len(mark)

@@ -107,15 +107,6 @@ class Judge(Protocol):
         ...
 
 
-@runtime_checkable
-class DetailedJudge(Judge, Protocol):
-    """A judge that also says what judging cost. `judge_once` then calls `judge_detailed`."""
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        """As `Judge.judge`, with usage and the number of unanswered cells."""
-        ...
-
-
 class Entailment(NamedTuple):
     """Which texts entail which claims.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -17,8 +18,6 @@ from noisesense.judging.protocol import Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
 T = TypeVar("T")
-
-_SAMPLES_KEPT = 10_000
 
 
 class SingleFlight(Generic[T]):
@@ -68,7 +67,7 @@ class _Judging(SingleFlight[Judgement]):
 
 
 class _Run:
-    """The judgings of one run, of the last 10,000 samples.
+    """The judgings of one run, by judge and sample.
 
     Judges are told apart by identity, as they need not be hashable (a plain dataclass is not).
     """
@@ -76,25 +75,7 @@ class _Run:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.judges: dict[int, Judge] = {}  # held, so that no other object gets their ids
-        self.judgings: dict[Hashable, list[_Judging]] = {}
-
-    def of(self, judge: Judge, sample: Sample) -> list[_Judging]:
-        """The judgings of the sample by that judge. Hold the lock meanwhile."""
-        judgings = self.judgings.setdefault((id(judge), sharing_key(sample)), [])
-        if len(self.judgings) > _SAMPLES_KEPT:
-            oldest = next(iter(self.judgings))
-            del self.judgings[oldest]
-        return judgings
-
-
-def _unused(judgings: list[_Judging], metric: Hashable) -> _Judging:
-    """The first judging that the metric has not used; a new one if there is none."""
-    for judging in judgings:
-        if metric not in judging.users:
-            return judging
-    judging = _Judging()
-    judgings.append(judging)
-    return judging
+        self.judgings = defaultdict[Hashable, list[_Judging]](list)
 
 
 _runs: dict[int, tuple[_Run, object]] = {}
@@ -126,8 +107,7 @@ async def judge_once(
     A metric gets the first judging of the sample in this run that it has not used yet; if there
     is none, the judge is asked. So two modes agree for the price of one, and measuring again asks
     again. Callers during a judging wait for its result; an error reaches all of them and is not
-    kept. Nor is a judgement with unanswered cells. The judgings of a run, of 10,000 samples at
-    most, are dropped with the run.
+    kept. Nor is a judgement with unanswered cells. The judgings of a run are dropped with it.
 
     Args:
         judge: told apart from others by identity.
@@ -147,8 +127,12 @@ async def judge_once(
     with shared.lock:
         if run is not None:
             shared.judges[id(judge)] = judge
-        judgings = shared.of(judge, sample)
-        judging = _unused(judgings, metric)
+        judgings = shared.judgings[id(judge), sharing_key(sample)]
+        unused = [each for each in judgings if metric not in each.users]
+        if not unused:
+            unused = [_Judging()]
+            judgings += unused
+        judging = unused[0]
         judging.users.add(metric)
     try:
         judgement, leads = await judging.get(partial(ask_judge, judge, sample))

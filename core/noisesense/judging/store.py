@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import os
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import StoreError, encodable
 from noisesense.jsonl import as_path
-from noisesense.judging.protocol import NO_USAGE, Usage
+from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
 
 T = TypeVar("T")
 
@@ -113,7 +112,7 @@ class VerdictStore:
 
     async def get(self, key: str) -> str | None:
         """The reply to that call, as JSON; None if there is none, or a damaged one."""
-        return await self._soon(partial(_reply_of, key=key), write=False)
+        return self.transact(partial(_reply_of, key=key), write=False)
 
     async def claim(self, key: str, *, over: str | None = None) -> bool:
         """May the caller make this call? If not, there is a reply, or another caller makes it.
@@ -134,7 +133,7 @@ class VerdictStore:
                 self._renewal.start()
             return True
 
-        return await self._soon(claim)
+        return self.transact(claim)
 
     async def put(self, key: str, reply: str, model: str, version: str, usage: Usage) -> None:
         """Store a finished call and end the claim on it."""
@@ -142,7 +141,7 @@ class VerdictStore:
         def put(connection: sqlite3.Connection) -> None:
             _put(connection, key, reply, "", model, version, usage)
 
-        await self._soon(put)
+        self.transact(put)
         self._claims.discard(key)
 
     async def release(self, key: str) -> None:
@@ -150,25 +149,23 @@ class VerdictStore:
         if key in self._claims:
             self._claims.discard(key)
             with suppress(StoreError):
-                await self._soon(lambda file: file.execute(_RELEASE, (key, self._owner)))
+                self.transact(lambda file: file.execute(_RELEASE, (key, self._owner)))
 
-    def _renew(self) -> bool:
-        """Renew all claims. False if it has to be tried again."""
+    def _renew(self) -> None:
+        """Renew all claims."""
         # One lock for both steps: a store that is closed between them must not be opened again.
         with self._lock, suppress(StoreError):  # the next use of the store raises it
             claims = [(key, self._owner) for key in tuple(self._claims)]
             if claims:
-                self._now(lambda file: file.executemany(_RENEW, claims), write=True)
-            return True
-        return False
+                self.transact(lambda file: file.executemany(_RENEW, claims))
 
     @staticmethod
     def _keep_renewing(this: weakref.ref[VerdictStore]) -> None:
         """Renew the claims until the store is gone."""
         while (store := this()) is not None:
-            pause = _RENEW_SECONDS if store._renew() else 0.05
+            store._renew()
             del store
-            time.sleep(pause)
+            time.sleep(_RENEW_SECONDS)
 
     def _is_in_progress(self, row: Any) -> bool:
         """Has the claim been renewed lately? By this process's clock alone."""
@@ -183,44 +180,20 @@ class VerdictStore:
 
     def stats(self) -> list[StoredCalls]:
         """What is in the store, by model and version of the prompts."""
-
-        def count(connection: sqlite3.Connection) -> dict[tuple[str, str], StoredCalls]:
-            groups: dict[tuple[str, str], StoredCalls] = {}
-            for row in filter(_is_sound, connection.execute(f"SELECT * {KEPT}")):
-                group = (row["model"], row["version"])
-                made = row["made"]
-                calls = groups.get(group) or StoredCalls(*group, 0, Usage(), made, made)
-                groups[group] = calls._replace(
-                    calls=calls.calls + 1,
-                    usage=calls.usage + Usage(**json.loads(row["usage"])),
-                    oldest=min(calls.oldest, made),
-                    newest=max(calls.newest, made),
-                )
-            return groups
-
-        groups = self.transact(count, write=False)
-        return [groups[group] for group in sorted(groups)]
+        sums = ", ".join(f"SUM(json_extract(usage, '$.{name}'))" for name in (*COUNTED, "cost"))
+        query = f"SELECT model, version, COUNT(*), MIN(made), MAX(made), {sums} {KEPT}"
+        groups = f"{query} GROUP BY model, version ORDER BY model, version"
+        rows = self.transact(lambda file: file.execute(groups).fetchall(), write=False)
+        found: list[StoredCalls] = []
+        for model, version, calls, oldest, newest, *spent in rows:
+            found.append(StoredCalls(model, version, calls, Usage(*spent), oldest, newest))
+        return found
 
     def transact(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """Run the function in a transaction; wait while the file is locked."""
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while time.monotonic() < deadline:
-            with suppress(_BusyError):
-                return self._now(work, write)
-            time.sleep(0.01)
-        return self._now(work, write)
+        """Run the function in a transaction; wait while the file is locked.
 
-    async def _soon(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """Same as `transact`, without blocking the event loop."""
-        deadline = time.monotonic() + _BUSY_SECONDS
-        while time.monotonic() < deadline:
-            with suppress(_BusyError):
-                return self._now(work, write)
-            await asyncio.sleep(0.01)
-        return self._now(work, write)
-
-    def _now(self, work: Callable[[sqlite3.Connection], T], write: bool) -> T:
-        """Run the function in a transaction. Raises `StoreError` for SQLite's errors."""
+        Raises `StoreError` for SQLite's errors.
+        """
         if os.getpid() != self._pid:  # neither a connection nor a lock may cross a fork
             hint = "open the store in each process; they share its file"
             raise StoreError("the process that opened the store", "a fork of it", hint=hint)
@@ -237,13 +210,9 @@ class VerdictStore:
 
     def _failure(self, error: Exception) -> StoreError:
         got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
-        kind = _BusyError if "locked" in got or "busy" in got else StoreError
         hint = next((hint for sign, hint in _HINTS.items() if sign in got), "")
-        return kind("a store that can be read and written", got, where=str(self.path), hint=hint)
-
-
-class _BusyError(StoreError):
-    """Another program is writing to the file."""
+        expected = "a store that can be read and written"
+        return StoreError(expected, got, where=str(self.path), hint=hint)
 
 
 class _Beat(NamedTuple):
@@ -269,7 +238,8 @@ _HINTS = {
 def _opened(path: Path) -> sqlite3.Connection:
     # For its owner alone; SQLite gives the files beside it the same mode.
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, check_same_thread=False)
+    connection.isolation_level = None  # transactions begin where we say so
     try:
         connection.row_factory = sqlite3.Row
         # A damaged text is read all the same; the checksum of the row detects it.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
@@ -17,9 +17,12 @@ _BETWEEN = str.maketrans(dict.fromkeys("，、；：。！？「」『』《》"
 _WORD = re.compile(r"[^\s\d!-/:-@\[-`{-¿–—‘-‟…、。「」『』《》，！？：；（）،؛؟।॥۔]+")
 _DIGITS = re.compile(r"\d{1,15}")
 _GRAM = 3
-_CASELESS_GRAM = 2
-_SHORT = 3
-"""A word of so many letters or fewer counts only where a text has no longer one."""
+_NEW_PAIRS = 4
+_FEWEST_NEW_PAIRS = 3
+"""So many new pairs of letters in a row may be a name, in scripts without capital letters."""
+_NUMBER = 4
+_PAIR = 2
+"""What a number and a pair of letters weigh, in letters of words."""
 
 
 @lru_cache(maxsize=512)  # a list is held against its text from several sides
@@ -43,18 +46,13 @@ def distinct(claims: Iterable[str]) -> list[str]:
     return list(first.values())
 
 
-def repetitions(texts: Sequence[str]) -> int:
-    """Count the texts that say the words of an earlier one; those without a word aside."""
-    said = [words for words in map(by_words, texts) if words]
-    return len(said) - len(set(said))
+class _Word(NamedTuple):
+    """A word of a script with capital letters, as runs of letters."""
 
-
-class _Piece(NamedTuple):
-    """A word, or a part of one in scripts without capital letters, and how much it weighs."""
-
-    grams: frozenset[str]
+    grams: tuple[str, ...]
     weight: int
-    is_name: bool
+    is_capital: bool
+    is_first: bool
 
 
 class Vocabulary(NamedTuple):
@@ -62,21 +60,30 @@ class Vocabulary(NamedTuple):
 
     Attributes:
         numbers: its numbers, whatever the script of their digits.
-        pieces: its different words and how much each weighs, short ones aside where there are
-            longer ones.
-        by_gram: for each run of letters, two or three long, the words that have it.
+        words: its words of scripts with capital letters.
+        by_gram: for each run of three letters, the words that have it.
+        stretches: what stands between spaces and punctuation in other scripts, where that may be
+            a whole sentence: as pairs of letters.
+        pairs: all of these pairs, and their letters.
     """
 
     numbers: frozenset[int]
-    pieces: dict[_Piece, int]
+    words: list[_Word]
     by_gram: dict[str, list[int]]
+    stretches: list[list[str]]
+    pairs: frozenset[str]
 
-    def has(self, piece: _Piece) -> bool:
-        """Has one of its words half of the piece's runs? So inflected forms are found, too."""
+    def has(self, word: _Word) -> bool:
+        """Has it a word with half of the runs of letters? A name's first run, too.
+
+        So inflected forms are found.
+        """
+        if word.is_capital and word.grams[0] not in self.by_gram:
+            return False
         shared = Counter[int]()
-        for gram in piece.grams:
+        for gram in word.grams:
             shared.update(self.by_gram.get(gram, ()))
-        return 2 * max(shared.values(), default=0) >= len(piece.grams)
+        return 2 * max(shared.values(), default=0) >= len(word.grams)
 
 
 class Novelty(NamedTuple):
@@ -96,19 +103,23 @@ class Novelty(NamedTuple):
 
 @lru_cache(maxsize=512)
 def vocabulary(text: str) -> Vocabulary:
-    """Take a text apart: numbers, and words as runs of letters."""
-    plain = unicodedata.normalize("NFKC", text)
-    numbers = frozenset(map(int, _DIGITS.findall(plain)))
-    weights: dict[_Piece, int] = {}
-    for word, times in Counter(_words(plain)).items():
-        for piece in _pieces(word):
-            weights[piece] = weights.get(piece, 0) + times * piece.weight
+    """Take a text apart: numbers, words as runs of letters, and pairs of letters."""
+    plain = unicodedata.normalize("NFKD", text)  # Korean letters, too
+    words: list[_Word] = []
     by_gram: dict[str, list[int]] = {}
-    for number, piece in enumerate(weights):
-        for gram in piece.grams:
-            by_gram.setdefault(gram, []).append(number)
-    longer = {piece: weight for piece, weight in weights.items() if piece.weight > _SHORT}
-    return Vocabulary(numbers, longer or weights, by_gram)
+    stretches: list[list[str]] = []
+    for at, word in enumerate(_words(plain)):
+        folded = word.casefold()
+        if not has_cases(word):
+            stretches.append(list(map("".join, pairwise(f" {folded} "))))
+            continue
+        grams = _runs(folded)
+        for gram in set(grams):
+            by_gram.setdefault(gram, []).append(len(words))
+        words.append(_Word(grams, len(word), word[:1].isupper(), is_first=at == 0))
+    numbers = frozenset(map(int, _DIGITS.findall(plain)))
+    pairs = frozenset(chain(*stretches))
+    return Vocabulary(numbers, words, by_gram, stretches, pairs.union("".join(pairs)))
 
 
 def _words(plain: str) -> Iterator[str]:
@@ -128,68 +139,53 @@ def has_cases(text: str) -> bool:
     return text.casefold() != text.upper()
 
 
-def _pieces(word: str) -> list[_Piece]:
-    plain = word.casefold()
-    if has_cases(word):
-        return [_Piece(_runs(plain, _GRAM), len(word), is_name=word[:1].isupper())]
-    # Without spaces a "word" is a whole sentence: it is cut into parts of four letters.
-    size = 2 * _CASELESS_GRAM
-    pieces: list[_Piece] = []
-    for start in range(0, max(len(plain) - 1, 1), size - 1):
-        part = plain[start : start + size]
-        pieces.append(_Piece(_runs(part, _CASELESS_GRAM), size, is_name=True))
-    return pieces
+def _runs(word: str) -> tuple[str, ...]:
+    """All runs of three letters; a shorter word is one run."""
+    last = max(len(word) - _GRAM, 0)
+    return tuple(word[start : start + _GRAM] for start in range(last + 1))
 
 
-def _runs(word: str, size: int) -> frozenset[str]:
-    """All runs of so many letters; a shorter word is one run."""
-    last = max(len(word) - size, 0)
-    return frozenset(word[start : start + size] for start in range(last + 1))
-
-
-def novelty(text: str, *others: str, aside: str = "") -> Novelty:
+def novelty(text: str, *others: str, aside: str = "", strict: bool = False) -> Novelty:
     """Tell what of a text is new beside others. Whatever the language, and without deciding.
 
     Args:
         text: the text.
         others: in whose words it may be found again.
         aside: a text whose words tell nothing; they count only where there are no others.
+        strict: take less for a name: a capitalized word at the head of the text, one new letter.
     """
     own = vocabulary(text)
+    known = vocabulary("\n".join(others))
     beside = vocabulary(aside)
-    known = [vocabulary(other) for other in others]
-    numbers = beside.numbers.union(*(each.numbers for each in known))
-    telling = [piece for piece in own.pieces if not beside.has(piece)]
-    total = new = 0
-    name = False
-    for piece in telling or own.pieces:
-        weight = own.pieces[piece]
-        total += weight
-        if not any(each.has(piece) for each in known):
-            new += weight
-            name = name or piece.is_name
-    share = new / total if total else 0.0
-    return Novelty(not own.numbers <= numbers, name, share)
+    letters = Counter[bool]()  # by whether they are new
+    names = 0
+    for word in own.words:
+        if beside.has(word):
+            continue
+        is_new = not known.has(word)
+        letters[is_new] += word.weight
+        # At the head of a text every word has a capital letter.
+        names += is_new and word.is_capital and (strict or not word.is_first)
+    for pair in chain(*own.stretches):
+        if pair not in beside.pairs:
+            letters[pair not in known.pairs] += _PAIR
+    if aside and not letters:
+        return novelty(text, *others, strict=strict)
+    numbers = known.numbers | beside.numbers
+    letters[False] += _NUMBER * len(own.numbers & numbers)
+    pairs = known.pairs | beside.pairs
+    names += sum(_has_new_row(stretch, pairs, strict=strict) for stretch in own.stretches)
+    share = letters[True] / max(letters.total(), 1)
+    return Novelty(not own.numbers <= numbers, names > 0, share)
 
 
-def has_new_name(text: str, *others: str) -> bool:
-    """Tell whether a text has a word that may be a name, and that no word of the others begins as.
-
-    Two short names have no run of three letters to compare. In scripts without capital letters
-    any two letters in a row that are new may be one.
-    """
-    known = frozenset[str]().union(*map(_beginnings, others))
-    return not _beginnings(text, names=True) <= known
-
-
-@lru_cache(maxsize=512)
-def _beginnings(text: str, *, names: bool = False) -> frozenset[str]:
-    """How its words begin, or only those that may be names."""
-    found: set[str] = set()
-    for word in _words(unicodedata.normalize("NFKC", text)):
-        plain = word.casefold()
-        if not has_cases(word):
-            found |= _runs(plain, _CASELESS_GRAM)
-        elif not names or word[:1].isupper():
-            found.add(plain[:_GRAM])
-    return frozenset(found)
+def _has_new_row(stretch: Iterable[str], known: Collection[str], *, strict: bool) -> bool:
+    """Has it several new pairs in a row? One is new at any joint. Or is a letter new?"""
+    most = _FEWEST_NEW_PAIRS if strict else _NEW_PAIRS
+    row = 0
+    for pair in stretch:
+        row = 0 if pair in known else row + 1
+        has_new_letter = strict and not all(letter in known for letter in pair)
+        if row == most or has_new_letter:
+            return True
+    return False

@@ -22,7 +22,7 @@ class ClaimChange(NamedTuple):
 
 @dataclass(frozen=True)
 class SampleChange(Record):
-    """A sample that changed: a value that changed for certain, or claims that did.
+    """A sample that changed: a value that changed, or claims that did.
 
     Attributes:
         id: A's name for it.
@@ -44,21 +44,14 @@ class SampleChange(Record):
             return 0.0
         return b.minus(a).absolute.low
 
-    @property
-    def largest(self) -> float:
-        """How far the values are apart in the mode in which they are farther."""
-        return max(map(self.apart, MODES))
-
-    def changed(self, mode: Mode) -> bool:
-        """Did the value change, whichever way the open verdicts fall?"""
-        defined_in_a = self.a[mode] is not None
-        defined_in_b = self.b[mode] is not None
-        return defined_in_a != defined_in_b or self.apart(mode) > 0
-
 
 def sample_change(name: str, a: Score, b: Score) -> SampleChange:
     """What changed in a sample."""
     return SampleChange(name, _bounds(a), _bounds(b), _claim_changes(a, b))
+
+
+def _bounds(score: Score) -> dict[Mode, Range | None]:
+    return {mode: score.bounds(mode) for mode in MODES}
 
 
 def _claim_changes(a: Score, b: Score) -> tuple[ClaimChange, ...]:
@@ -81,18 +74,11 @@ def _claim_changes(a: Score, b: Score) -> tuple[ClaimChange, ...]:
     return tuple(changes)
 
 
-def _bounds(score: Score) -> dict[Mode, Range | None]:
-    return {mode: score.bounds(mode) for mode in MODES}
-
-
 def largest_first(changes: Iterable[SampleChange]) -> tuple[SampleChange, ...]:
     """The samples in which something changed, those that changed most first."""
-    changed: list[SampleChange] = []
-    for change in changes:
-        if change.claims or any(map(change.changed, MODES)):
-            changed.append(change)
+    changed = [change for change in changes if change.claims or change.a != change.b]
     return tuple(sorted(changed, key=_rank))
 
 
 def _rank(change: SampleChange) -> tuple[float, int, str]:
-    return -change.largest, -len(change.claims), change.id
+    return -max(map(change.apart, MODES)), -len(change.claims), change.id

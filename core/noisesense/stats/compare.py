@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from noisesense.scoring.definitions import MODES, DefinitionName, modes_of
+from noisesense.scoring.definitions import DefinitionName, modes_of
 from noisesense.scoring.outcomes import BothModes, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import NO_JUDGE, Score
 from noisesense.stats.changes import SampleChange, largest_first, sample_change
 from noisesense.stats.clusters import are_questions, units_of_results
-from noisesense.stats.figures import Figure, FigureComparison, Values, value_of
+from noisesense.stats.figures import Figure, FigureComparison, compared, value_of
 from noisesense.stats.interval import Resampling
 from noisesense.stats.pairing import (
     MIN_PAIRED,
@@ -27,7 +26,6 @@ from noisesense.stats.summarize import (
     counted,
     echo_of,
 )
-from noisesense.verdicts.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -102,15 +100,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         return one_sided / scored if scored else None
 
 
-class _Pair(NamedTuple):
-    """A sample that both versions have, and its scores."""
-
-    x: Result
-    y: Result
-    a: Score
-    b: Score
-
-
 def compare(
     a: Iterable[Result],
     b: Iterable[Result],
@@ -153,36 +142,46 @@ def compare(
     second = list(map(result_in, b))
     paired = pair(first, second, pair_by, min_paired=min_paired)
     check_scored_alike((*first, *second), "A, B")
-    scored: list[_Pair] = []
+    results: list[tuple[Result, Result]] = []
+    scores: list[tuple[Score, Score]] = []
+    changes: list[SampleChange] = []
     failed: list[str] = []
     undefined_in_a: list[str] = []
     undefined_in_b: list[str] = []
-    for x, y in paired.pairs:
+    for i, j in paired.places:
+        x = first[i]
+        y = second[j]
         if x.score is None or y.score is None:
             failed.append(x.id)
             continue
-        scored.append(_Pair(x, y, x.score, y.score))
+        results.append((x, y))
+        scores.append((x.score, y.score))
+        changes.append(sample_change(x.id, x.score, y.score))
         if _lacks(x.score, y.score):
             undefined_in_a.append(x.id)
         if _lacks(y.score, x.score):
             undefined_in_b.append(x.id)
-    changes = largest_first(sample_change(pair.x.id, pair.a, pair.b) for pair in scored)
-    units = units_of_results((pair.x, pair.y) for pair in scored)
+    units = units_of_results(results)
     clusters = len({*units})
-    figures = _figures(scored, units, resampling, margin)
+    figures: dict[Figure, FigureComparison] = {}
+    definition = scores[0][0].definition if scores else None
+    if definition is not None:
+        chosen: tuple[Figure, ...] = (*modes_of(definition), "any", "correct")
+        for figure in chosen:
+            figures[figure] = compared(figure, scores, units, resampling, margin)
+    changed = largest_first(changes)
     warnings = [
         *paired.warnings,
-        *_of_clusters(units),
+        *_of_units(units, figures.get("any")),
         *_of_unpaired(paired),
-        *_of_few_units(figures.values(), clustered=clusters < len(units)),
-        *_of_judges(scored),
-        *_same_texts(scored, changes),
-        *_echoes(scored),
+        *_of_judges(results),
+        *_echoes(results),
+        *_same_texts(results, {change.id for change in changed}),
     ]
     return Comparison(
-        definition=scored[0].a.definition if scored else None,
+        definition=definition,
         paired_by=paired.by,
-        pairs=len(paired.pairs),
+        pairs=len(paired.places),
         only_a=paired.only_a,
         only_b=paired.only_b,
         failed=tuple(failed),
@@ -192,7 +191,7 @@ def compare(
         irrelevant=figures.get("irrelevant"),
         any=figures.get("any"),
         correct=figures.get("correct"),
-        changes=changes,
+        changes=changed,
         clusters=clusters if clusters < len(units) else None,
         margin=margin,
         warnings=tuple(warnings),
@@ -206,42 +205,23 @@ def _lacks(score: Score, other: Score) -> bool:
     return not {*score.measures}.issuperset(other.measures)
 
 
-def _figures(
-    pairs: Sequence[_Pair],
-    units: Sequence[Hashable],
-    resampling: Resampling,
-    margin: float,
-) -> dict[Figure, FigureComparison]:
-    if not pairs:
-        return {}
-    chosen: tuple[Figure, ...] = (*modes_of(pairs[0].a.definition), "any", "correct")
-    figures: dict[Figure, FigureComparison] = {}
-    for figure in chosen:
-        values = _values(figure, pairs, units)
-        figures[figure] = values.compared(figure, len(pairs), resampling, margin)
-    return figures
-
-
-def _values(figure: Figure, pairs: Sequence[_Pair], units: Sequence[Hashable]) -> Values:
-    values = Values([], [], [])
-    for scored, unit in zip(pairs, units, strict=True):
-        a = value_of(figure, scored.a)
-        b = value_of(figure, scored.b)
-        if a is not None and b is not None:
-            values.before.append(a)
-            values.after.append(b)
-            values.units.append(unit)
-    return values
-
-
-def _of_clusters(units: Sequence[Hashable]) -> Iterator[str]:
-    """A warning where several pairs answer one question."""
+def _of_units(units: Sequence[Hashable], whole: FigureComparison | None) -> Iterator[str]:
+    """Warnings where several pairs answer one question, and where so few tell little."""
     questions = len({*units})
     if questions < len(units) and are_questions(units):
         yield (
             f"{counted(len(units), 'pair')} answer {counted(questions, 'question')}: the answers "
             "to one question count as one in every interval."
         )
+    if whole is None or whole.effective >= FEW_UNITS:
+        return
+    as_much = counted(whole.pairs, "pair")
+    if questions < len(units):
+        as_much += f", in clusters that say as much as {whole.effective:.1f}"
+    if whole.too_few:
+        yield f"{as_much}: fewer than {whole.fewest} decide nothing."
+    else:
+        yield f"{as_much}: only large differences can be decided."
 
 
 def _of_unpaired(paired: Paired) -> Iterator[str]:
@@ -251,49 +231,10 @@ def _of_unpaired(paired: Paired) -> Iterator[str]:
         yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
 
 
-def _of_few_units(figures: Iterable[FigureComparison], *, clustered: bool) -> Iterator[str]:
-    """A warning of the modes with so few pairs or clusters that they say little or nothing."""
-    modes_by_warning: dict[str, list[str]] = {}
-    for comparison in figures:
-        enough = comparison.effective >= FEW_UNITS and not comparison.too_few
-        if enough or comparison.figure not in MODES:
-            continue
-        units = counted(comparison.pairs, "pair")
-        if clustered:
-            units = _clusters_text(comparison)
-        meaning = "only large differences can be decided."
-        if comparison.too_few:
-            meaning = f"fewer than {comparison.fewest} decide nothing."
-        modes = modes_by_warning.setdefault(f"{units}; {meaning}", [])
-        modes.append(comparison.figure)
-    for warning, modes in modes_by_warning.items():
-        yield f"{' and '.join(modes)}: {warning}"
-
-
-def _clusters_text(comparison: FigureComparison) -> str:
-    """How many clusters there are, and how many of equal size say as much."""
-    interval = comparison.interval
-    if interval is None:
-        # There are no units, or one.
-        return counted(round(comparison.effective), "cluster")
-    clusters = counted(interval.units, "cluster")
-    if comparison.effective >= interval.units - 0.5:
-        return clusters
-    return f"{clusters} of unequal size, which say as much as {comparison.effective:.1f}"
-
-
-def _echoes(scored: Sequence[_Pair]) -> Iterator[str]:
-    in_a = sum(pair.x.echoes for pair in scored)
-    in_b = sum(pair.y.echoes for pair in scored)
-    for run, count in (("A", in_a), ("B", in_b)):
-        if are_echoes(count, len(scored)):
-            yield f"{run}: {echo_of(count, len(scored))}"
-
-
-def _of_judges(scored: Sequence[_Pair]) -> Iterator[str]:
+def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
     """Differences that are the judge's, and not the versions'."""
-    before = {pair.x.judge for pair in scored} - {None, NO_JUDGE}
-    after = {pair.y.judge for pair in scored} - {None, NO_JUDGE}
+    before = {x.judge for x, _ in pairs} - {None, NO_JUDGE}
+    after = {y.judge for _, y in pairs} - {None, NO_JUDGE}
     if before and after and before != after:
         yield (
             "A and B were not judged alike (model, way to check or options): part of the "
@@ -301,34 +242,23 @@ def _of_judges(scored: Sequence[_Pair]) -> Iterator[str]:
         )
 
 
-def _same_texts(scored: Sequence[_Pair], changes: Sequence[SampleChange]) -> Iterator[str]:
+def _echoes(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
+    """A warning of each run in which the wrong column was read."""
+    for place, run in enumerate("AB"):
+        echoes = sum(pair[place].echoes for pair in pairs)
+        if are_echoes(echoes, len(pairs)):
+            yield f"{run}: {echo_of(echoes, len(pairs))}"
+
+
+def _same_texts(pairs: Sequence[tuple[Result, Result]], changed: Container[str]) -> Iterator[str]:
     """Samples that changed, though their texts did not."""
-    changed = {change.id for change in changes}
-    judged_again = 0
-    labeled_again = 0
-    for x, y, *_ in scored:
-        if x.id not in changed or x.sample is None or not same_texts(x, y):
-            continue
-        if y.sample is None or _labels(x.sample) == _labels(y.sample):
-            judged_again += 1
-        else:
-            labeled_again += 1
-    if judged_again:
+    alike = 0
+    for x, y in pairs:
+        alike += x.id in changed and x.sample is not None and same_texts(x, y)
+    if alike:
+        have = "has" if alike == 1 else "have"
         yield (
-            f"{_changed_alike(judged_again)}, judged otherwise: with one store for both runs "
-            "(score --store FILE) a text is judged once."
+            f"{counted(alike, 'sample')} that changed {have} the same texts in both, judged or "
+            "labeled otherwise: with one store for both runs (score --store FILE) a text is "
+            "judged once."
         )
-    if labeled_again:
-        yield (
-            f"{_changed_alike(labeled_again)}, but other labels of which chunks are relevant: "
-            "part of the difference is the labels'."
-        )
-
-
-def _changed_alike(samples: int) -> str:
-    have = "has" if samples == 1 else "have"
-    return f"{counted(samples, 'sample')} that changed {have} the same texts in both"
-
-
-def _labels(sample: Sample) -> list[bool | None]:
-    return [chunk.relevant for chunk in sample.retrieved_contexts]

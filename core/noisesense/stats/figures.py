@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -11,7 +11,6 @@ from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import (
     Interval,
     Resampling,
-    Units,
     dirichlet_interval,
     effective_units,
     mean_range,
@@ -46,7 +45,6 @@ class FigureComparison(Record):
         effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
         undetermined: pairs in which the judge left open one version's value or both.
         undefined: scored pairs in which one version or both have nothing to measure.
-        differing: pairs in which the versions' values differ, or may where verdicts are open.
         mean_a: the mean of A over the pairs.
         mean_b: the mean of B over the pairs.
         difference: the mean of ``b − a``. Whichever way the open verdicts fall, it lies in this
@@ -65,7 +63,6 @@ class FigureComparison(Record):
     effective: float
     undetermined: int
     undefined: int
-    differing: int
     mean_a: Range | None
     mean_b: Range | None
     difference: Range | None
@@ -124,97 +121,101 @@ def value_of(figure: Figure, score: Score) -> Range | None:
     return score.bounds(figure)
 
 
-class Values(NamedTuple):
-    """The values of the pairs in which both versions have something to measure.
+def compared(
+    figure: Figure,
+    pairs: Sequence[tuple[Score, Score]],
+    units: Sequence[Hashable],
+    resampling: Resampling,
+    margin: float,
+) -> FigureComparison:
+    """Compare the versions in one figure.
 
-    Attributes:
-        before: of A.
-        after: of B.
+    Args:
+        figure: which one.
+        pairs: the scores of A and B, also of samples without something to measure.
         units: what each pair shares with others.
+        resampling: confidence, resamples, seed.
+        margin: the difference that does not matter; of ``"correct"`` a share of A's mean.
     """
-
-    before: list[Range]
-    after: list[Range]
-    units: list[Hashable]
-
-    def compared(
-        self, figure: Figure, pairs: int, resampling: Resampling, margin: float
-    ) -> FigureComparison:
-        """Compare the versions in one figure, by these values.
-
-        Args:
-            figure: which one.
-            pairs: how many are scored, also those without values.
-            resampling: confidence, resamples, seed.
-            margin: the difference that does not matter; of ``"correct"`` a share of A's mean.
-        """
-        mean_a = mean_range(self.before)
-        both = list(zip(self.before, self.after, strict=True))
-        differences = [b.minus(a) for a, b in both]
-        worsening = differences
-        limit = 1.0
-        if figure == "correct" and mean_a is not None:
-            worsening = [a.minus(b) for a, b in both]
-            highest = [value.high for value in (*self.before, *self.after)]
-            limit = max(1.0, *highest)
-            margin *= mean_a.high
-        units = units_of(zip(self.units, worsening, strict=True))
-        test = _Test(units, resampling, margin, limit)
-        interval = test.interval
-        if figure == "correct" and interval is not None:
-            interval = interval._replace(low=-interval.high, high=-interval.low)
-        undetermined = 0
-        for a, b in both:
-            if a.value is None or b.value is None:
-                undetermined += 1
-        return FigureComparison(
-            figure=figure,
-            pairs=len(both),
-            effective=test.effective,
-            undetermined=undetermined,
-            undefined=pairs - len(both),
-            differing=len(both) - differences.count(Range(0.0, 0.0)),
-            mean_a=mean_a,
-            mean_b=mean_range(self.after),
-            difference=mean_range(differences),
-            interval=interval,
-            margin=margin,
-            decision=test.decision,
-            left_open=test.left_open,
-        )
-
-
-class _Test:
-    """Is B worse, whichever way the open verdicts fall?"""
-
-    def __init__(self, units: Units, resampling: Resampling, margin: float, limit: float) -> None:
-        self._units = units
-        self._resampling = resampling
-        self._margin = margin
-        self._limit = limit
-        self.interval = difference_interval(units, resampling, limit)
-        self.effective = effective_units(units) if units else 0.0
-        self._too_few = self.interval is None or self.effective < fewest_pairs(resampling.tail)
-
-    @property
-    def decision(self) -> Decision:
-        interval = self.interval
-        margin = self._margin
-        if interval is None or self._too_few:
-            return "undecided"
-        if interval.low > margin:
-            return "worse"
-        if interval.high < -margin:
-            return "better"
+    values = _values(figure, pairs, units)
+    before = [pair.a for pair in values]
+    after = [pair.b for pair in values]
+    mean_a = mean_range(before)
+    limit = 1.0
+    sign = 1
+    if figure == "correct" and mean_a is not None:
+        sign = -1
+        limit = max(1.0, _highest(before), _highest(after))
+        margin *= mean_a.high
+    by_unit = units_of((pair.unit, pair.worsening(sign)) for pair in values)
+    interval = difference_interval(by_unit, resampling, limit)
+    effective = effective_units(by_unit) if by_unit else 0.0
+    decision: Decision = "undecided"
+    left_open = False
+    if interval is not None and effective >= fewest_pairs(resampling.tail):
         # A rare pair that nobody saw may differ by all that can be.
-        wide = dirichlet_interval(self._units, self._resampling, (-self._limit, self._limit))
-        lowest = min(interval.low, wide.low)
-        highest = max(interval.high, wide.high)
-        return "same" if -margin <= lowest and highest <= margin else "undecided"
+        wide = dirichlet_interval(by_unit, resampling, (-limit, limit))
+        decision = _decision(interval, wide, margin)
+        ends = LowEnds(by_unit, critical_t(effective, 1 - resampling.tail))
+        left_open = interval.low <= margin < ends.greatest
+    return FigureComparison(
+        figure=figure,
+        pairs=len(values),
+        effective=effective,
+        undetermined=sum(pair.is_open for pair in values),
+        undefined=len(pairs) - len(values),
+        mean_a=mean_a,
+        mean_b=mean_range(after),
+        difference=mean_range([pair.worsening(1) for pair in values]),
+        interval=interval if sign > 0 else _turned(interval),
+        margin=margin,
+        decision=decision,
+        left_open=left_open,
+    )
+
+
+def _highest(values: Sequence[Range]) -> float:
+    return max(value.high for value in values)
+
+
+class _Values(NamedTuple):
+    """A pair in which both versions have something to measure."""
+
+    a: Range
+    b: Range
+    unit: Hashable
 
     @property
-    def left_open(self) -> bool:
-        if self.interval is None or self._too_few or self.interval.low > self._margin:
-            return False
-        t = critical_t(self.effective, 1 - self._resampling.tail)
-        return LowEnds(self._units, t).greatest > self._margin
+    def is_open(self) -> bool:
+        """Did the judge leave a value open?"""
+        return self.a.value is None or self.b.value is None
+
+    def worsening(self, sign: int) -> Range:
+        """By how much B is more, or with a sign of -1 less."""
+        return self.b.minus(self.a) if sign > 0 else self.a.minus(self.b)
+
+
+def _values(
+    figure: Figure, pairs: Sequence[tuple[Score, Score]], units: Sequence[Hashable]
+) -> list[_Values]:
+    values: list[_Values] = []
+    for (x, y), unit in zip(pairs, units, strict=True):
+        a = value_of(figure, x)
+        b = value_of(figure, y)
+        if a is not None and b is not None:
+            values.append(_Values(a, b, unit))
+    return values
+
+
+def _turned(interval: Interval | None) -> Interval | None:
+    return interval and interval._replace(low=-interval.high, high=-interval.low)
+
+
+def _decision(interval: Interval, wide: Interval, margin: float) -> Decision:
+    if interval.low > margin:
+        return "worse"
+    if interval.high < -margin:
+        return "better"
+    lowest = min(interval.low, wide.low)
+    highest = max(interval.high, wide.high)
+    return "same" if -margin <= lowest and highest <= margin else "undecided"

@@ -130,27 +130,22 @@ def gate_run(
     check_whole(min_samples, 0, "min_samples")
     for name in waive:
         check_choice(name, SIGNS, "waive")
-    shares = _shares(summary, min_correct, max_hallucinated)
-    is_check = (limit, min_correct, max_hallucinated) != (None, None, None)
     modes = _modes(summary, mode or summary.only)
+    findings = [*_shares(summary, min_correct, max_hallucinated)]
+    is_check = (limit, min_correct, max_hallucinated) != (None, None, None)
     if limit is not None:
         check_limit(limit)
     if not summary.partition.total:
         cause = summary.unmeasured or "there are no results"
         nothing = Finding("not measured", f"nothing was measured: {cause}")
         return RunGate((nothing,), summary.unmeasured)
-    findings = [
-        *_undefined(summary, modes, max_undefined),
-        *_unanswered(summary, max_unanswered),
-        *_missing(summary, min_samples),
-        *shares,
-    ]
-    unsure: RunOutcome = "undecided" if fail_undecided else "warn"
+    findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
     if is_check:
         findings += _signs(summary, waive)
     if limit is not None:
         if summary.is_echo:
             findings.append(Finding("warn", echo_of(summary.echoes, summary.scored)))
+        unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
@@ -163,48 +158,32 @@ def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
     return modes_of(summary.definition) if summary.definition else MODES
 
 
-def _missing(summary: Summary, min_samples: int) -> Iterator[Finding]:
-    """A finding if there are fewer samples than expected."""
+def _enough(
+    summary: Summary,
+    modes: tuple[Mode, ...],
+    max_undefined: float,
+    max_unanswered: float,
+    min_samples: int,
+) -> Iterator[Finding]:
+    """A finding for each way in which too little was measured."""
+    missing = _missing(summary, modes)
+    if missing / summary.samples > max_undefined:
+        yield _unmeasured(
+            f"{missing:,} of {counted(summary.samples, 'sample')} gave nothing to measure "
+            f"({summary.unmeasured}); at most {percent_text(max_undefined)} may do so",
+            "max_undefined",
+        )
+    if summary.open_cells > max_unanswered * summary.needed_cells:
+        yield _unmeasured(
+            f"too many verdicts have no answer: {summary.open_cells:,} of "
+            f"{summary.needed_cells:,} that the score needs; at most "
+            f"{percent_text(max_unanswered)} may have none",
+            "max_unanswered",
+        )
     if summary.samples < min_samples:
         samples = counted(summary.samples, "sample")
         reason = f"only {samples}, and at least {min_samples:,} were expected"
         yield Finding("not measured", reason)
-
-
-def _undefined(
-    summary: Summary, modes: tuple[Mode, ...], max_undefined: float
-) -> Iterator[Finding]:
-    """A finding if too many samples have nothing to measure in a mode, or failed."""
-    undefined = 0
-    for mode in modes:
-        figures = summary.mode(mode)
-        if figures is not None:
-            # Also where ``empty="zero"`` makes figures of them.
-            lacking = summary.nothing_claimed
-            if summary.definition and mode in chunk_modes(summary.definition):
-                lacking += summary.nothing_retrieved
-            undefined = max(undefined, figures.undefined, lacking)
-    missing = undefined + summary.failed
-    if missing / summary.samples > max_undefined:
-        yield Finding(
-            "not measured",
-            f"{missing:,} of {counted(summary.samples, 'sample')} gave nothing to measure "
-            f"({summary.unmeasured}); at most {percent_text(max_undefined)} may do so "
-            "(--max-undefined, in Python max_undefined=, allows more)",
-        )
-
-
-def _unanswered(summary: Summary, max_unanswered: float) -> Iterator[Finding]:
-    """A finding if the judge left too many of the needed verdicts open."""
-    share = summary.unanswered_share
-    if share is not None and share > max_unanswered:
-        yield Finding(
-            "not measured",
-            f"too many verdicts have no answer: {summary.open_cells:,} of "
-            f"{summary.needed_cells:,} that the score needs; at most "
-            f"{percent_text(max_unanswered)} may have none "
-            "(--max-unanswered, in Python max_unanswered=, allows more)",
-        )
 
 
 def _signs(summary: Summary, waive: Collection[str]) -> Iterator[Finding]:
@@ -215,41 +194,62 @@ def _signs(summary: Summary, waive: Collection[str]) -> Iterator[Finding]:
             yield Finding("not measured", f"a sign that the run is broken: {sign.reason} ({hint})")
 
 
+def _missing(summary: Summary, modes: tuple[Mode, ...]) -> int:
+    """How many samples have nothing to measure in a mode, or failed.
+
+    Also where ``empty="zero"`` makes figures of them.
+    """
+    undefined = 0
+    for mode in modes:
+        figures = summary.mode(mode)
+        if figures is not None:
+            lacking = summary.nothing_claimed
+            if summary.definition and mode in chunk_modes(summary.definition):
+                lacking += summary.nothing_retrieved
+            undefined = max(undefined, figures.undefined, lacking)
+    return undefined + summary.failed
+
+
+def _unmeasured(reason: str, option: str) -> Finding:
+    """A finding that an option would let pass."""
+    flag = option.replace("_", "-")
+    hint = f"--{flag}, in Python {option}=, allows more"
+    return Finding("not measured", f"{reason} ({hint})")
+
+
 def _shares(
     summary: Summary, min_correct: float | None, max_hallucinated: float | None
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """Findings on the shares of correct and of hallucinated claims."""
     claims = summary.partition
-    findings: list[Finding] = []
+    total = counted(claims.total, "claim")
     if min_correct is not None:
         least = check_limit(min_correct, "min_correct")
-        not_correct = claims.total - claims.correct
-        outcome = _beside(claims, not_correct - claims.undetermined, 1 - Fraction(str(least)))
-        findings.append(
-            Finding(
-                outcome,
-                f"{claims.correct:,} of {counted(claims.total, 'claim')} "
-                f"are correct, and at least {percent_text(least)} have to be",
-            )
+        wrong = claims.total - claims.correct - claims.undetermined
+        yield from _share(
+            claims,
+            wrong,
+            1 - Fraction(str(least)),
+            f"{claims.correct:,} of {total} are correct, and at least {percent_text(least)} "
+            "have to be",
         )
     if max_hallucinated is not None:
         most = check_limit(max_hallucinated, "max_hallucinated")
-        outcome = _beside(claims, claims.hallucination, Fraction(str(most)))
-        findings.append(
-            Finding(
-                outcome,
-                f"{claims.hallucination:,} of {counted(claims.total, 'claim')} are in neither the "
-                f"reference nor a chunk, and at most {percent_text(most)} may be",
-            )
+        yield from _share(
+            claims,
+            claims.hallucination,
+            Fraction(str(most)),
+            f"{claims.hallucination:,} of {total} are in neither the reference nor a chunk, and "
+            f"at most {percent_text(most)} may be",
         )
-    return [finding for finding in findings if finding.outcome != "pass"]
 
 
-def _beside(claims: Partition, fewest: int, limit: Fraction) -> RunOutcome:
-    """Is the share of so many claims within the limit? Undetermined ones may be of them, too."""
+def _share(claims: Partition, fewest: int, limit: Fraction, reason: str) -> Iterator[Finding]:
+    """A finding unless so many claims are within the limit; undetermined ones may be of them."""
     if fewest > limit * claims.total:
-        return "fail"
-    return "pass" if fewest + claims.undetermined <= limit * claims.total else "undecided"
+        yield Finding("fail", reason)
+    elif fewest + claims.undetermined > limit * claims.total:
+        yield Finding("undecided", reason)
 
 
 def _value(
@@ -263,20 +263,16 @@ def _value(
     if figures is None or figures.mean is None:
         yield Finding("not measured", f"the {mode} mean is undefined")
         return
-    mean = extent_beside(limit, figures.mean)
-    value = mean
-    interval = None
-    if by_interval:
-        interval = figures.interval
-        if interval is None:
-            units = "samples" if summary.clusters is None else "clusters"
-            reason = f"the {mode} mean has no interval: it needs two {units} or more"
-            yield Finding("undecided", reason)
-            return
-        value = f"{mean} (interval {extent_beside(limit, interval[:2])})"
+    if by_interval and figures.interval is None:
+        reason = f"the {mode} mean has no interval: it needs two samples or clusters"
+        yield Finding("undecided", reason)
+        return
+    interval = figures.interval if by_interval else None
     outcome = gate(figures.mean, limit, interval=interval)
+    mean = extent_beside(limit, figures.mean)
     if outcome == "fail":
-        yield Finding("fail", f"the {mode} mean, {value}, is above {limit:g}")
+        beside = "" if interval is None else f" (interval {extent_beside(limit, interval[:2])})"
+        yield Finding("fail", f"the {mode} mean, {mean}{beside}, is above {limit:g}")
     elif outcome == "undecided":
         between = mean.replace(" to ", " and ")
         yield Finding(
@@ -285,10 +281,10 @@ def _value(
             "verdicts that the judge left open",
         )
     elif outcome == "warn" and interval is not None:
-        units = counted(interval.units, "sample" if summary.clusters is None else "cluster")
+        unit = "sample" if summary.clusters is None else "cluster"
         ends = extent_beside(limit, interval[:2])
         yield Finding(
             unsure,
-            f"{units} are too few to tell whether the {mode} mean is above {limit:g}: here it is "
-            f"{mean}, and its interval, {ends}, holds {limit:g}",
+            f"{counted(interval.units, unit)} are too few to tell whether the {mode} mean is "
+            f"above {limit:g}: here it is {mean}, and its interval, {ends}, holds {limit:g}",
         )

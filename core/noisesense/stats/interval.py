@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -44,37 +44,11 @@ Units = Mapping[Unit, int]
 """Distinct units and how often each occurs."""
 
 
-class Totals(NamedTuple):
-    """The sums over all units.
-
-    Attributes:
-        low: of the lowest values.
-        high: of the highest.
-        size: of the sizes.
-        units: how many there are.
-    """
-
-    low: float
-    high: float
-    size: float
-    units: int
-
-
-def totals(units: Units) -> Totals:
-    """Add up all units."""
-    listed = units.items()
-    return Totals(
-        low=math.fsum(unit.low * times for unit, times in listed),
-        high=math.fsum(unit.high * times for unit, times in listed),
-        size=math.fsum(unit.size * times for unit, times in listed),
-        units=sum(units.values()),
-    )
-
-
 def effective_units(units: Units) -> float:
     """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
+    whole = math.fsum(unit.size * times for unit, times in units.items())
     squares = math.fsum(unit.size**2 * times for unit, times in units.items())
-    return totals(units).size ** 2 / squares
+    return whole**2 / squares
 
 
 def units_of(values: Iterable[tuple[Hashable, Range]]) -> Counter[Unit]:
@@ -167,7 +141,7 @@ class Resampling:
 
 def mean_interval(units: Units, resampling: Resampling) -> Interval | None:
     """Of a mean or a share from 0 to 1, over independent units; None below two of them."""
-    if sum(units.values()) < 2 or not totals(units).size:
+    if sum(units.values()) < 2 or not any(unit.size for unit in units):
         return None
     # Sorted: what is computed of units goes through them in their order.
     return _kept_interval(tuple(sorted(units.items())), resampling)
@@ -209,8 +183,8 @@ def dirichlet_interval(
     values = np.array([unit for unit, _ in listed])
     times = np.array([count for _, count in listed], float)
     draws = np.random.Generator(np.random.PCG64(resampling.seed))
-    whole = totals(units)
-    unseen = draws.standard_gamma(0.5, resampling.resamples) * whole.size / effective_units(units)
+    low_sum, high_sum, size_sum = (math.fsum(column) for column in values.T * times)
+    unseen = draws.standard_gamma(0.5, resampling.resamples) * size_sum / effective_units(units)
     lows: list[float] = []
     highs: list[float] = []
     # The weights of many units fill the memory: some resamples at a time.
@@ -224,11 +198,11 @@ def dirichlet_interval(
     low_end = float(np.quantile(lows, resampling.tail))
     high_end = float(np.quantile(highs, 1 - resampling.tail))
     return Interval(
-        low=min(low_end, whole.low / whole.size),
-        high=max(high_end, whole.high / whole.size),
+        low=min(low_end, low_sum / size_sum),
+        high=max(high_end, high_sum / size_sum),
         confidence=resampling.confidence,
         method="dirichlet",
-        units=whole.units,
+        units=int(times.sum()),
     )
 
 
@@ -251,23 +225,3 @@ class Estimate(NamedTuple):
     def value(self) -> float | None:
         """The number, where the two ends meet."""
         return self.low if self.low == self.high else None
-
-
-def _mean_interval(units: Units) -> Interval | None:
-    return mean_interval(units, Resampling())
-
-
-def estimate(
-    values: Sequence[tuple[Hashable, Range]],
-    interval_of: Callable[[Units], Interval | None] = _mean_interval,
-) -> Estimate | None:
-    """The mean of values, each with its unit; None of nothing.
-
-    Args:
-        values: from 0 to 1, or as ``interval_of`` expects them.
-        interval_of: the interval of a mean over such units.
-    """
-    mean = mean_range([value for _, value in values])
-    if mean is None:
-        return None
-    return Estimate(mean.low, mean.high, interval_of(units_of(values)), len(values))

@@ -9,7 +9,7 @@ from typing import get_args
 
 from noisesense.errors import InputError
 from noisesense.judging.protocol import NO_USAGE, Usage
-from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
+from noisesense.scoring.definitions import Mode, modes_of
 from noisesense.scoring.outcomes import Record
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import GIVEN_VERDICTS, NO_JUDGE
@@ -37,19 +37,12 @@ class LabeledVerdicts:
         judge: on the same claims and chunks; None if it failed.
         name: of the sample.
         cluster: what the sample has in common with others, see `cluster_of`; None: nothing.
-        lazy: was the judge asked for nothing but what its score needs?
     """
 
     labels: VerdictsForm
     judge: VerdictsForm | None
     name: str
     cluster: str | None = None
-    lazy: bool = False
-
-
-def is_lazy(judge: str | None) -> bool:
-    """Does the judge of that name ask only what a score needs? `PlannedJudge.name` says so."""
-    return judge is not None and "plan=lazy" in judge
 
 
 @dataclass(frozen=True)
@@ -63,7 +56,6 @@ class Trust(Record):
             estimated from the judge's and the labels; empty where the labels are on other samples.
         samples: labeled samples that it judged.
         failed: labeled samples that it could not judge; they are in no figure.
-        unmatched_claims: claims only one side has; their cells cannot be compared.
         cells: by kind: ``"correct"`` (does the reference entail a response claim?),
             ``"response"`` (does a chunk?), ``"reference"`` (does a chunk entail a reference
             claim?). A judge errs differently in each.
@@ -76,7 +68,6 @@ class Trust(Record):
     means: dict[Mode, PPIMean]
     samples: int
     failed: int
-    unmatched_claims: int
     cells: dict[CellKind, CellAgreement]
     usage: Usage
     warnings: tuple[str, ...]
@@ -87,9 +78,9 @@ class Trust(Record):
         return sum(agreement.counts.compared for agreement in self.cells.values())
 
     @property
-    def not_asked(self) -> int:
-        """Labeled cells that the judge's lazy plan left out."""
-        return sum(agreement.counts.not_asked for agreement in self.cells.values())
+    def judge_open(self) -> int:
+        """Labeled cells in which the judge gave no verdict."""
+        return sum(agreement.counts.judge_open for agreement in self.cells.values())
 
 
 def trust(
@@ -123,18 +114,13 @@ def trust(
     units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
     samples = 0
     failed = 0
-    unmatched = 0
     for number, sample in enumerate(labeled):
         if sample.judge is None:
             failed += 1
             continue
         samples += 1
-        cells, one_sided = compare_cells(
-            sample.judge, sample.labels, sample.name, lazy=sample.lazy
-        )
-        unmatched += one_sided
         unit_name = number if sample.cluster is None else sample.cluster
-        units[unit_name] += cells
+        units[unit_name].update(compare_cells(sample.judge, sample.labels, sample.name))
     agreements: dict[CellKind, CellAgreement] = {}
     for kind in get_args(CellKind):
         confusions: list[Confusion] = []
@@ -147,7 +133,6 @@ def trust(
         means={},
         samples=samples,
         failed=failed,
-        unmatched_claims=unmatched,
         cells=agreements,
         usage=usage,
         warnings=(),
@@ -163,7 +148,6 @@ def trust_results(
     *,
     judge: str = "the judge",
     checked_by: str | None = None,
-    definition: DefinitionName | None = None,
     pair_by: PairedBy | None = None,
     confidence: float = 0.95,
 ) -> Trust:
@@ -181,24 +165,20 @@ def trust_results(
         judge: its name.
         checked_by: who checked the labels, or gave them. Verdicts that a judge gave are no labels
             until a person has.
-        definition: under which both were scored, to be sure of it; by default whichever it is.
         pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
             question and reference.
         confidence: of each interval.
 
     Raises:
         PairingError: no sample on both sides.
-        InputError: as `trust`; also labels that a judge gave, an id twice on one side, or another
-            definition.
+        InputError: as `trust`; also labels that a judge gave, or an id twice on one side.
     """
-    if definition is not None:
-        check_definition(definition)
     labels = list(map(result_in, labels))
     people = source_of_labels(labels, checked_by)
     labeled = labeled_pairs(results, labels, pair_by)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
-    for mode in _modes_of(labeled, definition):
+    for mode in _modes_of(labeled):
         try:
             mean = corrected_mean(labeled, mode, Resampling(confidence))
         except InputError as error:
@@ -236,26 +216,12 @@ def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
                 judge=ours.score.verdicts if ours.score else None,
                 name=ours.id,
                 cluster=cluster_of(ours, people),
-                lazy=is_lazy(ours.judge),
             )
 
 
-def _results(labeled: Labeled) -> list[Result]:
-    """The judge's, and people's."""
-    return [*labeled.judged, *[people for _, people in labeled.pairs]]
-
-
-def _modes_of(labeled: Labeled, definition: DefinitionName | None) -> tuple[Mode, ...]:
-    """The modes of the definition that all were scored under.
-
-    Raises `InputError` if that is not ``definition``; None: any will do.
-    """
-    for result in _results(labeled):
-        if result.score is None:
-            continue
-        scored_under = result.score.definition
-        if definition not in (None, scored_under):
-            expected = f"results scored under {definition!r}"
-            raise InputError(expected, repr(scored_under), where="definition")
-        return modes_of(scored_under)
+def _modes_of(labeled: Labeled) -> tuple[Mode, ...]:
+    """Return the modes of the definition that all were scored under."""
+    for result in labeled.judged:
+        if result.score is not None:
+            return modes_of(result.score.definition)
     return ()

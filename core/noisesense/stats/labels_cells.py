@@ -11,7 +11,6 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Record
 from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval
-from noisesense.stats.needed import NeededCells
 from noisesense.stats.pairing import same_claims
 from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
@@ -32,11 +31,9 @@ class Confusion(NamedTuple):
     """People say no, the judge yes."""
     both_no: int = 0
     judge_open: int = 0
-    """People gave a verdict and the judge did not, or its plan never asked."""
+    """People gave a verdict and the judge did not, or was not asked, as no score needs it."""
     human_open: int = 0
     """People gave none."""
-    not_asked: int = 0
-    """Of ``judge_open``, what its lazy plan left out, as no score needs it; see `NeededCells`."""
 
     @property
     def compared(self) -> int:
@@ -72,7 +69,7 @@ class CellAgreement(Record):
 
 
 def cell_agreement(samples: Sequence[Confusion], resampling: Resampling) -> CellAgreement:
-    """From the samples' confusions to the figures."""
+    """Return the figures of the samples' confusions."""
     counts = Confusion()
     if samples:
         counts = Confusion(*map(sum, zip(*samples, strict=True)))
@@ -84,7 +81,7 @@ def cell_agreement(samples: Sequence[Confusion], resampling: Resampling) -> Cell
 
 
 def _rate(samples: Sequence[tuple[int, int]], resampling: Resampling) -> Rate:
-    """The share of the wrong in the samples' wrong and right cells."""
+    """Return the share of the wrong in the samples' wrong and right cells."""
     units = Counter[Unit]()
     wrong = 0
     cells = 0
@@ -100,69 +97,41 @@ def _rate(samples: Sequence[tuple[int, int]], resampling: Resampling) -> Rate:
 
 
 def compare_cells(
-    judge: VerdictsForm, human: VerdictsForm, name: str, *, lazy: bool = False
-) -> tuple[Counter[tuple[CellKind, str]], int]:
-    """How many of one sample's cells count in which field of `Confusion`, by kind; and how many
-    claims only one side has.
+    judge: VerdictsForm, human: VerdictsForm, name: str
+) -> Iterator[tuple[CellKind, str]]:
+    """Yield of each cell of a sample its kind and the field of `Confusion` that counts it.
 
-    Args:
-        judge: its verdicts.
-        human: people's.
-        name: of the sample.
-        lazy: was the judge asked for nothing but what its score needs?
+    Claims that only one side has are left out.
 
     Raises:
-        InputError: another number of chunks.
+        InputError: another number of chunks; ``name`` is the sample's.
     """
     if judge.chunks and human.chunks and len(judge.chunks) != len(human.chunks):
         expected = f"{len(human.chunks)} chunks, as people saw"
         raise InputError(expected, str(len(judge.chunks)), where=f"sample {name!r}")
-    response = _matched(judge.response_claims, human.response_claims)
-    reference = _matched(judge.reference_claims, human.reference_claims)
     chunks = range(max(judge.chunk_count, human.chunk_count))
-    fields: list[tuple[CellKind, str]] = []
-    needed = NeededCells(judge)
-    for claim, labeled in response:
-        fields.append(("correct", _field(claim.correct, labeled.correct)))
-        left_out = lazy and not needed.of_response(claim)
+    for claim, labeled in _matched(judge.response_claims, human.response_claims):
+        yield "correct", _field(claim.correct, labeled.correct)
         for chunk in chunks:
-            fields += _fields("response", claim, labeled, chunk, left_out=left_out)
-    for stated, people in reference:
+            yield "response", _field(_cell(claim, chunk), _cell(labeled, chunk))
+    for stated, people in _matched(judge.reference_claims, human.reference_claims):
         for chunk in chunks:
-            left_out = lazy and not needed.of_reference(chunk)
-            fields += _fields("reference", stated, people, chunk, left_out=left_out)
-    claims = _count_claims(judge) + _count_claims(human)
-    matched_claims = 2 * (len(response) + len(reference))
-    return Counter(fields), claims - matched_claims
-
-
-def _fields(
-    kind: CellKind, judge: ClaimForm, human: ClaimForm, chunk: int, *, left_out: bool
-) -> Iterator[tuple[CellKind, str]]:
-    """The fields that count a cell, which the judge's plan may have left out."""
-    field = _field(cell_of(judge, chunk), cell_of(human, chunk))
-    yield kind, field
-    if left_out and field == "judge_open":
-        yield kind, "not_asked"
-
-
-def _count_claims(verdicts: VerdictsForm) -> int:
-    return len(verdicts.response_claims) + len(verdicts.reference_claims)
+            yield "reference", _field(_cell(stated, chunk), _cell(people, chunk))
 
 
 def _matched(a: Sequence[_Claim], b: Sequence[_Claim]) -> list[tuple[_Claim, _Claim]]:
-    """The claims that both sides have."""
+    """Return the claims that both sides have."""
     same = same_claims([claim.text for claim in a], [claim.text for claim in b])
     return [(a[i], b[j]) for i, j in same.items()]
 
 
-def cell_of(claim: ClaimForm, chunk: int) -> Truth:
+def _cell(claim: ClaimForm, chunk: int) -> Truth:
     """Does the chunk entail the claim?"""
     return None if chunk in claim.undetermined else chunk in claim.entailed_by
 
 
 def _field(judge: Truth, human: Truth) -> str:
-    """The field of `Confusion` that counts such a cell."""
+    """Return the field of `Confusion` that counts such a cell."""
     if human is None:
         return "human_open"
     if judge is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -36,14 +36,14 @@ def labeled_pairs(
     judged = [*map(result_in, judge)]
     labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
-    paired = pair(judged, labels, by, runs=("judge", "human"), same_first=True)
+    paired = pair(judged, labels, by, runs=("judge", "human"))
     same: list[tuple[Result, Result]] = []
     places: list[int] = []
-    for (ours, people), (place, _) in zip(paired.pairs, paired.positions, strict=True):
-        if same_texts(ours, people):
-            same.append((ours, people))
-            places.append(place)
-    others = len(paired.pairs) - len(same)
+    for i, j in paired.places:
+        if same_texts(judged[i], labels[j]):
+            same.append((judged[i], labels[j]))
+            places.append(i)
+    others = len(paired.places) - len(same)
     if not same:
         raise PairingError(
             "labels on judged samples",
@@ -52,29 +52,20 @@ def labeled_pairs(
             hint="labels belong to one answer: label what the judge has judged",
         )
     warnings = list(paired.warnings)
+    others += len(paired.only_b)
     if others:
         warnings.append(
-            f"labeled samples with another answer, or another text, than the judge's: {others} of "
-            f"{len(paired.pairs)}; they are in no figure."
+            f"labeled samples that are not in the results, or with another text: {others} of "
+            f"{len(labels)}; they are in no figure."
         )
-    unknown = len(paired.only_b)
-    if unknown:
-        warnings.append(
-            f"labeled samples that are not in the results: {unknown}; they are in no figure."
-        )
-    if _stand_together(len(judged), places):
+    unlabeled = {*range(len(judged))} - {*places}
+    if differ(places, [*unlabeled]):
         warnings.append(
             "The labeled samples stand together in the results, more than a random choice would: "
             "labels on the first ones tell nothing of the others. 'noisesense trust "
             "export-labels' writes a sheet in random order, to be filled in from the top."
         )
     return Labeled(judged, same, places, warnings)
-
-
-def _stand_together(results: int, labeled: Sequence[int]) -> bool:
-    """Are the labeled results' places further from the others' than a random choice's would be?"""
-    others = {*range(results)} - {*labeled}
-    return differ([*map(float, labeled)], [*map(float, others)])
 
 
 def prediction_powered(

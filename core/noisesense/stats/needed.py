@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from noisesense.scoring.scoring import Score
-from noisesense.verdicts.form import ResponseClaimForm, VerdictsForm
-
-
-class NeededCells:
-    """The verdicts of one sample, by claim and chunk."""
-
-    def __init__(self, verdicts: VerdictsForm) -> None:
-        self._labels = [chunk.relevant for chunk in verdicts.chunks or ()]
-        self._all_correct = all(claim.correct for claim in verdicts.response_claims)
-
-    def of_response(self, claim: ResponseClaimForm) -> bool:
-        """Whether chunks entail this claim."""
-        return not claim.correct
-
-    def of_reference(self, chunk: int) -> bool:
-        """Whether this chunk entails the reference's claims."""
-        label = self._labels[chunk] if chunk < len(self._labels) else None
-        return label is None and not self._all_correct
 
 
 def cells_of(score: Score) -> tuple[int, int]:
     """How many verdicts a lazy plan needs of this sample, and how many of them have no answer.
 
-    Counted in one pass, as it is asked of each row of a run; which they are, `NeededCells` says.
+    Counted in one pass, as it is asked of each row of a run.
     """
     verdicts = score.verdicts
     claims = verdicts.response_claims

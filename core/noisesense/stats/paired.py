@@ -15,7 +15,6 @@ from noisesense.stats.interval import (
     Units,
     dirichlet_interval,
     effective_units,
-    totals,
 )
 from noisesense.stats.numerics import numpy, special
 
@@ -53,8 +52,8 @@ def difference_interval(
     Returns:
         None below two units.
     """
-    whole = totals(units)
-    if whole.units < 2:
+    count = sum(units.values())
+    if count < 2:
         return None
     t = critical_t(effective_units(units), 1 - resampling.tail)
     low = LowEnds(units, t).least
@@ -63,7 +62,7 @@ def difference_interval(
         wide = dirichlet_interval(units, resampling, (-limit, limit))
         low = wide.low if low < _TIE else low
         high = wide.high if high > -_TIE else high
-    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", whole.units)
+    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", count)
 
 
 def _mirrored(units: Units) -> Counter[Unit]:

@@ -9,7 +9,7 @@ it would keep exactly the samples that stayed the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterator, Sequence, Set
+from collections.abc import Hashable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice, describe
@@ -26,8 +26,7 @@ class Paired(NamedTuple):
     """Two runs side by side."""
 
     by: PairedBy
-    pairs: list[tuple[Result, Result]]
-    positions: list[tuple[int, int]]
+    places: list[tuple[int, int]]
     """Of each pair, in the two runs: a run may hold one object twice."""
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
@@ -63,11 +62,18 @@ def _normal(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
+def same_texts(a: Result, b: Result) -> bool:
+    """Are all texts the same, answer included? Where they are not known, the ids say so."""
+    key = _key(a)
+    other = _key(b)
+    return key is None or other is None or key == other
+
+
 def _key(result: Result) -> str | None:
     return None if result.sample is None else result.sample.key
 
 
-def question_of(result: Result) -> tuple[str, str] | None:
+def _question(result: Result) -> Hashable:
     """What a sample asks, and the reference; None where the texts are not known."""
     sample = result.sample
     return None if sample is None else (sample.user_input, sample.reference)
@@ -75,21 +81,8 @@ def question_of(result: Result) -> tuple[str, str] | None:
 
 def _asked(result: Result) -> Hashable:
     """What a sample asks. A row that could not be read has its place alone, which is its id."""
-    question = question_of(result)
+    question = _question(result)
     return result.id if question is None and result.score is None else question
-
-
-def _asks_otherwise(x: Result, y: Result) -> bool:
-    question = question_of(x)
-    other = question_of(y)
-    return question is not None and other is not None and question != other
-
-
-def same_texts(a: Result, b: Result) -> bool:
-    """Are all texts the same, answer included? Where they are not known, the ids say so."""
-    key = _key(a)
-    other = _key(b)
-    return key is None or other is None or key == other
 
 
 def pair(
@@ -99,18 +92,19 @@ def pair(
     *,
     runs: tuple[str, str] = ("A", "B"),
     min_paired: float = 0.0,
-    same_first: bool = False,
 ) -> Paired:
     """Find each sample of A in B.
 
     By id if every id of both runs was supplied, some are in both, and they do not only number the
-    samples; else by question and reference, the n-th sample of a question with the n-th. ``by``
-    chooses the rule.
+    samples; else by question and reference: of one question what has the same texts in both, then
+    the n-th sample with the n-th. ``by`` chooses the rule.
 
     Args:
+        a: a run.
+        b: another one.
+        by: the rule.
         runs: what messages call the two.
         min_paired: the least share of A that must have a partner in B, whichever is larger.
-        same_first: of the same question, pair first what has the same texts in both.
 
     Raises:
         InputError: an unknown rule, a run without samples, or an id twice in one.
@@ -122,86 +116,86 @@ def pair(
         if not results:
             raise InputError("at least one result", "none", where=run)
     check_limit(min_paired, "min_paired")
-    first, *others = (by,) if by else _rules(a, b)
-    paired = _pair(a, b, first, runs, same_first)
-    for rule in others:
-        if paired.pairs and not _are_places(paired, b):
-            break
-        by_rule = _pair(a, b, rule, runs, same_first)
-        if by_rule.pairs:
-            paired = by_rule
-    if not paired.pairs or len(paired.pairs) < min_paired * len(a) - 1e-9:
+    paired = _by_rule(a, b, by, runs)
+    count = len(paired.places)
+    if not count or count < min_paired * len(a) - 1e-9:
         raise _too_few(paired, a, b, runs, min_paired)
     return paired
 
 
-def _are_places(paired: Paired, b: Sequence[Result]) -> bool:
+def _by_rule(
+    a: Sequence[Result], b: Sequence[Result], by: PairedBy | None, runs: tuple[str, str]
+) -> Paired:
+    """Raise `InputError` for an id that occurs twice in a run."""
+    # An id without texts counts as supplied.
+    is_named = all(each.id != _key(each) for each in (*a, *b))
+    by_name = by == "id" or (by is None and is_named)
+    paired = _by_id(a, b, runs) if by_name else _by_question(a, b)
+    if by is None and (not paired.places or _are_places(paired, a, b)):
+        otherwise = _by_question(a, b) if is_named else _by_id(a, b, runs)
+        if otherwise.places:
+            return otherwise
+    return paired
+
+
+def _asks_otherwise(x: Result, y: Result) -> bool:
+    question = _question(x)
+    other = _question(y)
+    return question is not None and other is not None and question != other
+
+
+def _are_places(paired: Paired, a: Sequence[Result], b: Sequence[Result]) -> bool:
     """Do the ids number the samples, as Promptfoo's do, and has B them in other places?
 
     An id of A then stands at another question in B, and its own question at another id.
     """
-    if paired.by != "id":
-        return False
-    questions = {question_of(each) for each in b} - {None}
-    return any(question_of(x) in questions for x, y in paired.pairs if _asks_otherwise(x, y))
+    questions = {_question(each) for each in b}
+    others = [_question(a[i]) for i, j in paired.places if _asks_otherwise(a[i], b[j])]
+    return not questions.isdisjoint(others)
 
 
-def _rules(a: Sequence[Result], b: Sequence[Result]) -> tuple[PairedBy, ...]:
-    """Which to try, best first. An id without texts counts as supplied."""
-    results = [*a, *b]
-    if all(each.id != _key(each) for each in results):
-        return "id", "question"
-    # Where the texts are not known, ids are all there is.
-    return ("question",) if all(each.sample for each in results) else ("question", "id")
-
-
-def _pair(
-    a: Sequence[Result], b: Sequence[Result], by: PairedBy, runs: tuple[str, str], same_first: bool
-) -> Paired:
-    if by == "id":
-        positions = partners(_ids(a, runs[0]), _ids(b, runs[1]))
-    else:
-        same = partners([*map(_key, a)], [*map(_key, b)]) if same_first else None
-        positions = partners([*map(_asked, a)], [*map(_asked, b)], same)
-    pairs = [(a[i], b[j]) for i, j in positions.items()]
-    warnings = _of_ids(pairs) if by == "id" else _of_questions(a, b)
-    return Paired(
-        by=by,
-        pairs=pairs,
-        positions=[*positions.items()],
-        only_a=_ids_except(a, positions.keys()),
-        only_b=_ids_except(b, {*positions.values()}),
-        warnings=tuple(warnings),
-    )
-
-
-def _ids_except(results: Sequence[Result], positions: Set[int]) -> tuple[str, ...]:
-    ids: list[str] = []
-    for i, result in enumerate(results):
-        if i not in positions:
-            ids.append(result.id)
-    return tuple(ids)
-
-
-def _of_ids(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
-    doubtful = sum(_asks_otherwise(x, y) for x, y in pairs)
+def _by_id(a: Sequence[Result], b: Sequence[Result], runs: tuple[str, str]) -> Paired:
+    found = partners(_ids(a, runs[0]), _ids(b, runs[1]))
+    doubtful = sum(_asks_otherwise(a[i], b[j]) for i, j in found.items())
+    warnings: list[str] = []
     if doubtful:
-        yield (
-            f"{doubtful:,} of {len(pairs):,} pairs have the same id and another question or "
+        warnings.append(
+            f"{doubtful:,} of {len(found):,} pairs have the same id and another question or "
             "reference: if they are not the same sample, pair by question (--pair-by question, "
             "in Python pair_by=)."
         )
+    return _paired("id", a, b, found, warnings)
 
 
-def _of_questions(*runs: Sequence[Result]) -> Iterator[str]:
-    for results in runs:
-        questions = [question for question in map(question_of, results) if question]
+def _by_question(a: Sequence[Result], b: Sequence[Result]) -> Paired:
+    same = partners([*map(_key, a)], [*map(_key, b)])
+    found = partners([*map(_asked, a)], [*map(_asked, b)], same)
+    warnings: list[str] = []
+    for results in (a, b):
+        questions = [question for question in map(_question, results) if question]
         if len({*questions}) < len(questions):
-            yield (
+            warnings = [
                 "Several samples have the same question and reference; they are paired in order, "
                 "the first with the first. Ids would say which belong together."
-            )
-            return
+            ]
+    return _paired("question", a, b, found, warnings)
+
+
+def _paired(
+    by: PairedBy,
+    a: Sequence[Result],
+    b: Sequence[Result],
+    found: dict[int, int],
+    warnings: list[str],
+) -> Paired:
+    in_b = {*found.values()}
+    return Paired(
+        by=by,
+        places=[*found.items()],
+        only_a=tuple(result.id for i, result in enumerate(a) if i not in found),
+        only_b=tuple(result.id for j, result in enumerate(b) if j not in in_b),
+        warnings=tuple(warnings),
+    )
 
 
 def _ids(results: Sequence[Result], run: str) -> list[str]:
@@ -220,16 +214,7 @@ def _too_few(
     runs: tuple[str, str],
     min_paired: float,
 ) -> PairingError:
-    only: list[str] = []
-    alone = ((a, paired.only_a), (b, paired.only_b))
-    for run, (results, ids) in zip(runs, alone, strict=True):
-        if ids:
-            names = {each.id: _called(each) for each in results}
-            shown = [describe(names[name]) for name in ids[:2]]
-            if len(ids) > len(shown):
-                shown.append("…")
-            only.append(f"only in {run}: {', '.join(shown)}")
-    count = len(paired.pairs)
+    count = len(paired.places)
     expected = "samples that both runs have"
     got = "none"
     hint = "give the samples of both runs the same ids"
@@ -238,7 +223,11 @@ def _too_few(
         got = f"{count} of {len(a)}"
         allowed = 100 * count // len(a) / 100  # never more than there are
         hint += f", or allow fewer: --min-paired {allowed:g} (in Python min_paired=) or less"
-    got = f"{got} ({', '.join(only)})"
+    for run, results, alone in ((runs[0], a, paired.only_a), (runs[1], b, paired.only_b)):
+        if alone:
+            first = next(result for result in results if result.id == alone[0])
+            more = ", …" if len(alone) > 1 else ""
+            got += f"; only in {run}: {describe(_called(first))}{more}"
     return PairingError(expected, got, where=f"paired by {paired.by}", hint=hint)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 from numbers import Real
 from statistics import fmean, pvariance
-from typing import NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense.scoring.outcomes import Range, Record
@@ -115,44 +114,63 @@ def powered_mean(
 
     ``units`` says of each labeled sample what it shares with others; by default each is alone.
     """
-    if len(labels) < 2:
-        raise InputError("at least two scores", str(len(labels)), where="human_labeled")
+    count = len(labels)
+    if count < 2:
+        raise InputError("at least two scores", str(count), where="human_labeled")
     scores = _middles(judged)
     rest = _middles(others)
     middle_labels = _middles(labels)
     slopes = _slopes(middle_labels, scores)
-    error = _error_nobody_saw([*scores, *middle_labels, *rest], len(labels))
-    prediction = _Prediction.of(labels, scores, rest, slopes)
-    mean = prediction.mean
+    slope = fmean(slopes)
+    of_rest = fmean(rest) if rest else 0.0
+    terms: list[Range] = []
+    for label, f, own_slope in zip(labels, scores, slopes, strict=True):
+        correction = own_slope * (of_rest - f)
+        terms.append(Range(label.low + correction, label.high + correction))
+    endless = _within(_sum(terms).over(count))
+    labeled = _sum(labels)
+    samples = count + len(others)
+    low = (labeled.low + len(others) * endless.low) / samples
+    high = (labeled.high + len(others) * endless.high) / samples
+    interval = Interval(low, high, resampling.confidence, "dirichlet", samples)
+    if others:
+        # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
+        error = _error_nobody_saw([*scores, *middle_labels, *rest], count)
+        limits = (slope * (of_rest - error), slope * of_rest + error)
+        of_terms = units_of(zip(units or range(count), terms, strict=True))
+        of_endless = dirichlet_interval(of_terms, resampling, limits)
+        # That is of the mean of endlessly many others. There are so many and no more, each of them
+        # one draw, and they are a part of all samples: √(N / (n + N)).
+        part = sqrt(len(others) / samples)
+        # Whatever people would have said of the others.
+        least = labeled.low / samples
+        most = (labeled.high + len(others)) / samples
+        interval = of_endless._replace(
+            low=max(low + part * (of_endless.low - endless.low), least),
+            high=min(high + part * (of_endless.high - endless.high), most),
+        )
     judge_mean = mean_range([*others, *judged])
     assert judge_mean is not None, "there are labels, and so scores"
-    warnings: list[str] = []
-    if others and judged == labels and mean.low == mean.high:
-        warnings.append(
-            "No label changes a score of the judge: the interval cannot see errors that are rarer "
-            "than the labels show."
-        )
-    if len({*scores}) == 1 and {*rest} - {*scores}:
-        warnings.append(
-            f"The judge gave all labeled samples the same score ({scores[0]:.2f}), so its scores "
-            "of the others have no weight: the corrected mean is that of the labels."
-        )
+    return PPIMean(
+        mean=Range(low, high),
+        interval=interval,
+        judge_mean=judge_mean,
+        human_mean=labeled.over(count),
+        weight=slope,
+        labeled=count,
+        unlabeled=len(others),
+        warnings=tuple(_of_choice(scores, rest)),
+    )
+
+
+def _of_choice(scores: Sequence[float], rest: Sequence[float]) -> Iterator[str]:
+    """Yield a warning where the labeled samples are hardly a random choice."""
     if differ(scores, rest):
-        warnings.append(
+        yield (
             f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
             f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
             "corrected mean and its interval hold for labels on a random choice only."
         )
-    return PPIMean(
-        mean=mean,
-        interval=prediction.interval(error, resampling, units or range(len(labels))),
-        judge_mean=judge_mean,
-        human_mean=prediction.labels.over(len(labels)),
-        weight=fmean(slopes),
-        labeled=len(labels),
-        unlabeled=len(others),
-        warnings=tuple(warnings),
-    )
 
 
 def _middles(ranges: Iterable[Range]) -> list[float]:
@@ -160,8 +178,10 @@ def _middles(ranges: Iterable[Range]) -> list[float]:
 
 
 def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
-    """For each labeled sample ``cov(Y, f) / var(f)`` of all the others, within 0 to 1; 0 where
-    the judge gives them all the same score."""
+    """Return for each labeled sample ``cov(Y, f) / var(f)`` of all the others, within 0 to 1.
+
+    It is 0 where the judge gives them all the same score.
+    """
     count = len(labels) - 1
     sum_y = fsum(labels)
     sum_f = fsum(scores)
@@ -181,103 +201,23 @@ _AS_MANY = 10
 
 
 def _error_nobody_saw(scores: Sequence[float], labels: int) -> float:
-    """How large the error of a sample may be that nobody labeled: as a noisy sample's score is on
-    average, which few labels cannot say: as if ten more of them were wrong altogether."""
+    """Return how large the error of a sample may be that nobody labeled.
+
+    It is as a noisy sample's score is on average, which few labels cannot say: as if ten more of
+    them were wrong altogether.
+    """
     noisy = [score for score in scores if score > 0]
     typical = fmean(noisy) if noisy else 1.0
     return (typical * labels + _AS_MANY) / (labels + _AS_MANY)
 
 
-class _Prediction(NamedTuple):
-    """What the labels say of the samples without one.
-
-    Attributes:
-        terms: of each labeled sample, ``Y + λ (mean(f') − f)``.
-        labels: the sum of the labels.
-        shift: the mean of ``λ mean(f')``.
-        slope: the mean of ``λ``.
-        others: how many samples have no label.
-    """
-
-    terms: list[Range]
-    labels: Range
-    shift: float
-    slope: float
-    others: int
-
-    @classmethod
-    def of(
-        cls,
-        labels: Sequence[Range],
-        scores: Sequence[float],
-        others: Sequence[float],
-        slopes: Sequence[float],
-    ) -> _Prediction:
-        """From people's labels, the judge's scores of the same samples and of the others, and λ
-        of each labeled sample."""
-        mean_of_others = fmean(others) if others else 0.0
-        terms: list[Range] = []
-        for label, f, slope in zip(labels, scores, slopes, strict=True):
-            correction = slope * (mean_of_others - f)
-            terms.append(Range(label.low + correction, label.high + correction))
-        mean_slope = fmean(slopes)
-        return cls(
-            terms=terms,
-            labels=_sum(labels),
-            shift=mean_slope * mean_of_others,
-            slope=mean_slope,
-            others=len(others),
-        )
-
-    @property
-    def samples(self) -> int:
-        """How many there are, with a label or without."""
-        return len(self.terms) + self.others
-
-    @property
-    def of_others(self) -> Range:
-        """``û``, within 0 and 1."""
-        mean = _sum(self.terms).over(len(self.terms))
-        return Range(min(max(mean.low, 0.0), 1.0), min(max(mean.high, 0.0), 1.0))
-
-    @property
-    def mean(self) -> Range:
-        """Over all samples."""
-        low, high = self.of_others
-        low_sum = self.labels.low + self.others * low
-        high_sum = self.labels.high + self.others * high
-        return Range(low_sum, high_sum).over(self.samples)
-
-    def interval(
-        self, error: float, resampling: Resampling, units: Sequence[Hashable]
-    ) -> Interval:
-        """The interval of `mean`.
-
-        Args:
-            error: how far the judge may be off on one more sample that nobody labeled.
-            resampling: draws the weights.
-            units: what each labeled sample shares with others.
-        """
-        mean = self.mean
-        if not self.others:
-            return Interval(*mean, resampling.confidence, "dirichlet", self.samples)
-        # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
-        limits = (self.shift - self.slope * error, self.shift + error)
-        terms = units_of(zip(units, self.terms, strict=True))
-        of_endless = dirichlet_interval(terms, resampling, limits)
-        # That is of the mean of endlessly many others. There are so many and no more, each of them
-        # one draw, and they are a part of all samples: √(N / (n + N)).
-        part = sqrt(self.others / self.samples)
-        low = mean.low + part * (of_endless.low - self.of_others.low)
-        high = mean.high + part * (of_endless.high - self.of_others.high)
-        # Whatever people would have said of the others.
-        least = self.labels.low / self.samples
-        most = (self.labels.high + self.others) / self.samples
-        return of_endless._replace(low=max(low, least), high=min(high, most))
-
-
 def _sum(ranges: Sequence[Range]) -> Range:
     return Range(fsum(each.low for each in ranges), fsum(each.high for each in ranges))
+
+
+def _within(mean: Range) -> Range:
+    """Return a mean of scores, cut to 0 and 1."""
+    return Range(min(max(mean.low, 0.0), 1.0), min(max(mean.high, 0.0), 1.0))
 
 
 _ERRORS = 3

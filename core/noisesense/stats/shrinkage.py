@@ -32,13 +32,11 @@ class Rate(NamedTuple):
         mean: the best guess.
         low: it is below with a probability of half of what the interval may miss.
         high: above, likewise.
-        top_tenth: how likely it is among the highest tenth of all rates.
     """
 
     mean: float
     low: float
     high: float
-    top_tenth: float
 
 
 class Prior(NamedTuple):
@@ -59,7 +57,6 @@ class Prior(NamedTuple):
         return hits, misses
 
 
-_NOTHING = Hits(0, 0)
 _LEAST = 1.0
 _MOST = 16.0
 _MOST_ABOVE = 2.0
@@ -78,7 +75,6 @@ def shrunken(counts: Counter[Hits], confidence: float = 0.95) -> dict[Hits, Rate
     quantile = special().betaincinv
     prior = prior_of(counts)
     above = prior._replace(cases=min(prior.cases, _MOST_ABOVE))
-    tenth = quantile(*prior.after(_NOTHING), 0.9)
     tail = (1 - confidence) / 2
     rates: dict[Hits, Rate] = {}
     for seen in counts:
@@ -87,7 +83,6 @@ def shrunken(counts: Counter[Hits], confidence: float = 0.95) -> dict[Hits, Rate
             mean=hits / (hits + misses),
             low=float(quantile(hits, misses, tail)),
             high=float(quantile(*above.after(seen), 1 - tail)),
-            top_tenth=float(special().betaincc(hits, misses, tenth)),
         )
     return rates
 

@@ -32,7 +32,8 @@ _FEW = 5
 _MANY = 20
 """So many samples with verdicts all alike are a sign."""
 _MOST_TEXTS = 1_000
-_KINDS_OF_VERDICTS = 6
+_SAID = {("claim", True), ("reference claim", True)}
+_DENIED = {("claim", False), ("reference claim", False)}
 _HTML = ("<!doctype html", "<html")
 
 
@@ -50,69 +51,52 @@ class Sign(Record):
 
 
 @dataclass
-class _Texts:
-    """How many samples have each answer or chunk, and in how many it was of use.
-
-    A text of more than half of the samples is among the first that come.
-    """
-
-    samples: Counter[int] = field(default_factory=Counter[int])
-    useful: Counter[int] = field(default_factory=Counter[int])
-
-    def add(self, text: str, *, is_useful: bool) -> None:
-        key = crc32(text.encode("utf-8", "surrogatepass"))
-        if key not in self.samples and len(self.samples) >= _MOST_TEXTS:
-            return
-        self.samples[key] += 1
-        self.useful[key] += is_useful
-
-    def merge(self, other: _Texts) -> None:
-        self.samples.update(other.samples)
-        self.useful.update(other.useful)
-
-    def useless(self, samples: int) -> int:
-        """How many samples have the one text that more than half of them have to no use."""
-        for key, times in self.samples.items():
-            if 2 * times > samples and not self.useful[key]:
-                return times
-        return 0
-
-
-@dataclass
 class SignCounts:
     """What the signs of a run are told by. Counts of parts of a run add up with `merge`."""
 
     _counts: Counter[str] = field(default_factory=Counter[str])
     _seen: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
     """Which verdicts there are, as `_kinds_in` has them."""
-    _answers: _Texts = field(default_factory=_Texts)
-    _contexts: _Texts = field(default_factory=_Texts)
+    _useless: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    """By text, the samples with an answer of which no claim is correct, and those with a chunk
+    where no chunk supports a claim. One of more than half of them is among the first."""
+    _useful: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    """The first texts of the other samples in which somebody looked."""
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
-        self._counts["samples"] += 1
         verdicts = score.verdicts
+        kinds = _kinds_in(verdicts)
+        self._seen |= kinds
+        self._counts["samples"] += 1
         self._counts["chunks"] += verdicts.chunk_count
-        if len(self._seen) < _KINDS_OF_VERDICTS:  # soon all are seen
-            self._seen |= _kinds_in(verdicts)
         if result.sample is None:
             return
-        claims = verdicts.response_claims
         answer = result.sample.response.strip()
-        is_right = not claims or any(claim.correct for claim in claims)
-        self._answers.add(answer, is_useful=is_right)
         self._counts["no answers"] += _is_no_answer(answer)
-        all_claims = (*claims, *verdicts.reference_claims)
-        is_used = any(claim.entailed_by for claim in all_claims)
-        for text in {chunk.text for chunk in verdicts.chunks or ()}:
-            self._contexts.add(text, is_useful=is_used)
+        is_right = ("correct", True) in kinds
+        if is_right or ("correct", False) in kinds:
+            self._count_text("answer", answer, is_useful=is_right)
+        is_said = bool(kinds & _SAID)
+        if is_said or kinds & _DENIED:
+            for text in {chunk.text for chunk in verdicts.chunks or ()}:
+                self._count_text("chunk", text, is_useful=is_said)
+
+    def _count_text(self, what: str, text: str, *, is_useful: bool) -> None:
+        if is_useful and len(self._useful) >= _MOST_TEXTS:
+            return
+        key = what, crc32(text.encode("utf-8", "surrogatepass"))
+        if is_useful:
+            self._useful.add(key)
+        elif key in self._useless or len(self._useless) < _MOST_TEXTS:
+            self._useless[key] += 1
 
     def merge(self, other: SignCounts) -> None:
         """Count all that the other has counted."""
         self._counts.update(other._counts)
         self._seen |= other._seen
-        self._answers.merge(other._answers)
-        self._contexts.merge(other._contexts)
+        self._useless.update(other._useless)
+        self._useful |= other._useful
 
     def signs(self) -> tuple[Sign, ...]:
         """The signs of the run so far."""
@@ -124,17 +108,16 @@ class SignCounts:
         if 2 * odd > samples:
             reason = f"{odd:,} of {samples:,} answers are JSON or HTML"
             found.append(Sign("no-answers", reason))
-        times = self._answers.useless(samples)
-        if times:
-            reason = f"{times:,} of {samples:,} answers are the same, and no claim is correct"
-            found.append(Sign("same-answer", reason))
-        times = self._contexts.useless(samples)
-        if times:
-            reason = (
-                f"{times:,} of {samples:,} samples have the same chunk, and none of their chunks "
-                "supports a claim"
-            )
-            found.append(Sign("same-context", reason))
+        for key, times in self._useless.items():
+            if 2 * times <= samples or key in self._useful:
+                continue
+            of = f"{times:,} of {samples:,}"
+            if key[0] == "answer":
+                reason = f"{of} answers are the same, and no claim of them is correct"
+                found.append(Sign("same-answer", reason))
+            else:
+                reason = f"{of} samples have the same chunk, and no chunk supports a claim there"
+                found.append(Sign("same-context", reason))
         return tuple(found)
 
     @property
@@ -144,33 +127,26 @@ class SignCounts:
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
-        said = {(what, True) in seen for what in ("claim", "reference claim")}
-        denied = {(what, False) in seen for what in ("correct", "claim", "reference claim")}
+        is_said = bool(seen & _SAID)
+        is_denied = ("correct", False) in seen or bool(seen & _DENIED)
         if ("correct", False) in seen and not seen & {("correct", True), ("claim", True)}:
             yield Sign("none-correct", "no claim is correct, and none comes from a chunk")
-        elif seen & {("claim", False), ("reference claim", False)} and True not in said:
+        elif seen & _DENIED and not is_said:
             yield Sign("none-supported", "no chunk supports a claim of a response or a reference")
-        elif samples >= _MANY and True in said and True not in denied and self._has_many_chunks:
+        elif samples >= _MANY and is_said and not is_denied and self._has_many_chunks:
             yield Sign("all-alike", "the judge said yes to everything")
 
 
 def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
     """Which verdicts a sample has: on its claims by the reference, and by the chunks."""
-    found: set[tuple[str, bool]] = set()
+    response = verdicts.response_claims
     chunks = verdicts.chunk_count
-    for claim in verdicts.response_claims:
-        if claim.correct is not None:
-            found.add(("correct", claim.correct))
-    of_chunks = (
-        ("claim", verdicts.response_claims),
-        ("reference claim", verdicts.reference_claims),
-    )
-    for what, claims in of_chunks:
-        for each in claims:
-            if each.entailed_by:
-                found.add((what, True))
-            if len(each.entailed_by) + len(each.undetermined) < chunks:
-                found.add((what, False))
+    found = {("correct", claim.correct) for claim in response if claim.correct is not None}
+    for what, claims in (("claim", response), ("reference claim", verdicts.reference_claims)):
+        if any(claim.entailed_by for claim in claims):
+            found.add((what, True))
+        if any(len(claim.entailed_by) + len(claim.undetermined) < chunks for claim in claims):
+            found.add((what, False))
     return found
 
 

@@ -74,12 +74,7 @@ class Summary(Record, BothModes[ModeSummary]):
         nothing_retrieved: scored samples for which nothing was retrieved, whatever was claimed.
             Where the definition counts only what comes from a chunk, they are in no figure below,
             and neither are those before, unless ``empty="zero"`` counts both as 0.
-        repeated_claims: response claims that say by words what an earlier one of their sample
-            says. They are in the verdicts that were given, and count.
-        claims_added: claims that the judge's lists left out, and that were added.
-        strays: claims of the judge's lists that are not of the text, and were dropped.
-        asides: claims of responses that give no information on the question, and were dropped:
-            greetings, sources, "not found".
+        changes: to the judge's lists of claims, by kind, see `noisesense.Judgement`.
         signs: that the system or the judge is broken, see `Sign`.
         echoes: scored samples whose response is the reference, word for word.
         partition: all response claims by kind.
@@ -108,10 +103,7 @@ class Summary(Record, BothModes[ModeSummary]):
     failed: int
     nothing_claimed: int
     nothing_retrieved: int
-    repeated_claims: int
-    claims_added: int
-    strays: int
-    asides: int
+    changes: dict[str, int]
     signs: tuple[Sign, ...]
     echoes: int
     partition: Partition
@@ -227,9 +219,6 @@ def _of_run(run: Summary) -> Iterator[str]:
     for sign in run.signs:
         yield f"A sign that the run is broken: {sign.reason}."
     yield from _of_missing(run)
-    if run.repeated_claims:
-        claims = counted(run.repeated_claims, "claim")
-        yield f"The given verdicts repeat {claims} of the same answer by words; each counts."
     if run.is_echo:
         yield _capitalized(echo_of(run.echoes, run.scored))
     if run.clusters is not None and run.by_question:
@@ -260,16 +249,12 @@ def _capitalized(text: str) -> str:
 
 def _left_out(run: Summary) -> str:
     """Say how many samples are in no mean."""
-    counts = [mode.undefined + run.failed for mode in run.modes]
-    most = max(counts, default=0)
-    if not most:
+    if run.samples == run.measured:
         return ""
     if all(mode.mean is None for mode in run.modes):
         return ": there is no mean"
-    # By some definitions an answer counts in one mode though nothing was retrieved.
-    up_to = "up to " if min(counts) < most else ""
-    samples = counted(most, "sample")
-    return f": the means leave out {up_to}{samples}; if those are hard ones, they are too good"
+    samples = counted(run.samples - run.measured, "sample")
+    return f": the means leave out {samples}; if those are hard ones, they are too good"
 
 
 def are_echoes(echoes: int, samples: int) -> bool:
@@ -287,18 +272,15 @@ def echo_of(echoes: int, samples: int) -> str:
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
     units = mode.determined + mode.undetermined
+    unit = "sample" if run.clusters is None else "cluster"
+    if units and run.clusters is not None:
+        units = 1 if mode.interval is None else mode.interval.units
     if not units:
         yield f"{mode.mode}: no sample has anything to measure."
-        return
-    unit = "sample"
-    if run.clusters is not None:
-        units = 1 if mode.interval is None else mode.interval.units
-        unit = "cluster"
-    if units < FEW_UNITS:
-        advice = "see how wide the range is"
-        if mode.interval is None:
-            advice = f"there is no range, as it takes two {unit}s"
-        yield f"{mode.mode}: only {counted(units, unit)}: {advice}."
+    elif units == 1:
+        yield f"{mode.mode}: only 1 {unit}: there is no range, as it takes two {unit}s."
+    elif units < FEW_UNITS:
+        yield f"{mode.mode}: only {units} {unit}s: see how wide the range is."
 
 
 def counted(count: int, unit: str) -> str:

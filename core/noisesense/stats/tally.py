@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
-from math import ceil, floor
 from operator import attrgetter
 
 from msgspec import Struct
 
 from noisesense.errors import InputError, describe
 from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
-from noisesense.judging.words import repetitions
-from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, Truth, modes_of
-from noisesense.scoring.outcomes import Counted, Counts, Partition, Range
+from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
+from noisesense.scoring.outcomes import Counts, Partition, Range
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.clusters import are_questions, cluster_of
-from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval, rounded_sum
+from noisesense.stats.interval import Resampling, Unit, mean_interval, rounded_sum
 from noisesense.stats.needed import cells_of
 from noisesense.stats.signs import SignCounts
 from noisesense.stats.summarize import ModeSummary, Summary
@@ -66,6 +64,7 @@ class Tally:
 
     definition: DefinitionName | None = field(default=None, init=False)
     _sums: Counter[str] = field(default_factory=Counter[str], init=False)
+    _changes: Counter[str] = field(default_factory=Counter[str], init=False)
     _cost: Fraction | None = field(default=None, init=False)
     _alone: Counter[_Sample] = field(default_factory=Counter[_Sample], init=False)
     _clusters: dict[str, _Unit] = field(default_factory=dict[str, _Unit], init=False)
@@ -87,7 +86,7 @@ class Tally:
             self._count(result, score)
         sums["samples"] += 1
         for changed in result.changes:
-            sums[changed.change] += 1
+            self._changes[changed.change] += 1
         if result.usage is not NO_USAGE:
             sums.update({name: getattr(result.usage, name) for name in COUNTED})
             self._pay(result.usage.cost)
@@ -105,8 +104,6 @@ class Tally:
             needed, missing = cells_of(score)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
-            texts = [claim.text for claim in score.verdicts.response_claims]
-            sums["repeated_claims"] += repetitions(texts)
         sample = _Sample(outcomes, measures, lack)
         cluster = cluster_of(result)
         if cluster is None:
@@ -143,6 +140,7 @@ class Tally:
             self._settle(other.definition, "merge")
         self._signs.merge(other._signs)
         self._sums.update(other._sums)
+        self._changes.update(other._changes)
         self._alone.update(other._alone)
         for cluster, unit in other._clusters.items():
             for sample, times in unit:
@@ -164,12 +162,17 @@ class Tally:
         resampling = Resampling(confidence)
         sums = self._sums
         units = self._units()
-        samples = _samples_in(units)
-        scored = sum(times for _, times in samples)
+        scored = 0
         lacking = Counter[Lack | None]()
-        for sample, times in samples:
-            lacking[sample.lack] += times
-        outcomes = _outcomes_of(samples)
+        kinds = Counter[str]()
+        from_chunks = Counter[Counts]()
+        for unit, alike in units.items():
+            for sample, times in unit:
+                scored += times * alike
+                lacking[sample.lack] += times * alike
+                from_chunks[Counts.of(sample.outcomes, "from_a_chunk")] += times * alike
+                for outcome in sample.outcomes:
+                    kinds[outcome.category] += times * alike
         modes: dict[Mode, ModeSummary] = {}
         for mode in modes_of(self.definition) if self.definition else ():
             modes[mode] = _mode(mode, units, resampling)
@@ -182,14 +185,11 @@ class Tally:
             failed=sums["samples"] - scored,
             nothing_claimed=lacking["nothing_claimed"],
             nothing_retrieved=lacking["nothing_retrieved"],
-            repeated_claims=sums["repeated_claims"],
-            claims_added=sums["left out"],
-            strays=sums["stray"],
-            asides=sums["beside the question"],
+            changes=dict(+self._changes),
             signs=self._signs.signs(),
             echoes=sums["echoes"],
-            partition=_partition(outcomes),
-            from_chunks=_counts(outcomes, "from_a_chunk"),
+            partition=Partition(*map(kinds.__getitem__, Partition._fields)),
+            from_chunks=_sum(from_chunks.items()),
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
             usage=usage,
@@ -219,68 +219,64 @@ def _with(unit: _Unit, sample: _Sample, times: int = 1) -> _Unit:
     return frozenset(samples.items())
 
 
-def _samples_in(units: Counter[_Unit]) -> list[tuple[_Sample, int]]:
-    """The samples, and how often each occurs."""
-    samples = Counter[_Sample]()
-    for unit, units_alike in units.items():
-        for sample, times in unit:
-            samples[sample] += times * units_alike
-    return list(samples.items())
-
-
 def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSummary:
     """The figures of one mode."""
-    samples = _samples_in(units)
-    measured = [(sample, times) for sample, times in samples if mode in sample.measures]
     shares = Counter[Counts]()
-    for sample, times in measured:
-        shares[Counts.of(sample.outcomes, mode)] += times
+    undefined = 0
+    means = Counter[Unit]()
+    parts = Counter[Unit]()
+    for unit, alike in units.items():
+        measured: list[tuple[Counts, int]] = []
+        for sample, times in unit:
+            if mode in sample.measures:
+                counts = Counts.of(sample.outcomes, mode)
+                shares[counts] += times * alike
+                measured.append((counts, times))
+            else:
+                undefined += times * alike
+        if measured:
+            means[_mean_unit(measured)] += alike
+            claims = _sum(measured)
+            if claims.total:
+                parts[Unit(claims.noisy, claims.highest, claims.total)] += alike
     ranges = Counter[Range]()
     for counts, times in shares.items():
         ranges[counts.bounds] += times
-    determined = 0
-    for bounds, times in ranges.items():
-        if bounds.value is not None:
-            determined += times
-    claims = _counts(_outcomes_of(measured), mode)
+    determined = sum(times for bounds, times in ranges.items() if bounds.value is not None)
+    whole = _sum(shares.items())
     return ModeSummary(
         mode=mode,
         determined=determined,
         undetermined=ranges.total() - determined,
-        undefined=sum(times for _, times in samples) - ranges.total(),
+        undefined=undefined,
         mean=_mean(shares),
-        interval=_interval(mode, units, _of_sample, resampling),
-        median=_quantile(ranges, 0.5),
-        maximum=_quantile(ranges, 1),
-        claims=claims,
-        micro=claims.bounds if claims.total else None,
-        micro_interval=_interval(mode, units, _of_claims, resampling),
+        interval=mean_interval(means, resampling),
+        median=_median(ranges),
+        maximum=Range(*map(max, zip(*ranges, strict=True))) if ranges else None,
+        claims=whole,
+        micro=whole.bounds if whole.total else None,
+        micro_interval=mean_interval(parts, resampling),
         ranges=tuple(sorted(ranges.items())),
     )
 
 
-def _outcomes_of(samples: Iterable[tuple[_Sample, int]]) -> Counter[Outcome]:
-    """How many claims have each outcome."""
-    outcomes = Counter[Outcome]()
-    for sample, times in samples:
-        for outcome in sample.outcomes:
-            outcomes[outcome] += times
-    return outcomes
+def _sum(counted: Iterable[tuple[Counts, int]]) -> Counts:
+    """Add up counts, each of which occurs so many times."""
+    noisy = 0
+    known = 0
+    total = 0
+    for counts, times in counted:
+        noisy += counts.noisy * times
+        known += counts.determined * times
+        total += counts.total * times
+    return Counts(noisy, known, total)
 
 
-def _partition(outcomes: Counter[Outcome]) -> Partition:
-    kinds = Counter[str]()
-    for outcome, times in outcomes.items():
-        kinds[outcome.category] += times
-    return Partition(*map(kinds.__getitem__, Partition._fields))
-
-
-def _counts(outcomes: Counter[Outcome], what: Counted) -> Counts:
-    truths = Counter[Truth]()
-    for outcome, times in outcomes.items():
-        truths[getattr(outcome, what)] += times
-    total = truths.total()
-    return Counts(truths[True], total - truths[None], total)
+def _mean_unit(measured: Sequence[tuple[Counts, int]]) -> Unit:
+    """What samples that belong together add to a mean over samples."""
+    low = rounded_sum([counts.bounds.low * times for counts, times in measured])
+    high = rounded_sum([counts.bounds.high * times for counts, times in measured])
+    return Unit(low, high, sum(times for _, times in measured))
 
 
 def _mean(shares: Counter[Counts]) -> Range | None:
@@ -297,53 +293,21 @@ def _mean(shares: Counter[Counts]) -> Range | None:
     return Range(float(low / samples), float(high / samples))
 
 
-def _quantile(ranges: Counter[Range], p: float) -> Range | None:
+def _median(ranges: Counter[Range]) -> Range | None:
+    """Return the middle of the lowest values, and that of the highest."""
     if not ranges:
         return None
     lows = sorted((each.low, times) for each, times in ranges.items())
     highs = sorted((each.high, times) for each, times in ranges.items())
-    return Range(quantile_of_counts(lows, p), quantile_of_counts(highs, p))
+    return Range(_middle(lows), _middle(highs))
 
 
-def quantile_of_counts(counted: Sequence[tuple[float, int]], p: float) -> float:
-    """The value at position ``(n - 1) p`` of ascending ``(value, how often)`` pairs.
-
-    Between two values by interpolation, as numpy's and SciPy's default ("linear", type 7).
-    """
-    ends = list(accumulate(count for _, count in counted))
-    position = (ends[-1] - 1) * p
-    low = floor(position)
-    below, _ = counted[bisect(ends, low)]
-    above, _ = counted[bisect(ends, ceil(position))]
-    return below + (above - below) * (position - low)
-
-
-def _of_sample(counts: Counts) -> Unit:
-    return Unit(*counts.bounds, size=1)
-
-
-def _of_claims(counts: Counts) -> Unit:
-    return Unit(counts.noisy, counts.highest, counts.total)
-
-
-def _interval(
-    mode: Mode, units: Counter[_Unit], part_of: Callable[[Counts], Unit], resampling: Resampling
-) -> Interval | None:
-    """Of ``Σ part / Σ size`` over independent units."""
-    parts = Counter[Unit]()
-    for unit, units_alike in units.items():
-        low: list[float] = []
-        high: list[float] = []
-        size = 0.0
-        for sample, times in unit:
-            if mode in sample.measures:
-                part = part_of(Counts.of(sample.outcomes, mode))
-                low.append(part.low * times)
-                high.append(part.high * times)
-                size += part.size * times
-        if size:
-            parts[Unit(rounded_sum(low), rounded_sum(high), size)] += units_alike
-    return mean_interval(parts, resampling)
+def _middle(counted: Sequence[tuple[float, int]]) -> float:
+    """Return the middle of ascending values, each with how often it occurs."""
+    ends = list(accumulate(times for _, times in counted))
+    below, _ = counted[bisect(ends, (ends[-1] - 1) // 2)]
+    above, _ = counted[bisect(ends, ends[-1] // 2)]
+    return (below + above) / 2
 
 
 def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:
