@@ -50,7 +50,6 @@ BRIDGES: dict[str, Make] = {
     "langchain": _langchain,
     "in words": lambda server: _langchain(server, InWords),
 }
-each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 
 
 @pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))
@@ -85,18 +84,6 @@ def _assert_what_was_judged(fault: Fault, struck: Judgement) -> None:
 def _values(judgement: Judgement) -> tuple[float | None, float | None]:
     found = score(judgement.verdicts)
     return found.relevant, found.irrelevant
-
-
-@each_bridge
-def test_an_endpoint_without_structured_output(make: Make) -> None:
-    with ScriptedServer(mind(), forms=["text"]) as server:
-        results = judged(LLMJudge(make(server)))
-        # Refused: at most two more of the six calls that are out before one came back.
-        assert sum(request.status == 400 for request in server.log.requests) <= 2 * 6
-        assert sum(request.status == 200 for request in server.log.requests) == len(pairs()) * 6
-    for result in results:
-        assert isinstance(result, Judgement)
-        assert _values(result) == (TRUTH, TRUTH)
 
 
 def _assert_nothing_wrong(judged: Verdicts, true: Verdicts) -> None:
