@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import SecretStr
 
 from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
@@ -83,7 +84,7 @@ def model_judge(
     return LLMJudge(llm, votes=votes, max_concurrency=concurrency, **settings)
 
 
-def api_key_in(variable: str | None) -> str | None:
+def api_key_in(variable: str | None) -> SecretStr | None:
     """The key in an environment variable; None without a variable.
 
     Raises:
@@ -93,7 +94,7 @@ def api_key_in(variable: str | None) -> str | None:
     if key == "":
         # Do not show the name: somebody may have put the key itself there.
         raise JudgeError("the environment variable that api_key_env names is not set")
-    return key
+    return None if key is None else SecretStr(key)
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -139,17 +140,6 @@ def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     return OpenAILLM(model, params=params, **settings)
 
 
-def _unknown_provider(provider: str, message: str) -> InputError:
-    """With the provider that was meant: ours, or one of those that LangChain's error lists."""
-    from difflib import get_close_matches
-
-    theirs = re.findall(r"\w+", message.rpartition(":")[2])
-    known = list(dict.fromkeys(["openai", *theirs]))
-    near = get_close_matches(provider.lower(), known, 1)
-    hint = f"did you mean {near[0]}:MODEL?" if near else f"known are {', '.join(known)}"
-    return InputError("a provider LangChain knows", describe(provider), where="judge", hint=hint)
-
-
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
     from noisesense_adapters.langchain import LangChainLLM
 
@@ -162,7 +152,9 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
         failure = MissingExtraError(str(error))  # LangChain's, which names the package
     except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
         if isinstance(error, ValueError) and str(error).startswith("Unsupported provider"):
-            failure = _unknown_provider(provider, str(error))
+            expected = "openai, or a provider that LangChain knows"
+            hint = str(error).partition("\n")[2].strip()  # it lists them
+            failure = InputError(expected, describe(provider), where="judge", hint=hint)
         else:
             failure = JudgeError(
                 f"no client for {provider}:{model} ({type(error).__name__}). "

@@ -20,8 +20,8 @@ import pickle
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,7 +31,7 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 
 from noisesense import LLMJudge, VerdictStore, read_results, summarize
-from noisesense.errors import NoiseSenseError
+from noisesense.errors import InputError, NoiseSenseError
 from noisesense_adapters.datasets import score_dataset
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.models import running
@@ -157,13 +157,27 @@ def everything_of(error: BaseException) -> str:
     parts = traceback.format_exception(type(error), error, error.__traceback__)
     link: BaseException | None = error
     while link is not None:
-        parts += [repr(link), repr(vars(link)), repr(link.args)]
+        parts += [repr(link), repr(vars(link)), repr(link.args), *locals_of(link)]
         link = link.__cause__ or link.__context__
     return "".join(parts)
 
 
+def locals_of(error: BaseException) -> Iterator[str]:
+    """What pytest -l, or a service that collects errors, shows of the package's own frames."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals["__name__"].startswith("noisesense"):
+            yield repr(frame.f_locals)
+
+
 def pickled(value: object) -> str:
     return pickle.dumps(value).decode("latin-1")
+
+
+def pickled_model(llm: object) -> str:
+    """Empty where it is refused."""
+    with suppress(InputError):
+        return pickled(llm)
+    return ""
 
 
 def places(make: Callable[[str], Any], event: Misbehavior, folder: Path) -> dict[str, str]:
@@ -182,6 +196,7 @@ def places(make: Callable[[str], Any], event: Misbehavior, folder: Path) -> dict
         found["another host"] = "".join(other.log.prompts)
         assert not other.log.prompts
     found["model"] = repr(llm)
+    found["model, pickled"] = pickled_model(llm)
     found["name"] = str(llm.name)
     found["identity"] = str(llm.identity)
     found["store"] = "".join(p.read_bytes().decode("latin-1") for p in folder.glob("store*"))

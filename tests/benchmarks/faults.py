@@ -11,8 +11,10 @@ Two samples are judged at once by a model on loopback, and one of them is struck
 - ``WRONG``: a verdict that is not the true one, or another sample was touched;
 - ``RAW``: an exception that is not NoiseSense's;
 
-and how many requests were made about the sample, of how many allowed (``!``: more). Exit status 1
-if anything is WRONG or RAW, or if more was asked than allowed.
+and how many requests were made about the sample, of how many allowed (``!``: more). Then replies
+beside a field that says that they failed, through the bridges whose host hands such fields on: of
+LangChain's models none does. Exit status 1 if anything is WRONG or RAW, or if more was asked than
+allowed.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from noisesense_adapters.models import running
 from support import bridges, host_bridges
 from support.bridges import Make
 from support.faults import (
+    ENVELOPES,
     FAULTS,
     FURTHER,
     MAX_WAIT,
@@ -88,6 +91,9 @@ BRIDGES: dict[str, Bridge] = {
     "deepeval": partial(theirs, host_bridges.deepeval),
     "local": partial(theirs, host_bridges.deepeval_local),
 }
+
+
+LANGCHAINS = ("langchain", "in words", "ragas, LC")
 
 
 async def judged(bridge: Bridge, fault: Fault) -> tuple[str, int]:
@@ -150,7 +156,7 @@ def other_cells(found: Verdicts, truth: Verdicts) -> bool:
 def print_table(
     chosen: dict[str, Bridge], kinds: list[Fault], totals: dict[str, Counter[str]]
 ) -> None:
-    width = max(len(fault.id) for fault in kinds)
+    width = max((len(fault.id) for fault in kinds), default=0)
     print(" " * width, *(f"{name:>12}" for name in chosen), sep="  ")
     for fault in kinds:
         cells: list[str] = []
@@ -175,10 +181,14 @@ def main() -> int:
     start = time.monotonic()
     chosen = {name: BRIDGES[name] for name in given.bridge or BRIDGES}
     kinds = [fault for fault in (*FAULTS, *FURTHER) if given.kind in fault.id]
+    envelopes = [fault for fault in ENVELOPES if given.kind in fault.id]
+    hand_on = {name: bridge for name, bridge in chosen.items() if name not in LANGCHAINS}
     totals: dict[str, Counter[str]] = {name: Counter() for name in chosen}
     with contextlib.redirect_stderr(None):
         print_table(chosen, kinds, totals)
-    print(f"\n{len(kinds)} kinds, {len(chosen)} bridges, {time.monotonic() - start:.0f} s")
+        print_table(hand_on, envelopes, totals)
+    counts = f"{len(kinds)} kinds, {len(envelopes)} envelopes, {len(chosen)} bridges"
+    print(f"\n{counts}, {time.monotonic() - start:.0f} s")
     return print_totals(sum(totals.values(), Counter()))
 
 

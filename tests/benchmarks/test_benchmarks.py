@@ -44,10 +44,10 @@ def test_a_part_of_the_fault_table(tmp_path: Path) -> None:
     "way", ["our client, path", pytest.param("LangChain, query", marks=broad)]
 )
 def test_no_secret_is_left_anywhere(tmp_path: Path, way: str) -> None:
-    events = ("--event", "well", "--event", "401", "--event", "elsewhere")
+    events = ("--event", "well", "--event", "401", "--event", "said", "--event", "elsewhere")
     out = ran(tmp_path, "canaries.py", "--way", way, *events)
     checks, found = re.findall(r"(\d+) checks, (\d+) found", out)[-1]
-    assert int(checks) >= 3 * 15
+    assert int(checks) >= 4 * 15
     assert int(found) == 0
 
 

@@ -14,9 +14,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.prompts import Claims
 from noisesense_adapters.langchain import LangChainLLM
-from noisesense_adapters.models.bridge import ending_of
-from noisesense_adapters.models.replies import stop_problem
+from noisesense_adapters.models.envelopes import problem_of
 from support import misbehavior as bad
+from support import odd_replies as odd
 from support.host_bridges import BRIDGES
 from support.langchain_models import run
 from support.says import Says
@@ -55,16 +55,80 @@ def test_a_refusal_beside_an_answer(name: str) -> None:
         _asked(name, bad.Misbehavior("refusal beside", reshape=_refused))
 
 
-def _failed(completion: dict[str, Any]) -> dict[str, Any]:
-    completion["error"] = {"code": 502, "message": "the provider went away"}
-    return completion
+FINE: dict[str, dict[str, Any]] = {
+    "nothing failed": {"error": None, "errors": [], "success": True, "code": 0},
+    "a status": {"status": "completed", "base_resp": {"status_code": 0, "status_msg": ""}},
+    "a code": {"status": 200, "code": 200, "incomplete_details": None},
+    "unknown": {"warnings": ["slow"], "moderation": {"status": "failed"}, "provider": "x"},
+}
+HAND_ON = sorted(BRIDGES.keys() - {"pydantic-ai", "langchain", "ragas, LangChain"})
+"""LangChain and pydantic-ai keep what they know of a reply, and drop the rest."""
+
+
+def _outside(fields: dict[str, Any]) -> bad.Misbehavior:
+    return bad.Misbehavior("beside", reshape=lambda completion: {**completion, **fields})
+
+
+def _inside(fields: dict[str, Any]) -> bad.Misbehavior:
+    def reshape(completion: dict[str, Any]) -> object:
+        (choice,) = completion["choices"]
+        return {**completion, "choices": [{**choice, **fields}]}
+
+    return bad.Misbehavior("beside", reshape=reshape)
+
+
+@pytest.mark.parametrize("name", HAND_ON)
+@pytest.mark.parametrize("place", [_outside, _inside])
+@pytest.mark.parametrize("fields", odd.FAILED.values(), ids=odd.FAILED)
+def test_what_says_that_it_failed(name: str, place: Any, fields: dict[str, Any]) -> None:
+    with pytest.raises(JudgeError):
+        _asked(name, place(fields))
+
+
+@pytest.mark.parametrize("name", HAND_ON)
+@pytest.mark.parametrize("place", [_outside, _inside])
+@pytest.mark.parametrize("fields", FINE.values(), ids=FINE)
+def test_what_says_nothing_of_the_kind_changes_nothing(
+    name: str, place: Any, fields: dict[str, Any]
+) -> None:
+    assert _asked(name, place(fields))[0].claims == ["One."]
+
+
+@pytest.mark.parametrize("name", ["langchain", "ragas, LangChain"])
+def test_an_error_beside_an_answer_over_langchain(name: str) -> None:
+    with pytest.raises(JudgeError):
+        _asked(name, _outside(odd.FAILED["error"]))
+
+
+def _shuffled(completion: dict[str, Any]) -> dict[str, Any]:
+    (choice,) = completion["choices"]
+    return {**completion, "choices": [{**choice, "index": 1}, {**choice, "index": 0}]}
+
+
+@pytest.mark.parametrize("name", HAND_ON)
+def test_choices_out_of_order(name: str) -> None:
+    with pytest.raises(ReplyError, match="out of order"):
+        _asked(name, bad.Misbehavior("shuffled", reshape=_shuffled))
+
+
+def _calls(name: str) -> bad.Misbehavior:
+    def reshape(completion: dict[str, Any]) -> object:
+        call = {"id": "1", "type": "function", "function": {"name": name, "arguments": WHOLE}}
+        completion["choices"][0]["message"].update(content=WHOLE, tool_calls=[call])
+        return completion
+
+    return bad.Misbehavior("calls", reshape=reshape)
 
 
 @pytest.mark.parametrize("name", sorted(BRIDGES.keys() - {"pydantic-ai"}))
-def test_an_error_beside_an_answer(name: str) -> None:
-    """As a router says that the provider behind it failed. pydantic-ai does not hand it on."""
-    with pytest.raises(JudgeError):
-        _asked(name, bad.Misbehavior("error beside", reshape=_failed))
+def test_a_call_of_another_function(name: str) -> None:
+    with pytest.raises(ReplyError, match="another function"):
+        _asked(name, _calls("delete_everything"))
+
+
+@pytest.mark.parametrize("name", ["openai", "ragas", "langchain"])
+def test_a_call_of_the_function_that_was_asked_for(name: str) -> None:
+    assert _asked(name, _calls("Claims"))[0].claims == ["One."]
 
 
 class Replies(BaseChatModel):
@@ -122,6 +186,6 @@ def test_responses_and_others_over_langchain(metadata: dict[str, Any], content: 
 )
 def test_each_providers_own_reply(reply: object, problem: str) -> None:
     """Anthropic's, Ollama's, Google's, and one that says nothing."""
-    found = stop_problem(ending_of(reply).stop)
+    found = problem_of(reply)
     assert problem in found
     assert bool(problem) == bool(found)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepeval.models import AzureOpenAIModel
-
 from noisesense_adapters.deepeval.llm import DeepEvalLLM
-from support.deepeval_run import MindModel, OpenAIModel
-from support.identities import KEY, URL, check_identities, told
+from support.deepeval_run import OpenAIModel
+from support.identities import KEY, URL, check_identities
 
 
 def deepeval(key: str = KEY, **options: Any) -> DeepEvalLLM:
@@ -24,27 +22,3 @@ def deepeval(key: str = KEY, **options: Any) -> DeepEvalLLM:
 
 def test_every_option_that_changes_an_answer_and_no_key() -> None:
     check_identities(deepeval)
-
-
-def test_azure() -> None:
-    models = []
-    for version, name in (("1", "a"), ("2", "a"), ("1", "b")):
-        endpoint: Any = {"base_url": "https://x.example", "api_version": version}
-        azure = AzureOpenAIModel("gpt-4o", deployment_name=name, api_key=KEY, **endpoint)
-        models.append(told(DeepEvalLLM(azure)))
-    assert len({*models}) == 3
-    assert KEY not in repr(models)
-
-
-def test_a_model_of_ones_own() -> None:
-    """It says what it is by its ``identity``, or else nothing."""
-
-    class Own(MindModel):
-        identity = ""
-
-    first = Own(None, "own")
-    second = Own(None, "own")
-    assert DeepEvalLLM(first).identity == ""
-    first.identity = "quantized to 4 bits"
-    second.identity = "quantized to 8 bits"
-    assert told(DeepEvalLLM(first)) != told(DeepEvalLLM(second))

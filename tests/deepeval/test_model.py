@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from deepeval.errors import DeepEvalError
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.models.utils import EvaluationCost
 from pydantic import BaseModel
 
-from noisesense import JudgeError, ReplyError, Usage
-from noisesense.fixtures import reference_examples
-from noisesense.scoring.definitions import MODES
+from noisesense import ReplyError, Usage
 from noisesense_adapters.deepeval import DeepEvalLLM, NoiseSensitivityMetric
 from noisesense_adapters.deepeval.llm import judge_of
-from support.deepeval_run import MindModel, case_of, run, run_one
-from support.mind import Mind
 
-EXAMPLE = reference_examples()[0]
-MIND = Mind([(EXAMPLE.sample, EXAMPLE.verdicts)])
 SECRET = "the-prompt-holds-a-secret"
-BOTH = pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
 
 
 class Answer(BaseModel):
@@ -119,71 +109,6 @@ def test_an_unusable_reply_is_a_reply_error(reply: object, says: str) -> None:
         Usage(1, 0, 0, 10, 2, 0.25) if isinstance(reply, tuple) else Usage(1)
     )
     assert caught.value.__context__ is None
-
-
-@pytest.mark.parametrize(
-    ("failure", "says"),
-    [
-        (ConnectionError(f"cannot send {SECRET}"), "custom cannot be reached"),
-        (TimeoutError(SECRET), "custom gave no reply in time"),
-        (RuntimeError(SECRET), r"custom could not be called: RuntimeError, raised in test_model"),
-        (DeepEvalError("OpenAI API key is not configured."), "OpenAI API key is not configured"),
-    ],
-)
-def test_a_call_that_failed_is_a_judge_error_without_its_words(failure: Any, says: str) -> None:
-    model = TakesSchema(failure)
-    with pytest.raises(JudgeError, match=says) as caught:
-        ask(model)
-    assert not isinstance(caught.value, ReplyError)
-    assert len(model.calls) == 1
-    assert SECRET not in str(caught.value)
-    assert caught.value.__cause__ is None
-    assert caught.value.__context__ is None
-
-
-def test_a_synchronous_model_is_asked_in_threads() -> None:
-    class SyncOnly(Custom):
-        def generate(self, prompt: str) -> Any:
-            assert threading.current_thread() is not threading.main_thread()
-            together.wait(300)  # passes only if both calls run at once
-            return super().generate(prompt)
-
-        async def a_generate(self, prompt: str) -> Any:
-            raise NotImplementedError
-
-    together = threading.Barrier(2)
-    llm = DeepEvalLLM(SyncOnly('{"text": "a"}'))
-
-    async def both() -> Any:
-        return await asyncio.gather(llm.generate("p", Answer), llm.generate("q", Answer))
-
-    assert [answer for answer, _ in asyncio.run(both())] == [Answer(text="a")] * 2
-
-
-def test_threads_share_what_a_model_has_said_and_options_reach_the_judge() -> None:
-    model = MindModel(MIND)
-    test_case = case_of(EXAMPLE.sample)
-    metrics = [NoiseSensitivityMetric(mode=mode, model=model, async_mode=False) for mode in MODES]
-    with ThreadPoolExecutor(2) as threads:
-        found = list(threads.map(lambda each: each.measure(test_case, False), metrics))
-    assert found == [0.5, 0.0]
-    assert len(model.prompts) == 4
-    model.prompts.clear()
-    metric = NoiseSensitivityMetric(model=model, judge_options={"check": "each", "max_reasks": 0})
-    assert metric.measure(test_case) == 0.5
-    assert len(model.prompts) == 2 + 2 + 3  # each claim is asked about by itself
-
-
-@BOTH
-def test_a_missing_key_is_deepevals_own_error(run_async: bool) -> None:
-    metric = NoiseSensitivityMetric()  # nothing is resolved here
-    test_case = case_of(EXAMPLE.sample, name="a")
-    with pytest.raises(DeepEvalError, match="OpenAI API key is not configured"):
-        run([test_case], [metric], run_async=run_async)
-    # With verdicts nobody needs a key.
-    test_case.metadata = {"verdicts": EXAMPLE.verdicts.model_dump()}
-    _, data = run_one(test_case, metric, run_async=run_async)
-    assert data.score == 0.5
 
 
 def test_a_key_set_later_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

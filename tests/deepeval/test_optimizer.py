@@ -5,21 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from deepeval import assert_test
 from deepeval.dataset import Golden
-from deepeval.metrics import DAGMetric
-from deepeval.metrics.dag.graph import DeepAcyclicGraph
-from deepeval.metrics.dag.nodes import BinaryJudgementNode, VerdictNode
 from deepeval.models import DeepEvalBaseLLM
 from deepeval.optimizer import PromptOptimizer
 from deepeval.optimizer.algorithms import GEPA
 from deepeval.optimizer.configs import AsyncConfig, DisplayConfig
 from deepeval.prompt import Prompt
-from deepeval.test_case import LLMTestCase, SingleTurnParams
+from deepeval.test_case import LLMTestCase
 
 from noisesense import Sample, Verdicts
 from noisesense_adapters.deepeval import NoiseRobustnessMetric
-from support.deepeval_run import case_of, run_one
+from support.deepeval_run import run_one
 
 # A prompt, and whether the two claims of what it makes the model respond are correct. The first
 # claim is from chunk 0, which is relevant; the second from chunk 1, which is not. So by hand
@@ -141,57 +137,6 @@ def test_the_optimizer_looks_for_less_noise_by_both_modes(
 
 
 @both_ways
-def below_a_verdict(
-    kind: Any, answer: str, run_async: bool, **judge: Any
-) -> tuple[DAGMetric, LLMTestCase]:
-    """A graph that asks the metric if its first question is answered with yes."""
-    metric = kind(mode="irrelevant", judge=ByPrompt(**judge), async_mode=run_async)
-    root = BinaryJudgementNode(
-        criteria="Is it an answer?", evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT]
-    )
-    root.children += [VerdictNode(False, score=0), VerdictNode(True, child=metric)]
-    graph = DeepAcyclicGraph([root])
-    options: Any = {"model": Author(), "include_reason": False, "async_mode": run_async}
-    return DAGMetric(name="graph", dag=graph, threshold=0.8, **options), case_with(answer)
-
-
-@both_ways
-@pytest.mark.parametrize(
-    ("kind", "answer", "silent", "error", "says"),
-    [
-        (NoiseRobustnessMetric, "worse", False, AssertionError, r"score: 0\.5"),
-        (NoiseRobustnessMetric, "better", True, AssertionError, "score: None"),
-    ],
-)
-def test_below_a_verdict_of_a_dag(
-    kind: Any, answer: str, silent: bool, error: Any, says: str, run_async: bool
-) -> None:
-    dag, case = below_a_verdict(kind, f"{answer} answer", run_async, silent=silent)
-    with pytest.raises(error, match=says):
-        assert_test(case, [dag], run_async=run_async)
-
-
-@both_ways
-def test_less_noise_passes_below_a_verdict_of_a_dag(run_async: bool) -> None:
-    dag, case = below_a_verdict(NoiseRobustnessMetric, "better answer", run_async)
-    assert_test(case, [dag], run_async=run_async)
-
-
-@both_ways
-@pytest.mark.parametrize(("threshold", "success"), [(0.5, True), (0.51, False), (0.0, True)])
-def test_robustness_is_a_metric_like_deepevals_own(
-    threshold: float, success: bool, run_async: bool
-) -> None:
-    metric = NoiseRobustnessMetric(threshold, judge=ByPrompt())
-    result, data = run_one(case_with("first answer"), metric, run_async=run_async)
-    assert data.name == "Noise Robustness (relevant)"
-    assert data.score == 0.5
-    assert data.success == success
-    assert result.success == success
-    assert "is 0.5 (higher is better). " in data.reason
-
-
-@both_ways
 @pytest.mark.parametrize(("threshold", "success"), [(0.5, True), (0.8, False)])
 def test_what_the_judge_left_open_does_not_pass(
     threshold: float, success: bool, run_async: bool
@@ -208,13 +153,3 @@ def test_what_the_judge_left_open_does_not_pass(
     _, data = run_one(case_with("better answer"), high, run_async=run_async)
     assert data.score == 0.5
     assert data.success == success
-
-
-def test_the_robustness_is_counted() -> None:
-    # 9 of 10 claims are noise: 1 - 0.9 would be less than 0.1.
-    sample = Sample(user_input="q", response="r", reference="s", retrieved_contexts=["c"])
-    verdicts = Verdicts.from_matrices([False] * 9 + [True], [[True]] * 10, [[True]])
-    metric = NoiseRobustnessMetric(0.1)
-    case = case_of(sample, metadata={"verdicts": verdicts.model_dump()})
-    assert metric.measure(case, _show_indicator=False) == 0.1
-    assert metric.success is True

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
-import time
 from array import array
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
 from noisesense_adapters.evaluate.rows import RowEvaluator, mean_of, rows_of
 from noisesense_adapters.reading.row import Reader
-from noisesense_adapters.reading.values import parsed
 from support.scripted_llm import ScriptedLLM
 
 USUAL = {
@@ -62,29 +56,6 @@ def evaluate(rows: RowEvaluator, *items: Any) -> Any:
     return [asyncio.run(rows.evaluate(item, "row")) for item in items][-1]
 
 
-def test_a_chosen_path_leads_into_another_object() -> None:
-    rows = rows_with(Claims(), reference="trace.0.text")
-    assert rows.reader.read(row(trace=[{"text": "theirs"}])).sample.reference == "theirs"
-    dotted = rows_with(Claims(), reference="a.b", response=lambda row: row["outputs"]["answer"])
-    assert dotted.reader.read(row(**{"a.b": "dotted name"})).sample.reference == "dotted name"
-    below = rows_with(Claims(), contexts="docs")
-    item = {"outputs": {"answer": "a", "docs": '["c"]'}, "expected": "r"}
-    assert len(below.reader.read(item).sample.retrieved_contexts) == 1
-
-
-def test_a_blank_text_is_taken_only_where_there_is_no_other() -> None:
-    """As LangGraph's state, whose answer may be in its messages alone."""
-    reader = Reader({**USUAL, "response": "outputs", "reference": "expected"})
-    outputs = {"answer": " ", "contexts": ["c"], "messages": "said"}
-    given = {"outputs": outputs, "expected": {"answer": "", "reference": "r"}}
-    found = reader.read(given).sample
-    assert found.response == "said"
-    assert found.reference == "r"
-    del outputs["messages"]
-    with pytest.raises(InputError, match="response: expected a non-empty text, got ' '"):
-        _ = reader.read(given).sample
-
-
 LABELED = (
     (array("b", [1, 0]), [True, False]),  # it has `tolist`, as numpy's
     (["yes", 0], [True, False]),
@@ -112,46 +83,6 @@ def test_labels_that_cannot_be_read_are_not_left_out() -> None:
         _ = Reader(USUAL).read(row(contexts=["c", "d"], labels="yes,no")).sample
 
 
-@pytest.mark.parametrize("empty", [None, "", " ", "null"])
-def test_an_empty_cell_gives_no_verdicts(empty: str | None) -> None:
-    assert Reader(USUAL).read(row(contexts=["c"], verdicts=empty)).verdicts is None
-
-
-@pytest.mark.parametrize(
-    ("chunk", "name"),
-    [
-        ({"doc_id": np.int64(17), "title": "Policies"}, "17"),
-        ({"doc_id": " ", "title": "Policies"}, "Policies"),
-        ({"source": False, "title": "Policies"}, "Policies"),
-    ],
-)
-def test_a_document_is_named_by_a_text_or_a_whole_number(chunk: Any, name: str) -> None:
-    """Of FAISS, whose numbers are numpy's, all documents had one title."""
-    assert ids_of(Reader(USUAL), row(contexts=[{"text": "c", **chunk}])) == [name]
-
-
-@pytest.mark.parametrize("contexts", [["c", "d"], [{"text": "c"}, {"text": "d"}]])
-def test_names_beside_the_contexts_are_those_of_the_chunks(contexts: Any) -> None:
-    places = Reader(USUAL)
-    beside = row(contexts=contexts)
-    beside["outputs"]["retrieved_context_ids"] = ["a.md", "b.md"]
-    elsewhere = row(contexts=contexts, retrieved_context_ids=["a.md"])
-    assert ids_of(places, beside) == ["a.md", "b.md"]
-    assert ids_of(places, elsewhere) == [None, None]
-    top = {**row(), "passages": contexts, "retrieved_context_ids": ["a.md", 2]}
-    assert ids_of(Reader(USUAL, {"contexts": "passages"}), top) == ["a.md", "2"]
-    beside["outputs"]["retrieved_context_ids"] = float("nan")  # an empty cell of pandas
-    assert ids_of(places, beside) == [None, None]
-    beside["outputs"]["retrieved_context_ids"] = ["a.md"]
-    message = r"^retrieved_context_ids: expected 2 ids, as many as contexts, got"
-    with pytest.raises(InputError, match=message):
-        _ = places.read(beside).sample
-
-
-def ids_of(places: Reader, data: Any) -> list[str | None]:
-    return [chunk.id for chunk in places.read(data).sample.retrieved_contexts]
-
-
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     claim = {"text": "a", "correct": False, "entailed_by": []}
     given = {"response_claims": [claim], "chunks": []}
@@ -163,59 +94,6 @@ def test_given_verdicts_count_where_nothing_was_retrieved() -> None:
     result = evaluate(rows, row(contexts=[], verdicts=given))
     assert result.judge == "given verdicts"
     assert [claim.correct for claim in result.score.verdicts.response_claims] == [False]
-
-
-def test_what_is_missing_is_named_with_all_that_there_is() -> None:
-    rows = rows_with(Claims())
-    with pytest.raises(InputError) as raised:
-        rows.reader.read({"outputs": {"text": "a"}, "trace": {"info": 1}}).check("response")
-    expected = "response: expected the response at 'outputs.answer', got only 'outputs.text', 'tr"
-    assert str(raised.value).startswith(expected)
-    for item, says in (
-        ({"outputs": {"answer": "a", "contexts": []}}, "the reference at 'expected'"),
-        (row(contexts=[], labels=[True]), r"chunk_labels: expected true, .* each of 0 chunks"),
-        (
-            row(contexts="one text"),
-            "^contexts, 'outputs.contexts': expected a list of chunks, got one text, 'one text'",
-        ),
-    ):
-        with pytest.raises(InputError, match=says):
-            _ = rows.reader.read(item).sample
-    for field in ("response", "contexts"):
-        rows = rows_with(Claims(), **{field: lambda row: row["x"]})
-        with pytest.raises(InputError, match=rf"{field}: expected a row .*, got KeyError: 'x'$"):
-            _ = rows.reader.read(row()).sample
-
-
-def test_texts_are_parsed_by_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In CPython 3.11 `ast` may raise SystemError where two do."""
-    at_once = Lock()
-
-    read = ast.parse
-
-    def parse(text: str, mode: str) -> Any:
-        assert at_once.acquire(blocking=False)
-        time.sleep(0.01)
-        at_once.release()
-        return read(text, mode=mode)
-
-    monkeypatch.setattr("ast.parse", parse)
-    with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(parsed, ["['a']"] * 8)) == [["a"]] * 8
-
-
-def test_arguments_that_are_wrong() -> None:
-    for options, says in (
-        ({"judge": None}, "expected a judge or a model, got neither"),
-        ({"model": "m"}, "a judge alone, got model too"),
-        ({"mode": "all"}, "mode: expected 'relevant', 'irrelevant' or 'both'"),
-    ):
-        with pytest.raises(InputError, match=says):
-            rows_with(**{"judge": Claims(), **options})
-    with pytest.raises(TypeError, match="argument 'context'"):
-        rows_with(Claims(), context="c")
-    with pytest.raises(InputError, match="an evaluator made by noise_sensitivity"):
-        rows_of(print)
 
 
 def test_an_empty_recording_is_a_judge(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import pytest
 
-from noisesense import InputError, Sample, UndefinedScoreError, Usage, Verdicts
+from noisesense import Sample, UndefinedScoreError, Usage, Verdicts
 from noisesense.judging.protocol import Judgement
-from noisesense_adapters.evaluate.evaluator import Evaluator, Given, Settings, score_name
+from noisesense_adapters.evaluate.evaluator import Evaluator, Given, Settings
 
 # One claim, not in the reference, from the only chunk, which has the reference's claim: 1.0.
 NOISY = Verdicts.from_matrices([False], [[True]], [[True]])
@@ -72,20 +72,6 @@ def test_nothing_retrieved_needs_no_judge_unless_the_definition_counts_without_c
     assert judge.asked == 1
 
 
-def test_a_judge_is_asked_and_its_cost_kept() -> None:
-    judge = Judge(unanswered=1)
-    found = Evaluator(Settings(), lambda: judge).evaluate_blocking(Given(SAMPLE))
-    assert found.score.relevant == 1.0
-    assert found.judge == "ours"
-    assert judge.asked == 1
-    result = found.result("row 1", SAMPLE, cluster="c")
-    assert result.id == "row 1"
-    assert result.cluster == "c"
-    assert result.judge == "ours"
-    assert result.usage == Usage(calls=3)
-    assert result.unanswered == 1
-
-
 def test_what_an_undefined_score_has_cost_is_in_its_error() -> None:
     judge = Judge(Verdicts(response_claims=()))
     evaluator = Evaluator(Settings(empty="error"), lambda: judge)
@@ -107,24 +93,6 @@ def test_metrics_of_a_run_share_a_judging_and_one_metric_measures_anew() -> None
 
     assert asyncio.run(both()) == [False, True, False]
     assert judge.asked == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "where"),
-    [
-        ({"definition": "rags"}, "definition"),
-        ({"empty": "nought"}, "empty"),
-        ({"undetermined": "mid"}, "undetermined"),
-    ],
-)
-def test_settings_that_no_sample_could_be_scored_by(options: dict[str, str], where: str) -> None:
-    with pytest.raises(InputError, match=where):
-        Settings.checked(**options)
-
-
-def test_names_tell_definitions_apart() -> None:
-    assert score_name("relevant", "ragas") == "noise_sensitivity_relevant"
-    assert score_name("relevant", "paper") == "noise_sensitivity_relevant_paper"
 
 
 def test_given_verdicts_load_neither_pydantic_nor_asyncio() -> None:

@@ -10,7 +10,6 @@ from noisesense import InputError, JudgeError
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.factory import model_judge
 from noisesense_adapters.models.identity import patience
-from noisesense_adapters.openai import OpenAILLM
 from support.mind import Mind
 from support.scripted_judge import PAIRS, texts
 from support.server import ScriptedServer
@@ -31,29 +30,10 @@ def test_a_key_that_is_not_set_is_told_without_the_name_of_its_variable() -> Non
     assert "NOT_SET_HERE" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("opnai:gpt", "got 'opnai'. Hint: did you mean openai:MODEL?"),
-        ("antropic:claude", "did you mean anthropic:MODEL?"),
-        ("zzz:m", "known are openai, anthropic, "),
-    ],
-)
-def test_an_unknown_provider_is_told_with_the_one_that_was_meant(name: str, said: str) -> None:
+def test_an_unknown_provider_is_told_with_those_that_there_are() -> None:
     pytest.importorskip("langchain", reason="not installed")
-    with pytest.raises(InputError) as raised:
-        model_judge(name)
-    assert said in str(raised.value)
-
-
-@pytest.mark.parametrize("address", ["http://[::1/v1", "http://host:port/v1", "localhost:8000/v1"])
-def test_an_address_in_the_environment_is_checked(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", address)
-    with pytest.raises(InputError, match="OPENAI_BASE_URL: expected an address that begins with"):
-        OpenAILLM("m")
-    assert OpenAILLM("m", base_url="http://localhost:8000/v1").name == "m at localhost:8000/v1"
+    with pytest.raises(InputError, match=r"got 'opnai'\. Hint: Supported .*: anthropic, "):
+        model_judge("opnai:gpt")
 
 
 def test_which_endpoint_is_local() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from noisesense import InputError, Result, Verdicts, gate_run, score
-from noisesense_adapters.evaluate.rows import as_scored, summary_of
+from noisesense import InputError, Result, Sample, Verdicts, gate_run, score
+from noisesense_adapters.evaluate.rows import as_scored, mean_of, summary_of
 
 
 def stored(
@@ -50,14 +50,31 @@ def test_a_row_with_an_evaluator_for_each_mode_counts_once() -> None:
     assert summary.only is None
 
 
-def test_two_judges_of_one_name_are_an_error() -> None:
-    with pytest.raises(InputError, match="row 0: expected one score a mode, got those of two"):
-        summary_of([[stored(), stored()]], "ragas")
-
-
 def test_the_gate_of_a_run_reads_the_mode_that_was_asked_for() -> None:
     """The relevant mean is 1, and the irrelevant one 0."""
     for mode, outcome in (("relevant", "fail"), ("irrelevant", "pass")):
         summary = summary_of([[stored(modes=[mode])]] * 2, "ragas")
         assert summary.only == mode
         assert gate_run(summary, 0.5).outcome == outcome
+
+
+def test_the_signs_of_a_broken_run_are_seen_without_the_texts() -> None:
+    """Four of six rows have one page of an error for a chunk, and it supports nothing."""
+    page = "<html><title>503</title>" + "The service is down. " * 10
+    rows: list[list[object]] = []
+    for number in range(6):
+        is_down = number < 4
+        sample = Sample(
+            response=f"Answer {number}, which is longer than what is kept of it.",
+            reference="It is so.",
+            retrieved_contexts=(page if is_down else f"Chunk {number}.",),  # type: ignore[arg-type]
+        )
+        verdicts = Verdicts.from_matrices([not is_down], [[not is_down]], [[not is_down]])
+        result = Result("any", score(verdicts.with_sample(sample)), sample=sample)
+        kept = json.dumps(as_scored(result))
+        assert "The service is down" not in kept
+        rows.append([{"scored": {**json.loads(kept), "modes": ["relevant"]}}])
+    summary = summary_of(rows, "ragas")
+    assert [sign.name for sign in summary.signs] == ["same-context"]
+    assert "A sign that the run is broken: 4 of 6 samples" in mean_of(summary, "relevant").reason
+    assert gate_run(summary, 0.5).outcome == "not measured"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from noisesense import DefinitionName, InputError, Judge, Sample, score
 from noisesense.scoring.definitions import MODES
 from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, score_name, usage_in
+from support.matrix import ROOT, tomllib
 from support.row_hosts import by_inspect, rows_of_samples
 from support.table_judge import TableJudge, all_from
 
@@ -102,17 +106,29 @@ def test_the_epochs_of_a_sample_are_answers_to_one_question(tmp_path: Path) -> N
     assert summary.relevant.interval.units == 2
 
 
-def test_one_of_two_scorers_is_read_by_its_name(tmp_path: Path) -> None:
-    from noisesense_adapters.inspect_ai import noise_sensitivity, run_summary
+def test_another_event_loop_is_refused_by_name() -> None:
+    from noisesense_adapters.inspect_ai import noise_sensitivity
 
-    samples = answers_to("one?")
-    scorers = [
-        noise_sensitivity(judge=TableJudge([all_from(samples[0], correct)]))
-        for correct in (True, False)
-    ]
-    log = by_inspect(rows_of_samples(samples), scorers, tmp_path)
-    with pytest.raises(InputError, match="row 0: expected one score a mode, got those of two"):
-        run_summary(log)
-    first, second = log.samples[0].scores
-    means = [run_summary(log, scorer=name).relevant.mean for name in (first, second)]
-    assert means == [(0.0, 0.0), (1.0, 1.0)]
+    state: Any = None
+    scoring: Any = noise_sensitivity(judge=TableJudge([]))(state, state)
+    with pytest.raises(InputError, match="expected asyncio's, got another, as trio's"):
+        scoring.send(None)  # as trio would begin
+
+
+def test_inspect_finds_the_scorer_by_its_package(tmp_path: Path) -> None:
+    """As ``inspect score --scorer`` does: by an entry point, where ours is installed."""
+    packages = tmp_path / "site-packages"
+    info = packages / "noisesense-0.dist-info"
+    info.mkdir(parents=True)
+    for name, source in (("noisesense", "core"), ("noisesense_adapters", "adapters")):
+        (packages / name).symlink_to(ROOT / source / name)
+    points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    lines = [f"{name} = {module}" for name, module in points["inspect_ai"].items()]
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: noisesense\nVersion: 0\n")
+    (info / "entry_points.txt").write_text("\n".join(["[inspect_ai]", *lines]))
+    program = (
+        "from inspect_ai._util.registry import registry_lookup\n"
+        "assert registry_lookup('scorer', 'noisesense_adapters/noise_sensitivity') is not None"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(packages)})

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Usage, WordLLM
-from noisesense_adapters.langchain import LangChainLLM, judge
+from noisesense_adapters.langchain import LangChainLLM
 from support.langchain_models import chat_openai, run
 from support.misbehavior import SERVER_ERROR, always
 from support.says import Answer, Says
@@ -60,12 +56,6 @@ def _say(model: Any, times: int = 1) -> list[tuple[Answer, Usage]]:
         return list(await asyncio.gather(*(llm.generate("Well?", Answer) for _ in range(times))))
 
     return run(main())
-
-
-@pytest.mark.parametrize("model", ["gpt-4.1-mini", None, FakeListChatModel])
-def test_a_name_or_a_class_is_no_model(model: Any) -> None:
-    with pytest.raises(InputError, match=r"a LangChain chat model, got .*init_chat_model"):
-        judge(model)
 
 
 def test_chat_openai_answers_in_the_form_and_in_a_word() -> None:
@@ -133,59 +123,11 @@ _TWICE = {"name": "Answer", "arguments": '{"text": "yes", "text": "no"}'}
 )
 def test_what_is_no_reply(message: AIMessage, says: str) -> None:
     for model in (OwnModel(says=message), ToolModel(says=message)):
-        with pytest.raises(ReplyError, match=says) as caught:
+        # Where no function was offered, none is to be called.
+        with pytest.raises(ReplyError, match=f"{says}|another function") as caught:
             _say(model)
         assert caught.value.usage == Usage(calls=1)
         assert "sk-canary" not in str(caught.value)
-
-
-def test_any_loop_and_any_thread() -> None:
-    with ScriptedServer(Says(), together={"": 9}) as server:
-        llm = LangChainLLM(chat_openai(server))
-        answers = [answer for _ in range(3) for answer in _say(llm, times=40)]
-    assert [answer.text for answer, _ in answers] == ["yes"] * 120
-    assert server.log.calls == 120
-    assert server.log.concurrency > 8
-
-
-LEFT_BEHIND = """
-import asyncio, sys
-from langchain_openai import ChatOpenAI
-from pydantic import BaseModel
-from noisesense_adapters.langchain import LangChainLLM
-
-class Answer(BaseModel):
-    text: str
-
-model = ChatOpenAI(model="gpt-4o-mini", base_url=sys.argv[1], api_key="k", max_retries=0)
-asyncio.run(model.ainvoke("the user's own"))
-for _ in range(3):
-    assert asyncio.run(LangChainLLM(model).generate("Well?", Answer))[0].text == "yes"
-"""
-
-
-def test_connections_of_a_loop_that_is_gone_cost_no_sample() -> None:
-    """In a process of its own: LangChain leaves them to the garbage collector, which warns."""
-    with ScriptedServer(Says()) as server:
-        command = [sys.executable, "-W", "ignore", "-c", LEFT_BEHIND, server.base_url]
-        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
-    # The first of ours may have gone out on the dead connection; the others have not.
-    assert len([p for p in server.log.prompts if p == "Well?"]) in (3, 4)
-
-
-def test_callbacks_are_passed_on() -> None:
-    class Seen(BaseCallbackHandler):
-        ends = 0
-
-        def on_llm_end(self, *args: Any, **kwargs: Any) -> None:
-            self.ends += 1
-
-    for model in (OwnModel(), ToolModel(says=_calls({"text": ""}))):
-        seen = Seen()
-        llm = LangChainLLM(model, {"callbacks": [seen]})
-        _say(llm, times=2)
-        _say(llm)
-        assert seen.ends == 3
 
 
 def test_a_model_that_breaks_tells_where_and_nothing_it_carried() -> None:
@@ -193,3 +135,14 @@ def test_a_model_that_breaks_tells_where_and_nothing_it_carried() -> None:
         _say(BrokenModel())
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("include_raw", [True, False])
+def test_a_model_that_is_bound_to_a_form_is_refused(include_raw: bool) -> None:
+    """It cost five calls, and the error did not name it."""
+    with ScriptedServer(Says("")) as server:
+        chat: Any = chat_openai(server)
+    wrapped = chat.with_structured_output(Answer, include_raw=include_raw)
+    for model in (wrapped, wrapped.with_retry()):
+        with pytest.raises(InputError, match="a chat model, got with_structured_output's"):
+            LangChainLLM(model)

@@ -5,7 +5,6 @@ The last with and without forms.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -13,12 +12,11 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 
 from noisesense import LLMJudge, Verdicts, score
-from noisesense.errors import JudgeError, PromptTooLongError, ReplyError
+from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
-from support import misbehavior as bad
 from support.bridges import Make, judged, settings
 from support.faults import MAX_WAIT, RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
 from support.langchain_models import chat_openai
@@ -52,7 +50,6 @@ BRIDGES: dict[str, Make] = {
     "langchain": _langchain,
     "in words": lambda server: _langchain(server, InWords),
 }
-each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
 
 
 @pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))
@@ -87,50 +84,6 @@ def _assert_what_was_judged(fault: Fault, struck: Judgement) -> None:
 def _values(judgement: Judgement) -> tuple[float | None, float | None]:
     found = score(judgement.verdicts)
     return found.relevant, found.irrelevant
-
-
-@each_bridge
-@pytest.mark.parametrize(
-    ("error", "says"),
-    [
-        ({"code": "context_length_exceeded"}, "longer than the model's context"),
-        ({"message": "maximum context length is 8192, sk-canary"}, "longer than the model's"),
-        ({"code": "content_filter"}, "content filter refused the prompt"),
-        ({"code": "unsupported_value", "param": "temperature"}, "value, temperature). Hint: rem"),
-        ({"message": "Unsupported parameter: 'sk-canary'"}, "not take one of the options sent"),
-        ({"type": "server_overloaded"}, "HTTP 400, server_overloaded"),
-        ({"message": "sk-canary"}, "HTTP 400. Hint"),
-    ],
-)
-def test_a_provider_says_the_cause(make: Make, error: dict[str, str], says: str) -> None:
-    refusal = bad.http_error(400, message=json.dumps({"error": error}))
-    with ScriptedServer(mind(), script=bad.always(refusal)) as server:
-        _, result = judged(LLMJudge(make(server)))
-    kind = PromptTooLongError if "longer" in says else JudgeError
-    assert type(result) is kind
-    assert says in str(result)
-    assert "canary" not in str(result)
-
-
-@each_bridge
-def test_connection_refused(make: Make) -> None:
-    with ScriptedServer(mind()) as server:
-        judge = LLMJudge(make(server))
-    for result in judged(judge):
-        assert isinstance(result, JudgeError)
-        assert "cannot be reached" in str(result)
-
-
-@each_bridge
-def test_an_endpoint_without_structured_output(make: Make) -> None:
-    with ScriptedServer(mind(), forms=["text"]) as server:
-        results = judged(LLMJudge(make(server)))
-        # Refused: at most two more of the six calls that are out before one came back.
-        assert sum(request.status == 400 for request in server.log.requests) <= 2 * 6
-        assert sum(request.status == 200 for request in server.log.requests) == len(pairs()) * 6
-    for result in results:
-        assert isinstance(result, Judgement)
-        assert _values(result) == (TRUTH, TRUTH)
 
 
 def _assert_nothing_wrong(judged: Verdicts, true: Verdicts) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
-from openai import AsyncOpenAI, AzureOpenAI, OpenAI
+from openai import AsyncOpenAI, OpenAI
 from pydantic import SecretStr
 from ragas.llms import LangchainLLMWrapper
 
@@ -89,19 +88,6 @@ def test_what_looks_like_a_key_still_tells_models_apart() -> None:
     assert KEY not in repr(identities)
 
 
-def test_azure() -> None:
-    def azure(version: str, deployment: str) -> list[StructuredLLM]:
-        common = {"api_key": KEY, "azure_endpoint": "https://x.example", "api_version": version}
-        return [
-            OpenAILLM("m", client=AzureOpenAI(azure_deployment=deployment, **common)),
-            LangChainLLM(AzureChatOpenAI(azure_deployment=deployment, **common)),
-        ]
-
-    for kinds in zip(azure("1", "a"), azure("2", "a"), azure("1", "b"), strict=True):
-        assert len({told(llm) for llm in kinds}) == 3
-        assert KEY not in repr([told(llm) for llm in kinds])
-
-
 class OwnChat(FakeListChatModel):
     identity: str = ""
 
@@ -127,13 +113,6 @@ def test_what_tells_nothing_of_its_options_is_named_for_a_store(
         LLMJudge(llm, store=store, model="mine, temperature 0")
 
 
-def test_a_class_of_ones_own_says_its_identity(tmp_path: Path) -> None:
-    llms = [LangChainLLM(OwnChat(responses=["a"], identity=bits)) for bits in ("4", "8")]
-    assert told(llms[0]) != told(llms[1])
-    with VerdictStore(tmp_path / "store.db") as store:
-        LLMJudge(llms[0], store=store)
-
-
 def test_a_model_by_its_providers_name_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where its class tells LangChain no options, as Ollama's."""
 
@@ -145,14 +124,6 @@ def test_a_model_by_its_providers_name_is_known(monkeypatch: pytest.MonkeyPatch)
     first, other, elsewhere, again = (structured_llm("x:m", **each) for each in options)
     assert first.identity == again.identity  # type: ignore[attr-defined]
     assert len({told(llm) for llm in (first, other, elsewhere)}) == 3
-
-
-@pytest.mark.parametrize("make", [openai, MAKE["bind"]])
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.int64])
-def test_numbers_of_numpy_are_options(make: Callable[..., Any], kind: Any) -> None:
-    """As of a sweep over ``np.linspace``: one kind was an error, and others were left out."""
-    first, again, other = (make(temperature=kind(each)) for each in (1, 1, 2))
-    assert first.identity == again.identity != other.identity
 
 
 @pytest.mark.filterwarnings("ignore:LangchainLLMWrapper:DeprecationWarning")

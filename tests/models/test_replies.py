@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from types import SimpleNamespace as Fields
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from pydantic import BaseModel, Field, StrictBool
@@ -19,7 +18,6 @@ from noisesense.judging.prompts import (
     answers_form,
 )
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.models.failures import wait_of
 from noisesense_adapters.models.replies import (
     LONGEST,
     json_form,
@@ -274,18 +272,3 @@ def test_the_prompt_echoed_is_no_answer(prompt: str) -> None:
                     read_reply(echo, form, USAGE)
             with pytest.raises(ReplyError):
                 read_word(echo, ("yes", "no"), USAGE)
-
-
-@pytest.mark.parametrize(
-    ("holder", "seconds"),
-    [
-        (Fields(response=Fields(headers={"Retry-After": "7"})), 7.0),
-        (Fields(headers={"Retry-After-Ms": "1500"}), 1.5),
-        (Fields(response=None, headers={"retry-after": "7"}), 7.0),
-        (Fields(headers=[("retry-after", "7")]), None),
-        (Fields(headers={"retry-after": "soon"}), None),
-    ],
-)
-def test_how_long_a_provider_asks_to_wait(holder: Any, seconds: float | None) -> None:
-    """However a client holds the headers."""
-    assert wait_of([holder]) == seconds

@@ -10,25 +10,13 @@ import pytest
 
 from noisesense import JudgeError, LLMJudge, PromptTooLongError, VerdictStore
 from noisesense.errors import BusyError
+from noisesense_adapters.models.envelopes import usage_of
 from noisesense_adapters.models.failures import judge_error
-from noisesense_adapters.models.replies import usage_of
-from support.bridges import BRIDGES, Make
+from support.bridges import BRIDGES
 from support.chat import tokens
 from support.langchain_models import run
 from support.server import ScriptedServer
-from support.windows import SERVERS, WINDOW, Reader, assert_right, cutting, refusing, sample
-
-each_bridge = pytest.mark.parametrize("make", BRIDGES.values(), ids=BRIDGES.keys())
-
-
-@each_bridge
-@pytest.mark.parametrize("check", ["list", "each"])
-@pytest.mark.parametrize("kind", SERVERS)
-def test_a_long_chunk(make: Make, kind: str, check: Any) -> None:
-    mind, script = SERVERS[kind]
-    with ScriptedServer(mind, script=script) as server:
-        judge = LLMJudge(make(server), check=check)
-        assert_right(run(judge.judge_detailed(sample())))
+from support.windows import SERVERS, WINDOW, assert_right, sample
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -46,24 +34,6 @@ def test_what_comes_later_is_split_at_once(kind: str, tmp_path: Path) -> None:
         # What was refused cost nothing; of what was cut the call is counted, and not kept.
         assert judge.usage.calls == server.log.calls - (kind == "refuses")
         assert sum(each.calls for each in store.stats()) == server.log.calls - 1
-
-
-@pytest.mark.parametrize(
-    ("kind", "says"), [("refuses", "longer than the"), ("cuts", "to cut pro")]
-)
-def test_a_window_in_which_nothing_fits(kind: str, says: str) -> None:
-    """The claim alone is longer than it: however short the text's parts, they do not help."""
-    claim = "The bell of Arle was cast in a pit that is now a pond. " * 240
-    mind = Reader(512)
-    script = refusing if kind == "refuses" else cutting(520)
-    with ScriptedServer(mind, script=script) as server:
-        judge = LLMJudge(BRIDGES["openai"](server))
-        with pytest.raises(PromptTooLongError, match=says) as caught:
-            run(judge.entailment(["One. " * 1_000], [claim]))
-        # Of 5,000 characters; then of some 2,500, 1,250 and 625, which overlap. No more.
-        assert len(server.log.prompts) <= 1 + 3 + 9 + 27
-        assert all(tokens(prompt) > WINDOW for prompt in server.log.prompts)
-    assert "context window (Ollama: num_ctx" in str(caught.value)
 
 
 class RefusedError(Exception):
@@ -108,11 +78,6 @@ TOO_LONG = [
 @pytest.mark.parametrize(("status", "message"), TOO_LONG)
 def test_each_provider_says_it_in_other_words(status: int, message: str) -> None:
     assert type(judge_error(RefusedError(status, message), "m")) is PromptTooLongError
-
-
-def test_a_model_in_this_process_says_it_without_a_status() -> None:
-    error = ValueError("Requested tokens (516) exceed context window of 512")  # llama-cpp-python
-    assert type(judge_error(error, "m")) is PromptTooLongError
 
 
 @pytest.mark.parametrize(

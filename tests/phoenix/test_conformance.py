@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -71,3 +72,44 @@ def test_the_column_reference_is_what_phoenix_retrieved() -> None:
     evaluator = NoiseSensitivity(judge=TableJudge([]))
     with pytest.raises(InputError, match="the reference at 'expected_output' or"):
         evaluator.evaluate(row)
+
+
+def test_columns_are_bound_by_our_names() -> None:
+    """Phoenix's usual idiom handed on what was bound, and nothing else of the row."""
+    from phoenix.evals import bind_evaluator
+
+    from noisesense_adapters.phoenix import NoiseSensitivity
+    from support.table_judge import TableJudge, all_from
+
+    sample = Sample(user_input="q", response="r", reference="g", retrieved_contexts=("c",))
+    evaluator = NoiseSensitivity(judge=TableJudge([all_from(sample, False)]))
+    bound = bind_evaluator(
+        evaluator=evaluator, input_mapping={"reference": "gold", "response": "bot.text"}
+    )
+    row = {"input": "q", "bot": {"text": "r"}, "gold": "g", "reference": "c", "context": ["c"]}
+    assert [score.score for score in bound.evaluate(row)] == [1.0, 0.0]
+
+
+def test_a_frame_read_from_csv_has_the_same_summary(tmp_path: Path) -> None:
+    """Its cells are texts: every row counted as failed."""
+    import pandas as pd
+    from phoenix.evals import evaluate_dataframe
+
+    from noisesense_adapters.phoenix import NoiseSensitivity, run_summary
+    from support.table_judge import TableJudge, all_from
+
+    samples = [
+        Sample(user_input=f"q{i}", response="r", reference="g", retrieved_contexts=("c",))
+        for i in range(2)
+    ]
+    judge = TableJudge([all_from(sample, False) for sample in samples])
+    rows = [
+        {"input": f"q{i}", "output": "r", "expected_output": "g", "retrieved_contexts": ["c"]}
+        for i in range(2)
+    ]
+    frame = pd.DataFrame(rows)
+    metrics: list[Any] = [NoiseSensitivity(judge=judge)]
+    evaluated = evaluate_dataframe(dataframe=frame, evaluators=metrics)
+    evaluated.to_csv(tmp_path / "run.csv")
+    assert run_summary(evaluated).relevant.mean == (1.0, 1.0)
+    assert run_summary(pd.read_csv(tmp_path / "run.csv")) == run_summary(evaluated)

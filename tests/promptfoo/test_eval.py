@@ -75,16 +75,6 @@ def test_shim_function_async_and_inline_give_the_same(run: Run) -> None:
         assert other.result["metadata"]["partition"] == shim.result["metadata"]["partition"]
 
 
-def test_a_tests_named_scores_are_the_raw_values(run: Run) -> None:
-    """Four assertions give the same two keys, and Promptfoo averages them (0.118 adds them up)."""
-    times = 4 if run.evaluation.is_0_118 else 1
-    assert run.evaluation.rows["forms"]["namedScores"] == {
-        "noise_robustness": 1,
-        "noise_sensitivity_relevant": 0,
-        "noise_sensitivity_irrelevant": pytest.approx(times * 0.2, abs=1e-12),
-    }
-
-
 def test_a_native_threshold_of_0_8_is_at_most_0_2_noise(run: Run) -> None:
     exact, above = (run.evaluation.only(f"threshold {limit}") for limit in ("0.8", "0.81"))
 
@@ -161,10 +151,3 @@ def test_no_key_appears_in_anything_written(run: Run, place: str) -> None:
     assert holders == []
     # The keys that are used did arrive, so their absence is no accident.
     assert canary in run.config or canary in {ask.key for ask in run.requests}
-
-
-def test_what_is_written_is_json_without_nan(run: Run) -> None:
-    def refuse(constant: str) -> None:
-        raise AssertionError(constant)
-
-    json.loads(run.evaluation.written["out.json"], parse_constant=refuse)

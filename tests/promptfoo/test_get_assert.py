@@ -68,14 +68,6 @@ def test_both_modes_at_once_and_the_one_of_the_config_decides() -> None:
     assert result["namedScores"] == {f"{name}_promptfoo": 0.5 for name in FIGURES}
 
 
-def test_robustness_is_counted_not_subtracted() -> None:
-    """1 - 0.9 is 0.09999999999999998, which would fail ``threshold: 0.1``."""
-    for noisy in range(11):
-        result = assess({"mode": "irrelevant"}, verdicts=claims(10 - noisy, noisy))
-        assert result["score"] == (10 - noisy) / 10
-        assert result["pass"] is (noisy <= 2)
-
-
 @pytest.mark.parametrize("config", [{"empty": "zero"}, {"definition": "promptfoo"}])
 def test_no_claims_pass_where_that_is_the_convention(config: Any) -> None:
     result = assess(config, verdicts=claims(0, 0))
@@ -109,18 +101,13 @@ def test_what_passes_goes_by_the_bounds_whatever_is_chosen(limit: float, gate: s
         assert result["namedScores"].get("noise_sensitivity_irrelevant") == named
 
 
-def test_what_is_told_of_open_verdicts_whatever_is_chosen() -> None:
-    verdicts = partly_open()
-    for choice, named in {"none": None, "low": 0.25, "high": 0.5}.items():
-        result = assess({"mode": "irrelevant", "undetermined": choice}, verdicts=verdicts)
-        metadata = result["metadata"]
-        # Chunk 1, which alone is open, is irrelevant: of the relevant mode all is known.
-        assert metadata["noiseSensitivity"] == {"relevant": 0.0, "irrelevant": named}
-        assert metadata["bounds"]["irrelevant"] == [0.25, 0.5]
-        assert "lies between 0.25 and 0.5" in result["reason"]
-        assert "sourceChunk" not in metadata["claimAnalyses"][3]
-
-
+HALLUCINATING = {
+    "response_claims": [
+        {"text": str(number), "correct": number == 0, "entailed_by": []} for number in range(4)
+    ],
+    "reference_claims": [{"text": "a", "entailed_by": [0]}],
+    "chunks": [{"text": "b"}],
+}
 NOTHING_KNOWN = {
     "response_claims": [{"text": "a", "correct": None, "entailed_by": [0]}],
     "chunks": [{"text": "b", "relevant": True}],
@@ -157,14 +144,6 @@ def test_what_promptfoo_may_turn_around_or_average_does_not_pass(verdicts: Any, 
         result = get_assert(RESPONSE, context)
         assert result["pass"] is False
         assert result["score"] == outcome
-
-
-def test_a_source_that_is_open_and_half_a_surrogate_pair() -> None:
-    verdicts = claims(0, 1)
-    verdicts["response_claims"][0].update(undetermined=[0], text="cut \ud83d")
-    result = assess({"mode": "irrelevant"}, verdicts=verdicts)
-    assert "sourceChunk" not in result["metadata"]["claimAnalyses"][0]
-    assert "cut ?" in result["reason"]
 
 
 PLAIN = {key: GOOD_VERDICTS[key] for key in ("response_claims", "reference_claims")}
@@ -220,3 +199,33 @@ def test_a_context_in_one_text_is_one_chunk() -> None:
     for place, config in {"config": one, "vars": {}}.items():
         reason = assess(config, **{**GOOD, **one}, verdicts=PLAIN)["reason"]
         assert f"{place}.contextChunks: expected a list of chunks, got one text" in reason
+
+
+@pytest.mark.parametrize(
+    ("limits", "verdicts", "passes", "says"),
+    [
+        # One of four claims is correct, three are in neither the reference nor a chunk.
+        ({"minCorrect": 0.25, "maxHallucinated": 0.75}, HALLUCINATING, True, "At most 0.2"),
+        ({"minCorrect": 0.26}, HALLUCINATING, False, "1 of 4 claims are correct"),
+        ({"maxHallucinated": 0.7}, HALLUCINATING, False, "3 of 4 claims are in neither"),
+        ({"minCorrect": 0}, claims(0, 0), False, "nothing was measured"),
+        ({"minCorrect": 2}, HALLUCINATING, False, "min_correct: expected a number from 0 to 1"),
+    ],
+)
+def test_shares_of_claims_are_asked_for_besides(
+    limits: Any, verdicts: Any, passes: bool, says: str
+) -> None:
+    result = assess(limits, verdicts=verdicts)
+    assert result["pass"] is passes
+    assert result["score"] == float(passes)
+    assert says in result["reason"]
+
+
+def test_an_open_share_is_unknown_and_does_not_pass() -> None:
+    """Of two claims one is correct, and the other perhaps: no noise, whichever it is."""
+    verdicts = claims(2, 0)
+    verdicts["response_claims"][1].update(correct=None, entailed_by=[])
+    assert assess({}, verdicts=verdicts)["pass"] is True
+    result = assess({"minCorrect": 0.6}, verdicts=verdicts)
+    assert result["pass"] is False
+    assert result["metadata"]["status"] == "undetermined"

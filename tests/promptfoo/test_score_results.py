@@ -52,30 +52,6 @@ def test_given_verdicts_and_those_of_a_judge(
     assert result.sample.key == example.sample.key
 
 
-@pytest.mark.parametrize("first", ["ragas", "validmind"])
-def test_of_several_assertions_the_first_says_how(first: str, tmp_path: Path) -> None:
-    """Ours have one without a config and one with another definition; a foreign one, its own."""
-    claim = {"text": "a", "correct": False, "entailed_by": []}
-    verdicts = {"response_claims": [claim], "reference_claims": []}
-    texts = {"query": "q", "reference": "r", "contextChunks": [{"text": "c", "relevant": True}]}
-    context = {"vars": {**texts, "verdicts": verdicts}, "test": {}}
-    foreign = {"assertion": {"type": "python", "config": {"definition": "strict"}}}
-    ours = [
-        {**get_assert("answer", {**context, "config": each}), "assertion": {"config": each}}
-        for each in ({}, {"definition": "validmind"})
-    ]
-    parts = [foreign, *ours[:: 1 if first == "ragas" else -1]]
-    row = {
-        "testIdx": 0, "promptIdx": 0, "testCase": {}, "vars": context["vars"],
-        "response": {"output": "answer"}, "gradingResult": {"componentResults": parts},
-    }  # fmt: skip
-    path = tmp_path / "out.jsonl"
-    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    (result,) = results_of(path)
-    assert result.score.definition == first
-    assert result.score.relevant == float(first != "ragas")
-
-
 def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path) -> None:
     """Results keep the names of files in place of the texts, and outputs before a transform.
 

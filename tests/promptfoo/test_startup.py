@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from noisesense_adapters import promptfoo
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.command import environment
 from support.faults import mind, pairs
@@ -91,11 +90,3 @@ def test_a_model_is_asked_without_a_client_library(tmp_path: Path) -> None:
     assert {name.partition(".")[0] for name in asked} & libraries == set()
     assert "urllib.request" in asked
     assert {"urllib.request", "http.client"} & stored == set()
-
-
-def test_our_folder_shadows_nothing_when_it_leads_sys_path() -> None:
-    """Promptfoo puts a script's folder first in sys.path, and ours may be named by its path."""
-    names = {path.stem for path in Path(promptfoo.__path__[0]).iterdir()} - {"__init__"}
-
-    assert "metric" in names
-    assert names & {*sys.stdlib_module_names, *HEAVY, "promptfoo", "noisesense"} == set()

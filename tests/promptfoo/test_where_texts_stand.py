@@ -50,15 +50,6 @@ def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
     assert asked["metadata"]["status"] == "error"  # without a key
 
 
-@pytest.mark.parametrize(
-    ("yes", "no"), [(True, False), ("TRUE", "False"), ("yes", "no"), (1, 0), ("1", "0")]
-)
-def test_labels_as_csv_columns_hold_them(yes: Any, no: Any) -> None:
-    for labels, figures in (((yes, no), (0.0, 0.5)), ((no, yes), (0.5, 0.0))):
-        named = assess(contextChunks=chunks(*labels))["namedScores"]
-        assert tuple(named.values()) == figures
-
-
 def test_templates_inside_chunks_are_filled() -> None:
     result = assess(
         contextChunks=[
@@ -124,28 +115,6 @@ def test_braces_that_are_text_stand_between_raw_and_endraw() -> None:
     assert "between {% raw %} and {% endraw %}" in refused["reason"]
 
 
-def test_a_reference_and_a_question_may_be_pieces_of_json() -> None:
-    given = {"reference": '{"city": "Paris"}', "query": '{"k": 1}', "contextChunks": chunks(1, 0)}
-    sample = assess(**given)["metadata"]["sample"]
-    assert sample["reference"] == given["reference"]
-    assert sample["user_input"] == given["query"]
-
-
-def test_the_reason_says_where_the_chunks_stood() -> None:
-    for response, place in (
-        ({"metadata": {"source_documents": RAW["contextChunks"]}}, "metadata.source_documents"),
-        ({"providerTransformedOutput": RAW}, "providerOutput.contextChunks"),
-    ):
-        result = assess(response=response)
-        assert result["metadata"]["contextsFrom"] == place
-        assert f"Chunks: {place}." in result["reason"]
-
-
-def test_a_providers_text_may_hold_braces() -> None:
-    output = {"answer": "a", "contextChunks": [{"text": "Jinja: {{ x | upper }}"}, {"text": "b"}]}
-    assert assess(output=output)["metadata"]["status"] == "undetermined"  # no labels: scored
-
-
 RAW = {
     "answer": "an answer",
     "contextChunks": [
@@ -186,12 +155,6 @@ def test_a_path_names_any_place(path: str, output: Any, metadata: Any) -> None:
     mine = {"docs": RAW["contextChunks"]}
     result = assess({"contextChunks": f"{{{{{path}}}}}"}, response=response, mine=mine)
     assert list(result["namedScores"].values()) == [0.0, 0.5]
-
-
-def test_a_place_that_holds_null_is_not_offered() -> None:
-    metadata = {"docs": None, "model": "m"}
-    result = assess({"contextChunks": "{{metadata.docs}}"}, response={"metadata": metadata})
-    assert "expected the variable 'metadata.docs', got only 'model'" in result["reason"]
 
 
 SELF_GRADED = {

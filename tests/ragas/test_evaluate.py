@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import pickle
 import socket
 from collections.abc import Iterable
@@ -13,13 +11,11 @@ from typing import Any
 import pytest
 
 from noisesense import (
-    InputError,
     JudgeError,
     Judgement,
     Sample,
     Usage,
     Verdicts,
-    offenders,
     read_results,
     score,
     write_results,
@@ -33,13 +29,11 @@ from noisesense_adapters.ragas import (
     rubrics,
     summarize,
 )
-from support.bad_inputs import BAD_INPUTS, GOOD_SAMPLE
 from support.ragas_peer import ragas_row
 from support.ragas_runs import COLUMNS, CountingJudge, evaluated
 from support.tables import Shape, random_pairs
 
 RELEVANT = COLUMNS["relevant"]
-IRRELEVANT = COLUMNS["irrelevant"]
 
 # By hand, relevant mode, four claims each, none correct, over chunk 0, which entails the
 # reference. OPEN: claim 0 comes from it, of claims 1 and 2 that is open, claim 3 does not: from
@@ -73,14 +67,6 @@ def judged(**given: Verdicts) -> tuple[list[Sample], CountingJudge]:
     return samples, CountingJudge(zip(samples, given.values(), strict=True))
 
 
-def test_what_a_response_without_claims_is() -> None:
-    samples, judge = judged(empty=EMPTY)
-    zero = evaluated(samples, both(judge, empty="zero"))
-    assert zero.scores == [{RELEVANT: 0.0, IRRELEVANT: 0.0}]
-    error = evaluated(samples, both(judge, empty="error"))
-    assert all(type(value) is float and math.isnan(value) for value in error.scores[0].values())
-
-
 class Failing(CountingJudge):
     """Two calls a judging; one sample fails."""
 
@@ -104,32 +90,6 @@ def test_labels_and_verdicts_travel_in_the_rubrics() -> None:
     result = evaluated(rows, both(VerdictsInRows()))
     for row, (_, verdicts) in zip(result.scores, pairs, strict=True):
         assert all(row[name].score.claims == score(verdicts).claims for name in COLUMNS.values())
-
-
-BAD_RUBRICS: list[tuple[dict[str, str], tuple[str, ...]]] = [
-    ({}, ("rubrics(verdicts=",)),
-    ({"noisesense_labels": "[true]"}, ("chunk_labels", "each of 2 chunks", "[True]")),
-    ({"noisesense_labels": "[tru"}, ("JSON",)),
-    ({"noisesense_labels": '[true, "maybe"]'}, ("chunk 1", "'maybe'")),
-    ({"noisesense_verdicts": "{"}, ("JSON",)),
-    # A null is a field that is not there, as in a table that holds other rows as well.
-    ({"noisesense_verdicts": "null"}, ("rubrics(verdicts=",)),
-    ({"noisesense_verdicts": '{"response_claims": null}'}, ("the field 'response_claims'",)),
-    *(
-        ({"noisesense_verdicts": json.dumps(bad.data)}, bad.names)
-        for bad in BAD_INPUTS
-        if bad.kind == "verdicts" and "null" not in bad.name
-    ),
-]
-
-
-@pytest.mark.parametrize(("entries", "names"), BAD_RUBRICS, ids=str)
-def test_bad_rubrics(entries: dict[str, str], names: tuple[str, ...]) -> None:
-    row = {**GOOD_SAMPLE, "rubrics": entries}
-    with pytest.raises(InputError) as caught:
-        evaluated([row], [NoiseSensitivity(judge=VerdictsInRows())], raise_exceptions=True)
-    place = "row 0 ('What is the capital of France?')"
-    assert [name for name in (place, *names) if name not in str(caught.value)] == []
 
 
 # ``summarize(result)``: in place of ragas' own mean.
@@ -160,18 +120,6 @@ def test_failed_rows_are_counted_and_shared_ones_paid_once() -> None:
         assert found.usage == Usage(calls=2 * 39, input_tokens=10 * 39)
 
 
-def test_which_metric_is_meant_and_what_is_no_result() -> None:
-    judge = CountingJudge(PAIRS)
-    result = evaluated(SAMPLES, [*both(judge), *both(judge, definition="paper")])
-    with pytest.raises(InputError, match=r"one metric of ours.*paper\(mode=relevant\).*name="):
-        summarize(result)
-    paper = summarize_scores(score(verdicts, definition="paper") for _, verdicts in PAIRS)
-    assert summarize(result, name="noise_sensitivity_paper") == paper
-    for nothing in (result.to_pandas(), [], [{"faithfulness": 0.5}]):
-        with pytest.raises(InputError, match="a pandas column or a file keeps numbers alone"):
-            summarize(nothing)
-
-
 def run_with_documents() -> tuple[Any, list[Sample]]:
     """OPEN, SURE and a row that failed; of the first two the documents have names."""
     samples, judge = judged(a=OPEN, b=SURE)
@@ -196,27 +144,3 @@ def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
     assert first.sample.response == "a"
     assert failed.error == "the row failed; ragas has logged why"
     assert str(summarize_scores([first, second, failed])) == str(summarize(run))
-
-
-def test_a_run_becomes_results_with_documents(tmp_path: Path) -> None:
-    write_results(tmp_path / "results.jsonl", results_of(run_with_documents()[0]))
-    first, second, _ = read_results(tmp_path / "results.jsonl")
-    assert first.sample.retrieved_contexts[0].id == "a.md"
-    assert second.sample.retrieved_contexts[0].id == "7"
-    # Each entails one claim for certain, a.md perhaps two more.
-    noise = {each.document: each for each in offenders([first, second]).documents}
-    assert noise.keys() == {"a.md", "7"}
-    assert noise["a.md"].claims == noise["7"].claims == 1
-    assert noise["a.md"].undetermined == 2
-    assert noise["7"].undetermined == 0
-
-
-def test_results_need_the_dataset_and_an_id_for_each_context() -> None:
-    samples, judge = judged(a=SURE)
-    run = evaluated(samples, both(judge))
-    with pytest.raises(InputError, match="result: expected what evaluate\\(\\) gave"):
-        results_of(run.scores)
-    row: Any = {**ragas_row(samples[0]), "retrieved_context_ids": ["a", "b"]}
-    run = evaluated([row], both(judge))
-    with pytest.raises(InputError, match="row 0, retrieved_context_ids: expected 1 ids, as many"):
-        results_of(run)

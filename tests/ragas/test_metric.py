@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from ragas.llms.base import BaseRagasLLM
 from ragas.metrics.base import MetricOutputType, MetricWithLLM, ModeMetric, SingleTurnMetric
 
-from noisesense import InputError
 from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows
-from support.missing import error_without
-from support.ragas_peer import ragas_row
-from support.tables import random_pair
 
 JUDGE = VerdictsInRows()
 
@@ -54,41 +49,6 @@ def test_the_orders_of_arguments_of_both_of_ragas_apis() -> None:
         (NoiseSensitivity("relevant", llm), relevant),
         (NoiseSensitivity(llm, "mine", "irrelevant"), mine),
         (NoiseSensitivity(llm, name="mine", mode="irrelevant"), mine),
-        (NoiseSensitivity(llm=llm, name="mine", focus="irrelevant"), mine),
     ):
         assert (metric.llm, metric.mode, metric.name) == expected
     assert NoiseSensitivity("irrelevant", None, JUDGE).judge is JUDGE
-
-
-SILENT: Any = Silent()
-
-
-@pytest.mark.parametrize(
-    ("positional", "arguments", "says"),
-    [
-        ((), {"focus": "both"}, "mode: expected 'relevant' or 'irrelevant', got 'both'"),
-        (("relevant",), {"mode": "irrelevant"}, "mode: expected one mode"),
-        (("relevant",), {"focus": "irrelevant"}, "mode: expected one mode"),
-        ((SILENT, object()), {}, "llm: expected one llm"),
-        ((), {"empty": "nan"}, "empty: expected .*'nan'"),
-        ((), {"llm": "gpt-4o-mini"}, "llm: expected one of ragas' models, got str.*llm_factory"),
-        ((), {"judge": JUDGE, "llm": SILENT}, "judge: expected a judge alone, got llm too"),
-        ((), {"judge_options": {"plans": 3}}, "judge_options: .*'plans'.*mean 'plan'?"),
-    ],
-)
-def test_wrong_arguments(positional: Any, arguments: Any, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        NoiseSensitivity(*positional, **arguments)
-
-
-def test_what_ragas_own_has_and_ours_cannot_is_refused_by_name() -> None:
-    with pytest.raises(TypeError, match="nli_statements_prompt"):
-        NoiseSensitivity(nli_statements_prompt=None)  # type: ignore[call-arg]
-    sample, _ = random_pair(1)
-    with pytest.raises(InputError, match=r"llm: expected one of ragas' models.*or judge="):
-        NoiseSensitivity().score(**ragas_row(sample))
-
-
-def test_without_ragas_the_error_names_the_extra() -> None:
-    expected = "the package 'ragas' is not installed. Hint: pip install 'noisesense[ragas]'"
-    assert error_without("ragas") == expected

@@ -12,7 +12,7 @@ import pytest
 
 from noisesense import Mode, Sample, Verdicts, score
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat, summarize
+from noisesense_adapters.ragas import NoiseSensitivity, ScoredFloat
 from support.published import Deviation, deviations
 from support.ragas_mind import RagasMind
 from support.ragas_peer import collections_scores, legacy_scores, ragas_row
@@ -90,26 +90,6 @@ def test_references_without_claims_are_nan_as_ragas_own(partly_bare: Pairs, mode
         if score(partly_bare[place][1]).value(mode) == 0.0:
             assert by_ascore[place].status == "undefined"
             assert "found no claims in the reference" in by_ascore[place].reason
-
-
-@BOTH
-def test_references_without_claims_in_collections(partly_bare: Pairs, mode: Mode) -> None:
-    """An error of ragas' own in ascore()."""
-    bare = without_references(partly_bare)
-    both = [pair for pair in partly_bare if pair[1].reference_claims]
-    assert _differing(both, collections_scores(both, mode), mode) == []
-    with pytest.raises(ValueError, match="zero-size array"):
-        collections_scores([partly_bare[bare[0]]], mode)
-
-
-def test_a_response_beside_such_a_reference_claims_something(partly_bare: Pairs) -> None:
-    bare = [partly_bare[place] for place in without_references(partly_bare)]
-    metric = NoiseSensitivity(judge=CountingJudge(bare))
-    run = summarize(evaluated([sample for sample, _ in bare], [metric]))
-    assert run.relevant.undefined == len(bare)
-    assert run.nothing_claimed == 0
-    count = f"{len(bare)} of {len(bare)}"
-    assert run.unmeasured == f"for {count} samples there is nothing to measure"
 
 
 @BOTH

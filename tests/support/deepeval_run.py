@@ -15,8 +15,6 @@ from deepeval.models.llms import openai_model
 from deepeval.test_case import LLMTestCase
 
 from noisesense import Judgement, Sample, Usage, Verdicts
-from support.faults import mind
-from support.mind import data_of
 
 # Its name before 4.2, kept as one that warns.
 _names = vars(openai_model)
@@ -119,11 +117,3 @@ class MindModel(DeepEvalBaseLLM):
 
     async def a_generate(self, prompt: str) -> str:
         return self.generate(prompt)
-
-
-class SilentOnChunks:
-    """A mind that knows the fault table's samples, and says nothing usable of their chunks."""
-
-    def answer(self, prompt: str) -> str:
-        about_chunk = "Passage" in data_of(prompt).get("premise", "")
-        return "Fine." if about_chunk else mind().answer(prompt)

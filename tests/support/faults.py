@@ -116,6 +116,13 @@ def _each(**changes: Callable[[Any], Any]) -> Callable[[Items], Items]:
     ]
 
 
+def _shifted(items: Items, by: int, said: object, place: int) -> Items:
+    """Each number moved, and one of the answers in place of which something else is said."""
+    moved = [{**item, "id": item["id"] + by} for item in items]
+    moved[place]["entailed"] = said
+    return moved
+
+
 def _padded(text: str) -> str:
     return text[:-1] + " " * 1_000_000 + "}"
 
@@ -259,6 +266,14 @@ REPLIES: tuple[Fault, ...] = (
     ),
     Fault("a key twice", bad.mutated("twice", _twice), "undefined", _NO_VERDICT),
     Fault("the prompt's example", bad.says('{"claims":["…"]}'), "unusable", _SPOILED),
+    *(
+        Fault(name, in_verdicts(name, change), "undefined", _NO_VERDICT)
+        for name, change in {
+            "0 unclear, then a shift": lambda v: _shifted(v, -1, "unclear", 0),
+            "2 to N + 1, null last": lambda v: _shifted(v, 1, None, -1),
+            "words for N + 1": lambda v: [*v, {"id": len(v) + 1, "entailed": "Not provided."}],
+        }.items()
+    ),
     Fault("unknown ids", in_verdicts("+90", _each(id=lambda i: i + 90)), "undefined", _NO_VERDICT),
     Fault("ids from 0", in_verdicts("-1", _each(id=lambda i: i - 1)), "undefined", _NO_VERDICT),
     *(
@@ -439,6 +454,18 @@ def _odd_messages() -> Iterator[tuple[str, Misbehavior, Outcome]]:
 
 
 FURTHER: tuple[Fault, ...] = tuple(_further())
+
+
+def _envelopes() -> Iterator[Fault]:
+    """Another reply of the same form beside a field that says it failed, in two places."""
+    for name, fields in odd.FAILED.items():
+        inside = _choice({"message": {"role": "assistant", "content": "DRAFT"}, **fields})
+        outside = Misbehavior(name, reshape=_with(**fields), mutate=_flipped)
+        yield Fault(f"reply: {name}", outside, "unusable", _SPOILED)
+        yield Fault(f"choice: {name}", Misbehavior(name, reshape=inside), "unusable", _SPOILED)
+
+
+ENVELOPES: tuple[Fault, ...] = tuple(_envelopes())
 
 
 def faults_through(clients: Mapping[str, T], every: Sequence[str]) -> list[ParameterSet]:

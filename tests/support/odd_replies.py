@@ -63,3 +63,23 @@ BODIES: dict[str, tuple[Callable[[bytes], bytes], dict[str, str]]] = {
 }
 REFUSED_BY_CLIENTS = ("a refusal in parts", "content a number", "content an object")
 """Of the messages that are none: what some clients raise an error of their own for."""
+
+# What a provider says beside a whole answer that ended with "stop": in the reply itself, or in
+# its choice.
+FAILED: dict[str, Fields] = {
+    "error": {"error": ERROR},
+    "error, a text": {"error": "overloaded"},
+    "Errors": {"Errors": ["timeout"]},
+    "success": {"success": False},
+    "Success, a word": {"Success": "false"},
+    "status": {"status": "failed"},
+    "STATUS": {"STATUS": "Cancelled"},
+    "status, a number": {"status": 500},
+    "incomplete_details": {"incomplete_details": {"reason": "max_output_tokens"}},
+    "incompleteDetails": {"incompleteDetails": {"why": "nobody knows"}},
+    "base_resp": {"base_resp": {"status_code": 1004, "status_msg": "login fail"}},
+    "code": {"code": 500},
+    "code, digits": {"code": "503"},
+    "object": {"object": "error"},
+    "type": {"type": "error"},
+}

@@ -43,7 +43,7 @@ class _Blocking(httpx.HTTPTransport):
 class ChatClientOnDemand(ChatClient):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self._headers[ON_DEMAND] = "yes"
+        self._headers()[ON_DEMAND] = "yes"
 
     def _post(self, *args: Any) -> bytes:
         try:

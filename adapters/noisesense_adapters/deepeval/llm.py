@@ -20,9 +20,10 @@ from pydantic import BaseModel
 
 from noisesense import Judge, JudgeError, ReplyError, Usage
 from noisesense_adapters.evaluate.judges import judge_over
-from noisesense_adapters.models.bridge import Bridge, Reply, ending_of
+from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.envelopes import problem_of, usage_of
 from noisesense_adapters.models.identity import identity
-from noisesense_adapters.models.replies import NOT_JSON, read_reply, spelled_out, usage_of
+from noisesense_adapters.models.replies import NOT_JSON, read_reply, spelled_out
 from noisesense_adapters.models.running import in_thread
 
 # DeepEval's parsers raise these words as ValueError, as DeepEvalError, …
@@ -107,7 +108,8 @@ class DeepEvalLLM(Bridge):
         price = float(price) if isinstance(price, (int, float)) else None
         usage = replace(usage_of(cost), cost=price)
         last = received[-1] if received else None
-        return Reply(_text_of(content), usage, *ending_of(last))
+        form = "" if schema is None else schema.__name__
+        return Reply(_text_of(content), usage, problem_of(last, form))
 
     def explain(self, error: BaseException) -> JudgeError | None:
         """See `Bridge`."""

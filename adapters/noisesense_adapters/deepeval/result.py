@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
+from fractions import Fraction
 from typing import Any, cast
 
 from deepeval.utils import prettify_list
-from msgspec.structs import replace
 
-from noisesense import Judgement, Mode, Score, gate
+from noisesense import Judgement, Mode, Score
 from noisesense.scoring.outcomes import GateOutcome
 from noisesense.stats.summarize import counted
 
@@ -21,24 +21,10 @@ _SAYS: dict[GateOutcome, str] = {
 }
 
 
-def _bounds(score: Score, mode: Mode, higher: bool) -> tuple[float, float] | None:
-    """Of the sensitivity, or of the robustness, one minus it."""
-    if not higher:
-        return score.bounds(mode)
-    low = replace(score, undetermined="high").robustness(mode)
-    high = replace(score, undetermined="low").robustness(mode)
-    return None if low is None or high is None else (low, high)
-
-
 def outcome_of(score: Score, mode: Mode, threshold: float, higher: bool) -> GateOutcome:
-    """The gate; of the robustness, which is compared as it is shown: ``1 - 0.9 < 0.1``."""
-    bounds = _bounds(score, mode, higher)
-    if bounds is None or not higher:
-        return gate(bounds, threshold)
-    low, high = bounds
-    if low >= threshold:
-        return "pass"
-    return "fail" if high < threshold else "undecided"
+    """The gate; of the robustness by the noise that is left to it, exactly: ``1 - 0.9 < 0.1``."""
+    limit = float(1 - Fraction(str(threshold))) if higher else threshold
+    return score.gate(mode, limit)
 
 
 def reason_of(
@@ -46,9 +32,10 @@ def reason_of(
 ) -> str:
     """The score's reason, and how it stands to the threshold."""
     parts: list[str] = []
-    bounds = _bounds(score, mode, higher)
+    bounds = score.bounds(mode)
     if higher and bounds:
-        low, high = bounds
+        low = 1 - bounds[1]
+        high = 1 - bounds[0]
         lies = f"is {low:.6g}" if low == high else f"lies between {low:.6g} and {high:.6g}"
         noise = "Noise robustness, one minus noise sensitivity,"
         parts.append(f"{noise} {lies} (higher is better).")

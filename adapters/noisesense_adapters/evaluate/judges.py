@@ -46,8 +46,6 @@ _OWN = ("llm", "store")
 
 def _check_options(options: Mapping[str, Any]) -> None:
     """Raise `InputError` for a name that `LLMJudge` does not take. It checks the values itself."""
-    from difflib import get_close_matches
-
     from noisesense.judging.llm import LLMJudge
 
     where = "judge_options"
@@ -56,8 +54,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
     known = [name for name in signature(LLMJudge).parameters if name not in _OWN]
     for name in options:
         if name not in known:
-            near = get_close_matches(str(name), known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            hint = f"known are {', '.join(known)}"
             raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
 
 

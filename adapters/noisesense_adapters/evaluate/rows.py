@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
 
-from noisesense import Judge, Result, StructuredLLM, Summary, Usage, Verdicts, summarize
+from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Usage, Verdicts, summarize
 from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, error_context
 from noisesense.judging.sharing import sharing_key
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
@@ -26,6 +27,9 @@ from noisesense_adapters.reading.row import Reader
 from noisesense_adapters.reading.values import as_object
 
 Modes = Literal["relevant", "irrelevant", "both"]
+_SHORT = 60
+_BEGINNING = 16
+"""Of a text that is shortened: enough to tell a page in HTML."""
 
 
 class Arguments(TypedDict, total=False):
@@ -264,9 +268,14 @@ def as_scored(result: Result) -> dict[str, Any]:
     """A result with a score as JSON-ready data that `rescored` reads.
 
     It holds the verdicts without their texts, the settings of the score, and what only the texts
-    tell: the cluster, and whether the response repeats the reference.
+    tell: the cluster, whether the response repeats the reference, and which texts are the same.
     """
     score: Any = result.score
+    sample = result.sample
+    texts: dict[str, Any] | None = None
+    if sample is not None:
+        contexts = [_shortened(chunk.text) for chunk in sample.retrieved_contexts]
+        texts = {"response": _shortened(sample.response), "retrieved_contexts": contexts}
     return {
         "definition": score.definition,
         "empty": score.empty,
@@ -274,14 +283,29 @@ def as_scored(result: Result) -> dict[str, Any]:
         "verdicts": score.verdicts.to_matrices(),
         "cluster": cluster_of(result),
         "echoes": result.echoes,
+        "texts": texts,
     }
+
+
+def _shortened(text: str) -> str:
+    """A short text; of another one its beginning, and what tells it from others."""
+    if len(text) <= _SHORT:
+        return text
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{text[:_BEGINNING]}{digest}"
 
 
 def rescored(name: str, kept: Mapping[str, Any]) -> Result:
     """The result that `as_scored` kept, under a new name."""
-    verdicts = Verdicts.from_matrices(**kept["verdicts"])
+    texts = kept["texts"]
+    sample = None
+    contexts: list[str] | None = None
+    if texts is not None:  # shortened; nobody reads the reference
+        sample = Sample(**texts, reference="-")
+        contexts = texts["retrieved_contexts"]
+    verdicts = Verdicts.from_matrices(**kept["verdicts"], chunks=contexts)
     settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
-    return Result(name, settings.score(verdicts), cluster=kept["cluster"])
+    return Result(name, settings.score(verdicts), sample=sample, cluster=kept["cluster"])
 
 
 def summary_of_kept(results: Iterable[Result], kept: Iterable[Mapping[str, Any]]) -> Summary:
@@ -368,6 +392,8 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     if summary.unmeasured:
         samples += f"; {summary.unmeasured}"
     reason = f"Mean noise sensitivity ({mode}): {text}; {samples}. Lower is better."
+    for sign in summary.signs:
+        reason += f" A sign that the run is broken: {sign.reason}."
     metadata = {
         "status": status,
         "samples": summary.samples,

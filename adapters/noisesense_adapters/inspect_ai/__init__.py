@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import Any
 
 from typing_extensions import Unpack
 
-from noisesense import DefinitionName, Summary
+from noisesense import DefinitionName, InputError, Summary
 from noisesense_adapters.evaluate.rows import Arguments, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -41,6 +42,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
     rows = RowEvaluator(HOSTS["inspect"], structured_llm, **arguments)
 
     async def score(state: TaskState, target: Target) -> Score:
+        _check_loop()
         row = {
             "input": state.input_text,
             "output": state.output.completion,
@@ -61,6 +63,16 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
         return Score(value=values, explanation="\n".join(reasons), metadata=metadata)
 
     return score
+
+
+def _check_loop() -> None:
+    """Raise `InputError` under trio, where no client of a model over asyncio works."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        hint = "leave INSPECT_ASYNC_BACKEND unset, or set it to asyncio"
+        where = "Inspect's event loop"
+        raise InputError("asyncio's", "another, as trio's", where=where, hint=hint) from None
 
 
 def run_summary(

@@ -14,9 +14,16 @@ from pydantic import BaseModel
 
 from noisesense.errors import InputError, kind_of
 from noisesense_adapters.extras import needs_extra
-from noisesense_adapters.models.bridge import Bridge, Ending, Reply, ending_of
+from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.envelopes import (
+    REFUSED,
+    another_call,
+    call_name,
+    problem_of,
+    usage_of,
+)
 from noisesense_adapters.models.identity import identity
-from noisesense_adapters.models.replies import json_form, spelled_out, usage_of
+from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import ask_either
 from noisesense_adapters.reading.values import as_list, as_object
 
@@ -31,8 +38,13 @@ __all__ = ["LangChainLLM", "judge"]
 with needs_extra("langchain", "langchain_core"):
     pass  # raises an error for an unsupported version
 
+_STRUCTURED = "ls_structured_output_format"
+"""What LangChain binds to a model by ``with_structured_output``."""
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name")
 """Where LangChain's chat models have their names."""
+
+
+_CALLS = ("tool_calls", "invalid_tool_calls")
 
 
 class LangChainLLM(Bridge):
@@ -48,7 +60,7 @@ class LangChainLLM(Bridge):
         config: passed on with every call: callbacks, tags, metadata.
 
     Raises:
-        InputError: not a LangChain model, e.g. the name of one.
+        InputError: not a LangChain model, e.g. the name of one; or one that is bound to a form.
 
     Attributes:
         name: class and name of the model, without wrappers such as ``.bind()``.
@@ -67,6 +79,10 @@ class LangChainLLM(Bridge):
         self._model = model
         self._config = config
         inner, bound = _unwrapped(model)
+        step = _raw_step(getattr(inner, "steps", [inner])[0])
+        if _STRUCTURED in getattr(step, "kwargs", ()):
+            hint = "give the chat model itself: the judge asks for its own form"
+            raise InputError("a chat model", "with_structured_output's", where="model", hint=hint)
         self.name = f"{type(inner).__name__} {_model_name(inner)}".rstrip()
         choices = as_object(config).get("configurable")
         self.identity = str(getattr(inner, "identity", ""))
@@ -86,21 +102,27 @@ class LangChainLLM(Bridge):
             partial(model.invoke, prompt, config=self._config),
         )
         message = as_object(result).get("raw", result)
-        return Reply(_text_of(message), usage_of(message), *message_ending(message))
+        form = "" if schema is None else schema.__name__
+        return Reply(_text_of(message), usage_of(message), message_problem(message, form))
 
 
-def message_ending(message: object) -> Ending:
-    """Why a message of LangChain's ended, and what it holds in place of a reply."""
-    ending = ending_of(getattr(message, "response_metadata", None))
+def message_problem(message: object, form: str = "") -> str:
+    """Why a message of LangChain's is no whole reply; empty if it is one."""
     extra = as_object(getattr(message, "additional_kwargs", None))
     blocks = as_list(getattr(message, "content", None))
     refusals = [block for block in blocks if as_object(block).get("type") == "refusal"]
-    return Ending(ending.stop, extra.get("refusal") or ending.refusal or refusals)
+    if extra.get("refusal") or refusals:
+        return REFUSED
+    called: list[object] = []
+    for field in _CALLS:
+        called += map(call_name, as_list(getattr(message, field, None)))
+    problem = problem_of(getattr(message, "response_metadata", None))
+    return problem or another_call(called, form)
 
 
 def _text_of(message: Any) -> str:
     """The arguments of tool calls, or the text if there are none."""
-    calls = _raw_arguments(message) or _parsed_arguments(message)
+    calls = _arguments(message)
     if calls:
         return "\n".join(calls)
     content: Any = getattr(message, "content", message)
@@ -108,31 +130,18 @@ def _text_of(message: Any) -> str:
     return "".join(map(_text_in, blocks))
 
 
-def _raw_arguments(message: Any) -> list[str]:
-    """The arguments of tool calls as the model wrote them, if LangChain keeps that.
+def _arguments(message: Any) -> list[str]:
+    """The arguments of tool calls: as the model wrote them, or else as LangChain has read them.
 
     LangChain's own parser takes the last of two values for one key.
     """
     extra = as_object(getattr(message, "additional_kwargs", None))
-    calls: list[str] = []
-    for call in extra.get("tool_calls") or ():
-        arguments = call.get("function", {}).get("arguments")
-        if not isinstance(arguments, str):
-            return []
-        calls.append(arguments)
-    return calls
-
-
-def _parsed_arguments(message: Any) -> list[str]:
-    """The arguments of tool calls as LangChain has read them."""
-    calls: list[str] = []
-    for field in ("tool_calls", "invalid_tool_calls"):
-        for call in as_list(getattr(message, field, None)):
-            arguments = call.get("args")
-            if not isinstance(arguments, str):
-                arguments = json.dumps(arguments, default=str)
-            calls.append(arguments)
-    return calls
+    written = [as_object(call.get("function")) for call in extra.get("tool_calls") or ()]
+    found = [function.get("arguments") for function in written]
+    if not found:
+        for field in _CALLS:
+            found += [call.get("args") for call in as_list(getattr(message, field, None))]
+    return [each if isinstance(each, str) else json.dumps(each, default=str) for each in found]
 
 
 def _text_in(block: object) -> str:
@@ -161,10 +170,15 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
         bound = bind(form, **options)
     except Exception:  # noqa: BLE001 - wrappers evaluate the user's annotations
         return None
-    # LangChain builds RunnableParallel(raw=model) | parser; anything else is run as a whole.
     # By vars, as a model with fallbacks has the attributes of its first one.
-    steps = getattr(vars(bound).get("first"), "steps__", {})
-    return steps.get("raw", bound)
+    first = vars(bound).get("first")
+    raw = _raw_step(first)
+    return bound if raw is first else raw
+
+
+def _raw_step(step: Any) -> Any:
+    """The model in LangChain's ``RunnableParallel(raw=model)``; anything else as it is."""
+    return getattr(step, "steps__", {}).get("raw", step)
 
 
 def _model_name(model: object) -> str:

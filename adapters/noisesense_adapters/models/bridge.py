@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from noisesense.errors import JudgeError, ReplyError
+from noisesense.errors import InputError, JudgeError, ReplyError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.models import replies
+from noisesense_adapters.models.envelopes import CUT_SHORT, fields_of, problem_of, usage_of
 from noisesense_adapters.models.failures import RequestRefusedError, call_model
-from noisesense_adapters.models.replies import field_of
 from noisesense_adapters.reading.values import as_list
 
 S = TypeVar("S", bound=BaseModel)
@@ -24,27 +24,18 @@ class Reply(NamedTuple):
     Attributes:
         text: of the reply. What a host has parsed already is written as JSON again.
         usage: what it cost.
-        stop: why the model stopped, as its provider names it.
-        refusal: what it said instead of a reply.
+        problem: why it is no whole reply: failed, refused, filtered or cut short; else empty.
     """
 
     text: str
     usage: Usage
-    stop: object = None
-    refusal: object = None
-
-    @property
-    def problem(self) -> str:
-        """Why it is no whole reply: refused, filtered or cut short; else empty."""
-        return replies.REFUSED if self.refusal else replies.stop_problem(self.stop)
+    problem: str = ""
 
     @property
     def is_thinking(self) -> bool:
         """Did the model reach its limit before it began to reply?"""
         text = self.text.strip()
-        return self.problem == replies.CUT_SHORT and (
-            not text or text.startswith(replies.OPENINGS)
-        )
+        return self.problem == CUT_SHORT and (not text or text.startswith(replies.OPENINGS))
 
     def read(self, schema: type[S]) -> tuple[S, Usage]:
         """As an instance of the form, by the one rule of `read_reply`. Raises `ReplyError`."""
@@ -55,62 +46,44 @@ class Reply(NamedTuple):
     def choose(self, words: Sequence[str]) -> tuple[str, Usage]:
         """As one of the words. Raises `ReplyError`."""
         # A word is there before a short limit is reached.
-        if self.problem and (self.problem != replies.CUT_SHORT or self.is_thinking):
+        if self.problem and (self.problem != CUT_SHORT or self.is_thinking):
             raise ReplyError(self.problem, self.usage)
         return replies.read_word(self.text, words, self.usage), self.usage
 
 
-class Ending(NamedTuple):
-    """Why a reply ended: its provider's reason, and what was said instead of a reply."""
-
-    stop: object = None
-    refusal: object = None
-
-
-_REASONS = ("finish_reason", "stop_reason", "stopReason", "done_reason")
-
-
-def ending_of(reply: object) -> Ending:
-    """Why a provider's reply, an object or a dict, ended, wherever the provider says it."""
-    choices = as_list(field_of(reply, "choices")) or as_list(field_of(reply, "candidates"))
-    choice = choices[0] if choices else reply
-    refusal = field_of(field_of(choice, "message"), "refusal")
-    return Ending(_stop_of(reply, choice), refusal)
-
-
-def _stop_of(reply: object, choice: object) -> object:
-    if field_of(reply, "error"):  # the provider failed on the way, as OpenRouter says it
-        return "error"
-    status = field_of(choice, "status")  # of OpenAI's Responses
-    if isinstance(status, str):
-        return field_of(field_of(choice, "incomplete_details"), "reason") or status
-    for name in _REASONS:
-        reason = field_of(choice, name)
-        if reason:
-            return reason
-    return None
-
-
-def completion_reply(completion: Any) -> Reply:
+def completion_reply(completion: Any, form: str = "") -> Reply:
     """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
+
+    Args:
+        completion: as its client gives it.
+        form: the name of the form that was asked for, if any was.
 
     Raises:
         ReplyError: it is none.
     """
-    usage = replies.usage_of(completion)
+    usage = usage_of(completion)
     choices = as_list(getattr(completion, "choices", None))
     choice: Any = choices[0] if choices else None
     message: Any = getattr(choice, "message", None)
+    problem = problem_of(completion, form)
     if message is None:
-        raise ReplyError("the reply is not a chat completion", usage)
+        raise ReplyError(problem or "the reply is not a chat completion", usage)
+    text = _text_in(message)
+    if not text.strip() and not problem:
+        beside = [name for name, value in fields_of(message).items() if value and name != "role"]
+        problem = f"the reply is empty; beside its text: {', '.join(beside) or 'nothing'}"
+    return Reply(text, usage, problem)
+
+
+def _text_in(message: Any) -> str:
+    """The arguments of its calls of tools, or else its text."""
     texts: list[Any] = []
     for call in as_list(getattr(message, "tool_calls", None)):
         function = getattr(call, "function", None)
         texts.append(getattr(function, "arguments", None))
     if not texts:
         texts.append(getattr(message, "content", None))
-    text = "\n".join(text for text in texts if isinstance(text, str))
-    return Reply(text, usage, *ending_of(completion))
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 class Bridge:
@@ -174,3 +147,10 @@ class Bridge:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def __deepcopy__(self, memo: object) -> Bridge:
+        return self
+
+    def __reduce__(self) -> Any:
+        hint = "it would carry the key: make a model in each process"
+        raise InputError("something that can be pickled", repr(self), where="pickle", hint=hint)

@@ -7,6 +7,7 @@ that their text names is told.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 import time
@@ -25,7 +26,7 @@ from noisesense.errors import (
     PromptTooLongError,
     ReplyError,
 )
-from noisesense_adapters.models import replies
+from noisesense_adapters.models import envelopes, replies
 from noisesense_adapters.models.running import is_about_loops
 from noisesense_adapters.reading.values import as_object
 
@@ -50,7 +51,8 @@ _OPTION = _Cause(
     r"unsupported_(parameter|value)|unknown_parameter|unsupported (parameter|value)"
     r"|unrecognized request argument|unexpected keyword argument",
     "the model does not take one of the options sent",
-    "remove the option from params, or from the model's own settings",
+    "remove it where the model is made (params of OpenAILLM, arguments of a host's model), or give"
+    " what the model takes: temperature=1 in ragas' llm_factory",
 )
 # Each provider's words for a prompt, or a prompt with its reply, beyond the model's context.
 _TOO_LONG = _Cause(
@@ -113,10 +115,10 @@ _HINTS = {  # likewise, of this call
 # What clients and parsers raise over a reply that they have received. LangChain, ragas and
 # instructor each have their own class for the same event.
 _REPLY_PROBLEMS = {
-    "LengthFinishReasonError": replies.CUT_SHORT,
-    "IncompleteOutputException": replies.CUT_SHORT,
-    "LLMDidNotFinishException": replies.CUT_SHORT,
-    "ContentFilterFinishReasonError": replies.FILTERED,
+    "LengthFinishReasonError": envelopes.CUT_SHORT,
+    "IncompleteOutputException": envelopes.CUT_SHORT,
+    "LLMDidNotFinishException": envelopes.CUT_SHORT,
+    "ContentFilterFinishReasonError": envelopes.FILTERED,
     "JSONDecodeError": replies.NOT_JSON,
     "UnicodeDecodeError": replies.NOT_JSON,
     "OutputParserException": replies.MISFIT,
@@ -162,19 +164,19 @@ async def call_model(
         RequestRefusedError: the endpoint refused the request, and there is another form.
         JudgeError: any other failure.
     """
-    failure: Exception | None
+    failure: BaseException | None
     try:
         return await call
-    except NoiseSenseError:
-        raise
+    except (NoiseSenseError, asyncio.CancelledError) as error:
+        failure = error
     except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
         failure = _reply_error(error) or _refused_form(error, has_other_form)
         if failure is None and explain is not None:
             failure = explain(next(_chain(error)))
         if failure is None:
             failure = judge_error(error, model)
-    # Raised out here so that it carries no context.
-    raise failure
+    # Raised out here, without a context or the frames that led to it: they hold keys and prompts.
+    raise failure.with_traceback(None)
 
 
 def _refused_form(error: BaseException, has_other_form: bool) -> RequestRefusedError | None:
@@ -329,8 +331,8 @@ def _reply_error(error: Exception) -> ReplyError | None:
     for link in _chain(error, contexts=False):
         problem = _REPLY_PROBLEMS.get(type(link).__name__, problem)
         if isinstance(link, AssertionError) and str(link).startswith(_REFUSAL):
-            problem = replies.REFUSED
-    return ReplyError(problem, replies.usage_of(reply)) if problem else None
+            problem = envelopes.REFUSED
+    return ReplyError(problem, envelopes.usage_of(reply)) if problem else None
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:

@@ -1,4 +1,4 @@
-"""A model's reply: what it cost, and the one JSON object, or the one word, that its text is."""
+"""The text of a model's reply: the one JSON object, or the one word, that it is."""
 
 from __future__ import annotations
 
@@ -14,50 +14,11 @@ from noisesense.errors import ReplyError
 from noisesense.judging.markers import THOUGHTS
 from noisesense.judging.prompts import consistent
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.reading.values import as_object
 
 S = TypeVar("S", bound=BaseModel)
 
-CUT_SHORT = "the reply is cut short: the model reached its output limit"
-FILTERED = "the endpoint's content filter removed the reply"
-REFUSED = "the model refused to reply"
 MISFIT = "the reply does not fit the requested form"
 NOT_JSON = "the reply is not JSON"
-
-UNFINISHED = "the reply is not whole: the model stopped for another reason than its end"
-
-# Why models stop, as providers name it. What is not here is no end of a whole reply.
-_WHOLE = frozenset(
-    (
-        *("stop", "tool_calls", "function_call", "completed"),  # OpenAI, and who follows it
-        *("end_turn", "stop_sequence", "tool_use"),  # Anthropic, Bedrock
-        *("complete", "tool_call"),  # Cohere, pydantic-ai
-        *("eos", "eos_token", "endoftext"),  # Together, TGI and watsonx, AI21
-    )
-)
-_STOPS = {
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), CUT_SHORT),
-    **dict.fromkeys(("model_context_window_exceeded", "token_limit"), CUT_SHORT),
-    **dict.fromkeys(("content_filter", "content_filtered", "safety", "recitation"), FILTERED),
-    **dict.fromkeys(("blocklist", "prohibited_content", "spii", "error_toxic"), FILTERED),
-    "guardrail_intervened": FILTERED,
-    "refusal": REFUSED,
-}
-
-
-def stop_problem(reason: object) -> str:
-    """Why a reply that ended for that reason is no whole one; empty if it is, or nobody says."""
-    if reason is None or reason == "":
-        return ""
-    name = str(getattr(reason, "value", reason))  # Google's are enums
-    word = name.rpartition(".")[2].lower()
-    return "" if word in _WHOLE else _STOPS.get(word, UNFINISHED)
-
-
-_INPUT = ("input_tokens", "prompt_token_count")
-_CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count")
-_THOUGHT = ("thoughts_token_count",)
 
 LONGEST = 2_000_000
 """Characters of a reply that are read. A longer one is no reply to any prompt of ours."""
@@ -90,37 +51,6 @@ _ANNOUNCED = re.compile(
 )
 # A comma before a closing bracket; whole strings are matched so that it is looked for outside.
 _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
-
-
-def usage_of(reply: object) -> Usage:
-    """One call, with the tokens that a provider's reply, or its usage object, reports."""
-    counts: object = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None)
-    if not counts:
-        counts = reply
-    # Anthropic's input_tokens are those that no cache had; prompt_tokens are all of them.
-    read = _first_count(counts, ("prompt_tokens",))
-    if not read:
-        read = _first_count(counts, _INPUT) + sum(_counts(counts, _CACHED))
-    # Google's candidates are counted without their thoughts, which are billed alike.
-    written = _first_count(counts, _OUTPUT) + sum(_counts(counts, _THOUGHT))
-    return Usage(calls=1, input_tokens=read, output_tokens=written)
-
-
-def _first_count(counts: object, names: Sequence[str]) -> int:
-    """The count under the first of the names that has one; else 0."""
-    present = _counts(counts, names)
-    return present[0] if present else 0
-
-
-def _counts(counts: object, names: Sequence[str]) -> list[int]:
-    """The counts of tokens under these names."""
-    values = [field_of(counts, name) for name in names]
-    return [value for value in values if isinstance(value, int) and value > 0]
-
-
-def field_of(value: object, name: str) -> Any:
-    """A field of a dict, or an attribute of an object; None if there is none."""
-    return as_object(value).get(name, getattr(value, name, None))
 
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from noisesense.errors import InputError, JudgeError, JudgeSetupError
 from noisesense_adapters.extras import needs_extra
@@ -86,11 +86,13 @@ class OpenAILLM(Bridge):
         *,
         client: AsyncOpenAI | OpenAI | ChatClient | None = None,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | SecretStr | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> None:
+        if isinstance(api_key, str):
+            api_key = SecretStr(api_key)  # no traceback with its locals shows it
         _check(model, base_url)
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
@@ -110,27 +112,12 @@ class OpenAILLM(Bridge):
         self._send = _sender(
             client,
             base_url=base_url,
-            api_key=api_key or usual_key(reached),
+            api_key=_key(api_key, reached),
             timeout=patience(reached) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
         self._refused: set[str] = set()
         self._thinks = False
-
-    def request(
-        self, prompt: str, schema: type[BaseModel] | None, form: str = _FORMS[0]
-    ) -> dict[str, Any]:
-        """The body of a chat completion; by default as it first asks for the schema's form."""
-        request = dict(self._request)
-        if form == "json_object":
-            request["response_format"] = {"type": form}
-        elif form == "json_schema" and schema is not None:
-            json_schema = {"name": schema.__name__, "schema": json_form(schema), "strict": True}
-            request["response_format"] = {"type": form, "json_schema": json_schema}
-        if schema is not None and form != "json_schema":
-            prompt = spelled_out(prompt, schema)
-        request["messages"] = [{"role": "user", "content": prompt}]
-        return request
 
     async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge.reply`."""
@@ -138,10 +125,7 @@ class OpenAILLM(Bridge):
         most = _WORD if schema is None else getattr(schema, "max_tokens", None)
         while True:
             offer = self._offer(schema, most, refused)
-            body = self.request(prompt, schema, offer.form)
-            if most is not None and offer.limit:
-                body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
-            asking = self._ask(body)
+            asking = self._ask(prompt, schema, offer, most)
             try:
                 reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
             except RequestRefusedError as error:
@@ -161,8 +145,23 @@ class OpenAILLM(Bridge):
             limits = ()
         return _Offer(_first(forms, refused), _first(limits, refused))
 
-    async def _ask(self, body: dict[str, Any]) -> Reply:
-        return completion_reply(await self._send(**body))
+    async def _ask(
+        self, prompt: str, schema: type[BaseModel] | None, offer: _Offer, most: int | None
+    ) -> Reply:
+        body = dict(self._request)
+        form = "" if schema is None else schema.__name__
+        if offer.form == "json_object" and schema is not None:
+            body["response_format"] = {"type": offer.form}
+            prompt = spelled_out(prompt, schema)
+        elif offer.form == "json_schema" and schema is not None:
+            json_schema = {"name": form, "schema": json_form(schema), "strict": True}
+            body["response_format"] = {"type": offer.form, "json_schema": json_schema}
+        elif schema is not None:
+            prompt = spelled_out(prompt, schema)
+        if most is not None and offer.limit:
+            body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
+        body["messages"] = [{"role": "user", "content": prompt}]
+        return completion_reply(await self._send(**body), form)
 
 
 class _Offer(NamedTuple):
@@ -213,6 +212,10 @@ def usual_key(address: str) -> str | None:
     if os.environ.get("OPENAI_API_KEY"):
         return None
     return "none" if address and is_local(address) else None
+
+
+def _key(given: SecretStr | None, address: str) -> str | None:
+    return given.get_secret_value() if given else usual_key(address)
 
 
 def _check(model: object, base_url: object) -> None:
@@ -280,7 +283,7 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     if client is not None:
         return client.copy(http_client=http)
     seconds = settings["timeout"]
-    timeout = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    timeout: Any = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
     options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
         return AsyncOpenAI(**options, http_client=http)

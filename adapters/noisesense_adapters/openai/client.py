@@ -16,6 +16,7 @@ from noisesense.errors import JudgeError
 from noisesense_adapters.models.running import in_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from email.message import Message
     from urllib.request import OpenerDirector
 
@@ -70,7 +71,9 @@ class ChatClient:
             "OpenAI-Organization": os.environ.get("OPENAI_ORG_ID"),
             "OpenAI-Project": os.environ.get("OPENAI_PROJECT_ID"),
         }
-        self._headers = {name: value for name, value in headers.items() if value}
+        sent = {name: value for name, value in headers.items() if value}
+        # A function can neither be pickled nor printed.
+        self._headers: Callable[[], dict[str, str]] = lambda: sent
         self._opener: OpenerDirector | None = None
 
     async def create(self, **request: Any) -> object:
@@ -94,7 +97,7 @@ class ChatClient:
         from urllib.error import HTTPError
         from urllib.request import Request
 
-        request = Request(self._url, body, self._headers, method="POST")
+        request = Request(self._url, body, self._headers(), method="POST")
         try:
             with opener.open(request, timeout=self._timeout) as response:
                 reply: bytes = response.read(MOST_BYTES + 1)

@@ -16,12 +16,22 @@ from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, s
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.reading.places import HOSTS
-from noisesense_adapters.reading.values import as_object
+from noisesense_adapters.reading.values import as_object, opened
 
 with needs_extra("phoenix", "phoenix", "arize-phoenix-evals"):
     from phoenix.evals import Evaluator, Score
 
 __all__ = ["NoiseSensitivity", "run_summary"]
+
+
+_COLUMNS = {
+    "response": "output",
+    "reference": "expected_output",
+    "contexts": "retrieved_contexts",
+    "user_input": "input",
+}
+"""Where a column that is bound to an argument's name is read."""
+_ROW = "whole_row"
 
 
 class _AnyRow(BaseModel):
@@ -51,10 +61,21 @@ class NoiseSensitivity(Evaluator):
         name = "noise_sensitivity" + suffix(self._rows.definition)
         super().__init__(name=name, kind="llm", direction="minimize", input_schema=_AnyRow)
 
+    def bind(self, input_mapping: Any) -> None:
+        """Bind to other columns, by the names of our arguments or of Phoenix's columns.
+
+        Phoenix hands on the mapped fields alone: the whole row goes with them.
+        """
+        mapping: dict[str, Any] = {_ROW: dict}
+        for name, column in input_mapping.items():
+            mapping[_COLUMNS.get(name) or name] = column
+        super().bind(mapping)
+
     def _evaluate(self, eval_input: dict[str, Any]) -> list[Score]:
         return run_blocking(self._async_evaluate(eval_input))
 
     async def _async_evaluate(self, eval_input: dict[str, Any]) -> list[Score]:
+        eval_input = {**eval_input.pop(_ROW, {}), **eval_input}
         place = f"row with the input {describe(eval_input.get('input'))}"
         figures = await self._rows.kept_figures(eval_input, place)
         return [self._score(figure) for figure in figures]
@@ -87,5 +108,6 @@ def run_summary(dataframe: Any, definition: DefinitionName = "ragas") -> Summary
     columns = [f"{score_name(mode, definition)}_score" for mode in MODES]
     rows: list[list[Any]] = []
     for scores in dataframe.reindex(columns=columns).to_numpy():
-        rows.append([as_object(score).get("metadata") for score in scores])
+        # A frame that was read from CSV holds their texts.
+        rows.append([as_object(opened(score)).get("metadata") for score in scores])
     return summary_of(rows, definition)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -22,20 +22,9 @@ from noisesense_adapters.reading.values import as_object
 _OF_THE_JUDGE = {"check", "plan", "votes", "max_concurrency", "max_reasks"}
 
 
-class _Places(NamedTuple):
-    """Where the settings stand, as errors name it."""
-
-    model: str
-    address: str
-    key: str
-
-
-_CONFIG = _Places("config.judge", "config.judge.baseUrl", "config.judge.apiKeyEnv")
-_GRADER = _Places(
-    "test.options.provider",
-    "test.options.provider.config.apiBaseUrl",
-    "test.options.provider.config.apiKeyEnvar",
-)
+# Where the settings stand, as errors name it.
+_CONFIG = "config.judge"
+_GRADER = "test.options.provider"
 
 
 class _Settings(Model):
@@ -71,13 +60,13 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
         InputError: something is missing or wrong.
         JudgeError: no key.
     """
-    settings, key, places = _chosen(config, context)
+    settings, key, place = _chosen(config, context)
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""
-    key = key or _named_key(settings.api_key_env, places.key) or os.environ.get("OPENAI_API_KEY")
+    key = key or _named_key(settings.api_key_env, place) or os.environ.get("OPENAI_API_KEY")
     key = key or usual_key(address)
     if address:
-        check_address(address, f"{places.address}, or OPENAI_BASE_URL")
-    model = _name(settings.model, address, places.model)
+        check_address(address, f"{place}, its baseUrl, or OPENAI_BASE_URL")
+    model = _name(settings.model, address, place)
     if not key:
         raise JudgeError(
             "no API key. Hint: export OPENAI_API_KEY or put it in .env, or name another variable"
@@ -101,7 +90,7 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
         )
 
 
-def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any, _Places]:
+def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any, str]:
     """How to ask, the key where the grader holds it, and where that was chosen."""
     judge: Any = config.get("judge")
     grader = as_object(as_object(context.get("test")).get("options")).get("provider")
@@ -134,12 +123,12 @@ def _of_grader(value: Any) -> tuple[_Settings, Any]:
     name = value if isinstance(value, str) else grader.get("id") or kinds.get("text")
     if not isinstance(name, str) or not name.startswith("openai:"):
         hint = "name a model at any OpenAI-compatible endpoint in config.judge"
-        raise InputError("openai:chat:MODEL", "another provider", where=_GRADER.model, hint=hint)
+        raise InputError("openai:chat:MODEL", "another provider", where=_GRADER, hint=hint)
     config = as_object(grader.get("config"))
     host = config.get("apiHost")  # Promptfoo looks at it first
     address = f"https://{host}/v1" if host else config.get("apiBaseUrl")
     settings = {"model": name, "baseUrl": address, "apiKeyEnv": config.get("apiKeyEnvar")}
-    with error_context(f"{_GRADER.model}.config"):
+    with error_context(f"{_GRADER}.config"):
         return _Settings.model_validate(settings), config.get("apiKey")
 
 
@@ -167,7 +156,7 @@ def _named_key(name: Any, where: str) -> str | None:
     key = os.environ.get(name) if isinstance(name, str) else None
     if name is not None and not key:
         raise JudgeError(
-            f"{where}: the environment variable it names is not set. Hint: export it"
+            f"{where}: the variable that apiKeyEnv names is not set. Hint: export it"
             " in the shell or put it in .env; env: in promptfooconfig.yaml does not reach a Python"
             " assertion"
         )

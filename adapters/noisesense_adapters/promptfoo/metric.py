@@ -16,10 +16,11 @@ from noisesense_adapters.reading.values import as_list, as_object, normal
 
 if TYPE_CHECKING:
     from noisesense.judging.protocol import Judge
+    from noisesense.scoring.scoring import Score
 
 _SCORING = ("definition", "empty", "undetermined")
 _KNOWN = (
-    *("mode", "maxNoise", "threshold", *_SCORING),
+    *("mode", "maxNoise", "threshold", "minCorrect", "maxHallucinated", *_SCORING),
     *("judge", "noiseContext", "query", "reference", "contextChunks", "verdicts"),
 )
 _BELOW_ANY_THRESHOLD = -1000.0
@@ -49,7 +50,8 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     itself: its verdicts count only where the config names them. Without verdicts a model is asked.
 
     ``config`` takes, all optional: ``mode``, the value that passes or fails (both are always
-    computed); ``maxNoise``, the highest value that passes, default 0.2; ``definition``, ``empty``
+    computed); ``maxNoise``, the highest value that passes, default 0.2; ``minCorrect`` and
+    ``maxHallucinated``, limits of the shares of such claims besides; ``definition``, ``empty``
     and ``undetermined`` (see `noisesense.score`; an answer without claims is ``zero`` by default
     for definition ``promptfoo``, as there); ``verdicts``; ``judge``; and ``noiseContext``,
     appended to a context given as one text. The page beside this file has a table of them, and of
@@ -88,6 +90,7 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         result = as_result(
             scored, settings.mode, settings.max_noise, evaluated.asked, record=row.record
         )
+        _check_shares(result, scored, settings.config)
     except NoiseSenseError as error:
         result = as_failure(error)
     if result["metadata"]["status"] != "scored":
@@ -146,14 +149,10 @@ def _settings(context: dict[str, Any]) -> _Settings:
 
 
 def _check_known(name: object) -> None:
-    """Raise `InputError` for an unknown setting, with the one that was meant."""
-    if name in _KNOWN or normal(str(name)) in NAMES:
-        return
-    from difflib import get_close_matches  # not needed to start
-
-    near = get_close_matches(str(name), _KNOWN, 1, cutoff=0.8)
-    hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}"
-    raise InputError("only known settings", f"the setting {describe(name)}", hint=hint)
+    """Raise `InputError` for an unknown setting."""
+    if name not in _KNOWN and normal(str(name)) not in NAMES:
+        hint = f"known are {', '.join(_KNOWN)}"
+        raise InputError("only known settings", f"the setting {describe(name)}", hint=hint)
 
 
 def _max_noise(config: dict[str, Any]) -> float:
@@ -165,6 +164,29 @@ def _max_noise(config: dict[str, Any]) -> float:
         hint = "the highest noise sensitivity that passes; lower is better"
         raise InputError("a number from 0 to 1", describe(value), where=name, hint=hint)
     return value
+
+
+def _check_shares(result: dict[str, Any], scored: Score, config: dict[str, Any]) -> None:
+    """Fail a result whose shares of correct and hallucinated claims are not as the config asks.
+
+    Raises `InputError` for a limit that is no share.
+    """
+    least = config.get("minCorrect")
+    most = config.get("maxHallucinated")
+    if least is None and most is None:
+        return
+    from noisesense import gate_run, summarize  # not needed to start
+
+    with error_context("config"):
+        gate = gate_run(summarize([scored]), None, min_correct=least, max_hallucinated=most)
+    if gate.passed:
+        return
+    result["pass"] = False
+    result["score"] = 0.0
+    result["reason"] = f"{result['reason']} It fails all the same: {gate.reason}."
+    metadata = result["metadata"]
+    if gate.outcome != "fail" and metadata["status"] == "scored":
+        metadata["status"] = "undetermined"
 
 
 def _keep_from_passing(result: dict[str, Any], context: dict[str, Any]) -> None:

@@ -16,13 +16,13 @@ from noisesense.errors import InputError, describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.outcomes import percent_text
-from noisesense.stats.clusters import cluster_of
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
+from noisesense_adapters.models.envelopes import problem_of, stop_problem, usage_of
 from noisesense_adapters.models.failures import made
 from noisesense_adapters.models.identity import identity
-from noisesense_adapters.models.replies import json_form, usage_of
+from noisesense_adapters.models.replies import json_form
 from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.reading.places import HOSTS
 from noisesense_adapters.reading.values import as_object
@@ -80,12 +80,12 @@ class PydanticAILLM(Bridge):
             [ModelRequest.user_text_prompt(prompt)],
             model_request_parameters=ModelRequestParameters(output_mode=mode, output_object=form),
         )
-        own = as_object(response.provider_details).get("finish_reason")  # pydantic-ai knows some
-        return Reply(response.text or "", usage_of(response), response.finish_reason or own)
+        # Its own name of the reason; the provider's is among the details.
+        problem = stop_problem(response.finish_reason) or problem_of(response.provider_details)
+        return Reply(response.text or "", usage_of(response), problem)
 
 
 _ATTRIBUTE = "noise_sensitivity"
-_IN_TITLE = ("judge", "model", "contexts", "reference", "response", "empty", "undetermined")
 _PASSED_ON = (
     *("judge", "mode", "definition", "empty", "undetermined", "store"),
     *("contexts", "reference", "response", "user_input"),
@@ -124,9 +124,9 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         empty: likewise.
         undetermined: likewise.
         max_noise: with it each mode also gives an assertion ``noise_sensitivity_<mode>_ok``: true
-            only if the score is at most this, whatever the open verdicts are. An undefined score
-            gives none, and ``averages().assertions`` passes over it.
-        fail_undefined: True makes that assertion false where the score is undefined.
+            only if the score is at most this, whatever the open verdicts are.
+        fail_undefined: with False an undefined score gives no assertion, and
+            ``averages().assertions`` passes over it.
         store: the path of a `VerdictStore` that keeps the model's replies.
         contexts: where a case holds the retrieved texts or documents: a name, a dotted path such
             as ``"output.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
@@ -148,7 +148,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
     max_noise: float | None = None
-    fail_undefined: bool = False
+    fail_undefined: bool = True
     store: str | None = None
     contexts: Column | None = None
     reference: Column | None = None
@@ -174,8 +174,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         rows = self._rows
         result = await rows.evaluate(row, place)
         lines = cast("dict[str, Any]", ctx.attributes.setdefault(_ATTRIBUTE, {}))
-        kept = replace(result, id=ctx.name or "", sample=None, cluster=cluster_of(result))
-        lines[self._title()] = kept.to_dict()
+        lines[self._title()] = replace(result, id=ctx.name or "").to_dict()
         results: dict[str, EvaluationReason] = {}
         for mode, value, reason, metadata in rows.figures(result):
             name = rows.name(mode)
@@ -191,12 +190,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 
     def _title(self) -> str:
         """Tells its results from those of another evaluator over the same cases."""
-        parts = [f"definition {self.definition}"]
-        for name in _IN_TITLE:
-            value = getattr(self, name)
-            if value not in (None, "undefined", "none"):
-                parts.append(f"{name} {_named(value)}")
-        return ", ".join(parts)
+        arguments = {"definition": self.definition, **self.build_serialization_arguments()}
+        return ", ".join(f"{name} {value}" for name, value in arguments.items())
 
     def build_serialization_arguments(self) -> dict[str, Any]:
         """The arguments, as files and reports hold them: of objects their names."""

@@ -29,11 +29,11 @@ from ragas.run_config import add_retry
 
 from noisesense.errors import InputError, ReplyError
 from noisesense.judging.protocol import StructuredLLM, Usage
-from noisesense_adapters.langchain import LangChainLLM, message_ending
-from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply, ending_of
+from noisesense_adapters.langchain import LangChainLLM, message_problem
+from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
+from noisesense_adapters.models.envelopes import REFUSED, problem_of, usage_of
 from noisesense_adapters.models.failures import completion_in
 from noisesense_adapters.models.identity import identity
-from noisesense_adapters.models.replies import usage_of
 from noisesense_adapters.models.running import ask_either, in_thread
 from noisesense_adapters.openai import OpenAILLM
 
@@ -158,7 +158,8 @@ class InstructorLLM(RagasLLM):
             self._llm.model_args = {**llm.model_args, "max_retries": 0}
             self.name = llm.model
             address = str(getattr(getattr(llm.client, "client", None), "base_url", ""))
-            told = {"provider": llm.provider, "endpoint": address, "system": llm.system_prompt}
+            system = getattr(llm, "system_prompt", None)  # none before ragas 0.4.3
+            told = {"provider": llm.provider, "endpoint": address, "system": system}
             self.identity = identity(**told, options=llm.model_args)
 
     async def _ask(self, prompt: str, schema: Any) -> Reply:
@@ -171,14 +172,15 @@ class InstructorLLM(RagasLLM):
         except Exception as error:
             if (completion := completion_in(error)) is None:
                 raise
-            return completion_reply(completion)
+            return completion_reply(completion, schema.__name__)
         finally:
             _quiet.reset(token)
         # instructor attaches the provider's own reply, and takes a draft in one that is cut short.
         raw = getattr(reply, "_raw_response", None)
         if hasattr(raw, "choices"):
-            return completion_reply(raw)
-        return Reply(reply.model_dump_json(), usage_of(raw), *ending_of(raw))
+            return completion_reply(raw, schema.__name__)
+        problem = problem_of(raw, schema.__name__)
+        return Reply(reply.model_dump_json(), usage_of(raw), problem)
 
 
 def _listeners() -> Any:
@@ -220,8 +222,8 @@ def _first_reply(llm: Any, result: LLMResult) -> Reply:
     output: dict[str, Any] = result.llm_output or {}
     told = getattr(message, "usage_metadata", None)
     usage = usage_of(told or output.get("token_usage") or output.get("usage"))
-    stop, refusal = message_ending(message)
-    stop = stop or ending_of(generation.generation_info).stop
-    if getattr(llm, "is_finished_parser", None) is not None:
-        stop = None  # the user's own rule says what is finished, and ragas has asked it
-    return Reply(str(generation.text), usage, stop, refusal)
+    problem = message_problem(message) or problem_of(generation.generation_info)
+    has_own_rule = getattr(llm, "is_finished_parser", None) is not None
+    if has_own_rule and problem != REFUSED:
+        problem = ""  # the user's rule says what is finished, and ragas has asked it
+    return Reply(str(generation.text), usage, problem)

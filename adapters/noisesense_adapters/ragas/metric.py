@@ -61,7 +61,6 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         name: the column's name; ragas adds the mode.
         store: a `VerdictStore` that keeps the replies of ``llm``.
         judge_options: further arguments of `noisesense.LLMJudge`.
-        focus: ragas' former name of ``mode``.
 
     Raises:
         InputError: an unknown mode, definition, empty, undetermined or judge option; both an
@@ -82,7 +81,6 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         name: str = "noise_sensitivity",
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
-        focus: Mode | None = None,
     ) -> None:
         first = mode_or_llm
         if first is not None and not isinstance(first, str):
@@ -96,7 +94,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             llm = _one("llm", first, llm)
             first = None
         judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
-        self.mode: Mode = check_mode(_one("mode", first, mode, focus) or "relevant")
+        self.mode: Mode = check_mode(_one("mode", first, mode) or "relevant")
         settings = Settings.checked(definition, empty, undetermined)
         self.definition: DefinitionName = settings.definition
         self.empty: Empty = settings.empty

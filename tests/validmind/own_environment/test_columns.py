@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 import validmind as vm
 
-from noisesense import InputError, NoiseSenseError, score
-from noisesense_adapters.validmind import NoiseSensitivity
+from noisesense import NoiseSenseError, score
 
 
 def scores(result: Any) -> list[float]:
@@ -57,28 +56,6 @@ def test_the_predictions_of_a_model(
     dataset.assign_predictions(vm.init_model(input_id="rag", predict_fn=rag, __log=False))
     columns = {"response_column": "rag_answer", "retrieved_contexts_column": "rag_docs"}
     assert scores(run(dataset, judge=recording, **columns)) == want
-
-
-@pytest.mark.parametrize(
-    ("column", "said"),
-    [
-        ({"reference_column": "truth"}, "row 0, reference: expected a column 'truth'"),
-        ({"reference_column": 3}, "^reference: expected a name, a path or a function of the row"),
-    ],
-)
-def test_a_column_that_is_not_there(
-    run: Any, table: pd.DataFrame, recording: Path, column: Any, said: str
-) -> None:
-    with pytest.raises(NoiseSenseError, match=said):
-        run(table, judge=recording, **column)
-
-
-def test_no_rows_and_no_dataset(run: Any, table: pd.DataFrame, recording: Path) -> None:
-    wanted = "dataset: expected a ValidMind dataset with rows, got"
-    with pytest.raises(InputError, match=f"{wanted} no rows"):
-        run(table.iloc[:0], judge=recording)
-    with pytest.raises(InputError, match=f"{wanted} str"):
-        NoiseSensitivity("answers.csv", judge=recording)
 
 
 def test_a_sample_that_fails_is_loud_and_the_others_go_on(

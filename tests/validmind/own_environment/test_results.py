@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
@@ -13,10 +12,10 @@ import pytest
 import validmind as vm
 from plotly.graph_objects import Figure
 
-from noisesense import Sample, Score, Verdicts, score, summarize, write_recording
+from noisesense import Verdicts, score, summarize, write_recording
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
-from noisesense_adapters.validmind import TEST_ID, NoiseSensitivity
+from noisesense_adapters.validmind import NoiseSensitivity
 from noisesense_adapters.validmind.result import signs
 from support.tables import Shape, random_pairs
 
@@ -73,37 +72,6 @@ def test_table_figures_and_raw_data(
     assert result.raw_data.summary[mode]["mean"]["value"] == pytest.approx(mean(values))
 
 
-def test_the_mode_is_relevant_unless_said_otherwise(
-    run: Any, table: pd.DataFrame, recording: Path
-) -> None:
-    def modes(**params: Any) -> list[str]:
-        result = run(table, judge=recording, **params)
-        found = [row["Mode"] for row in rows_of(result, "Aggregate Scores")]
-        assert [list(drawn(figure)) for figure in result.figures] == [found, found]
-        return found
-
-    assert modes() == ["relevant"]
-    assert modes(mode="both") == ["relevant", "irrelevant"]
-    assert modes(mode="both", definition="validmind") == ["relevant"]
-    assert modes(focus="irrelevant") == ["irrelevant"]
-
-
-def test_raw_data_hold_both_modes_with_reasons(
-    run: Any, table: pd.DataFrame, pairs: Any, recording: Path
-) -> None:
-    raw = run(table.set_index("user_input", drop=False), judge=recording).raw_data
-    found = raw.evaluation_results
-    scores = [score(verdicts) for _, verdicts in pairs]
-    for mode in MODES:
-        name = f"noise_sensitivity_{mode}"
-        assert found[name].tolist() == [each.value(mode) for each in scores]
-        assert found[f"{name}_reason"].tolist() == [each.reason(mode) for each in scores]
-    assert found.index.tolist() == table.user_input.tolist()
-    names = ["user_input", "retrieved_contexts", "response", "reference"]
-    assert found[names].to_dict("records") == table[names].to_dict("records")
-    raw.inspect(show=True)  # ValidMind's own way of looking at it: as JSON
-
-
 @pytest.mark.parametrize(
     ("choice", "end", "told"),
     [("none", None, "left out"), ("low", 0, "as no noise"), ("high", 1, "as noise")],
@@ -127,16 +95,6 @@ def test_open_verdicts_leave_a_range_whatever_they_count_as(
         for figure in result.figures:
             _, title = figure.figure.layout.title.text.split(f"undetermined {told}: ")
             assert f"{summary.undetermined} {mode}" in title
-        check_rows(result.raw_data.evaluation_results, scores, mode)
-
-
-def check_rows(found: pd.DataFrame, scores: list[Score], mode: Mode) -> None:
-    name = f"noise_sensitivity_{mode}"
-    assert found[f"{name}_status"].tolist() == [each.status(mode) for each in scores]
-    values = found[name].astype(object).where(found[name].notna(), None)
-    assert values.tolist() == [each.value(mode) for each in scores]
-    ends = zip(found[f"{name}_low"].dropna(), found[f"{name}_high"].dropna(), strict=True)
-    assert [*ends] == [each.bounds(mode) for each in scores if each.bounds(mode)]
 
 
 def test_signs_of_high_risk(run: Any, table: pd.DataFrame, recording: Path) -> None:
@@ -174,45 +132,6 @@ def test_a_sign_at_its_threshold_is_there_and_an_open_one_is_undetermined() -> N
     assert present(fifth, fifth, [False, True])[1] == "yes"
     assert present(open_one, *[clean] * 9) == ["undetermined"] * 3
     assert present([]) == ["undefined"] * 3
-
-
-def test_responses_without_claims_are_undefined_or_as_asked(run: Any, tmp_path: Path) -> None:
-    table = pd.DataFrame(
-        [{"response": "I cannot say.", "reference": "It is red.", "retrieved_contexts": ["Red."]}]
-    )
-    sample = Sample.model_validate(table.to_dict("records")[0])
-    write_recording(tmp_path / "v.jsonl", [(sample, Verdicts.from_matrices([], [], [[True]]))])
-    result = run(table, judge=tmp_path / "v.jsonl", mode="irrelevant")
-    (row,) = rows_of(result, "Aggregate Scores")
-    names = ("Mean Score", "Max Score", "Standard Deviation", "Mean Low")
-    assert [row[name] for name in names] == ["undefined"] * 4
-    assert row["Count"] == 1
-    assert row["Undefined"] == 1
-    assert row["Failed"] == 0
-    assert {r["Present"] for r in rows_of(result, "Signs of High Risk")} == {"undefined"}
-    assert result.raw_data.evaluation_results["noise_sensitivity_irrelevant"].isna().all()
-    zero = run(table, judge=tmp_path / "v.jsonl", mode="irrelevant", empty="zero")
-    (row,) = rows_of(zero, "Aggregate Scores")
-    assert row["Mean Score"] == 0.0
-    assert row["Undefined"] == 0
-
-
-def test_validmind_describes_the_test() -> None:
-    details = vm.tests.describe_test(TEST_ID, raw=True)
-    assert details["Name"] == "Noise Sensitivity"
-    assert list(details["Required Inputs"]) == ["dataset"]
-    # ValidMind's own first, in its order.
-    assert list(details["Params"]) == [
-        *("response_column", "retrieved_contexts_column", "reference_column", "focus"),
-        *("user_input_column", "judge_llm", "judge_embeddings"),
-        *("mode", "judge", "definition", "empty", "store", "undetermined"),
-    ]
-    headings = [line[4:] for line in details["Description"].splitlines() if line[:4] == "### "]
-    own = ["Purpose", "Test Mechanism", "Signs of High Risk", "Strengths", "Limitations"]
-    assert headings == own
-    # It looks for tables and figures in the return type.
-    annotation = inspect.signature(NoiseSensitivity).return_annotation
-    assert vm.tests.load._inspect_return_type(annotation) == (True, True)
 
 
 def test_called_as_a_function_in_a_notebook(table: pd.DataFrame, recording: Path) -> None:
