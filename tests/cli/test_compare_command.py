@@ -172,10 +172,12 @@ def test_what_failed_or_cannot_be_read_is_named(tmp_path: Path, capsys: Capsys) 
     assert done.status == 3
     assert "\n  q0\n" in done.out
     assert run_here(capsys, "compare", *paths, "--fail-if-worse").status == 1
-    paths[1].write_text(paths[1].read_text(encoding="utf-8")[:-30], encoding="utf-8")
+    lines = paths[1].read_text(encoding="utf-8").splitlines()
+    lines[38] = lines[38][:-30]
+    paths[1].write_text("\n".join(lines), encoding="utf-8")
     done = run_here(capsys, "compare", *paths)
     assert done.status == 3
-    assert done.err.startswith("cannot be read: b.jsonl, line 40: expected one JSON object")
+    assert done.err.startswith("cannot be read: b.jsonl, line 39: expected one JSON object")
     assert run_here(capsys, "compare", *paths, "--fail-above", "0.1").status == 1
 
 

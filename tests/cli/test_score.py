@@ -223,6 +223,15 @@ def test_exit_statuses(name: str, tmp_path: Path, capsys: Capsys) -> None:
     assert status or not re.search("decided|failed", done.err)
 
 
+def test_a_gate_needs_a_check(tmp_path: Path, capsys: Capsys) -> None:
+    path = forty(tmp_path, 0)
+    done = run_here(capsys, "gate", path)
+    assert done.status == 2
+    assert "expected --fail-above, --min-correct, --max-hallucinated or --expect" in done.err
+    assert run_here(capsys, "gate", path, "--expect", "40").status == 0
+    assert run_here(capsys, "gate", path, "--expect", "41").status == 5
+
+
 def test_some_failed_is_told_last(tmp_path: Path, capsys: Capsys) -> None:
     for open_claims, status in ((0, 3), (8, 5)):
         path = forty(tmp_path, open_claims)

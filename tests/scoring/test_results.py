@@ -77,6 +77,25 @@ def test_many_results_survive_a_file(tmp_path: Path) -> None:
     assert list(read_results(tmp_path / "results.jsonl")) == results
 
 
+def test_a_file_that_was_cut_off_is_no_smaller_run(tmp_path: Path) -> None:
+    """Its last line says how many results there are, so a cut at a line's end is noticed."""
+    path = tmp_path / "results.jsonl"
+    write_results(path, [Result(f"q{i}", score(BESIDE), sample=SAMPLE) for i in range(3)])
+    first, second, last = path.read_text("utf-8").splitlines()
+    assert json.loads(last)["results"] == 3
+    assert "results" not in json.loads(first)
+    for lines, got in (
+        ([first, second], "got none, after line 2"),
+        ([first, last], "expected 3 results, got 2"),
+        ([first, second, last, first], "got none, after line 1"),
+    ):
+        path.write_text("\n".join(lines), encoding="utf-8")
+        with pytest.raises(RecordingError, match=got):
+            list(read_results(path))
+    path.write_text("\n".join([first, second, last] * 2), encoding="utf-8")
+    assert len(list(read_results(path))) == 6, "two whole files, one after the other"
+
+
 def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
     write_recording(tmp_path / "recording.jsonl", [(SAMPLE, VERDICTS)])
     (result,) = read_results(tmp_path / "recording.jsonl")

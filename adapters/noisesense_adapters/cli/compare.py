@@ -143,6 +143,7 @@ def command(
     statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
     if figures:
         statuses.append(_check_undefined(comparison, gate.max_undefined))
+    if figures and not gate.is_check:
         statuses += _check_signs(summary, gate.waive, name)
     statuses.append(gate.status(summary, name))
     statuses.append(options.SOME_FAILED if comparison.failed else reading.status)

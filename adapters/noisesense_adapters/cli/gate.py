@@ -90,6 +90,11 @@ class Gate:
             raise InputError(needed, "only --fail-if-undecided", where="checks")
 
     @property
+    def is_check(self) -> bool:
+        """Is anything to be checked but that the run was measured?"""
+        return (self.fail_above, self.min_correct, self.max_hallucinated) != (None, None, None)
+
+    @property
     def level(self) -> float:
         """The confidence of the intervals."""
         return 0.95 if self.confidence is None else self.confidence
@@ -102,7 +107,6 @@ class Gate:
     def status(self, summary: Summary, run: str = "") -> int:
         """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
         limit = self.fail_above
-        is_check = (limit, self.min_correct, self.max_hallucinated) != (None, None, None)
         by_interval = self.confidence is not None
         gate = gate_run(
             summary,
@@ -110,7 +114,7 @@ class Gate:
             mode=self.mode,
             by_interval=by_interval,
             fail_undecided=self.fail_if_undecided,
-            max_undefined=self.max_undefined if is_check else 1.0,
+            max_undefined=self.max_undefined if self.is_check else 1.0,
             max_unanswered=self.max_unanswered,
             min_samples=self.expect,
             min_correct=self.min_correct,
@@ -218,6 +222,9 @@ def command(results: Path, definition: str | None, gate: Gate) -> int:
 
     Exit status: as of "noisesense score".
     """
+    if not gate.is_check and not gate.expect:
+        expected = "--fail-above, --min-correct, --max-hallucinated or --expect"
+        raise InputError(expected, "no check", where="gate")
     gate.check_undecided(NEEDED)
     reading = options.Reading(definition=definition)
     deque(reading.tallied(results), maxlen=0)

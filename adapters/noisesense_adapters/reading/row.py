@@ -74,9 +74,13 @@ class Reading:
     places: Mapping[str, str]
     errors: Mapping[str, InputError]
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`: one names all that are missing."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)

@@ -381,7 +381,7 @@ class LastLine:
     def check(self) -> None:
         """Raise `InputError` if the last line did not say that it is the last."""
         if self._is_open:
-            got = f"none, after {self._count} lines"
+            got = f"none, after line {self._count}"
             raise InputError("a last line with the number of results", got, hint=_HOW_WHOLE)
 
 
