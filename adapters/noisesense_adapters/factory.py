@@ -35,7 +35,7 @@ def model_judge(
     store: str | os.PathLike[str] | None = None,
     threshold: float | None = None,
 ) -> LLMJudge:
-    """A judge over ``provider:model``.
+    """Return a judge over ``provider:model``.
 
     ``openai:…`` uses the package `openai`, with OpenAI or any compatible endpoint. Other providers
     are used through LangChain, by their names in its ``init_chat_model``.
@@ -85,7 +85,7 @@ def model_judge(
 
 
 def api_key_in(variable: str | None) -> SecretStr | None:
-    """The key in an environment variable; None without a variable.
+    """Return the key in an environment variable; None without a variable.
 
     Raises:
         JudgeError: it is not set.
@@ -98,12 +98,12 @@ def api_key_in(variable: str | None) -> SecretStr | None:
 
 
 def _given(**options: Any) -> dict[str, Any]:
-    """The options without those that are None."""
+    """Return the options without those that are None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
-    """A `StructuredLLM` from the name of a model, or over a model object.
+    """Return a `StructuredLLM` from the name of a model, or over a model object.
 
     Args:
         model: a name, a `StructuredLLM`, or a LangChain chat model.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @click.group("ablation", no_args_is_help=False)
 def command() -> None:
-    """Did the document do it? Ask your own system again."""
+    """Ask your own system again: did the document do it?"""
 
 
 variants = click.option(

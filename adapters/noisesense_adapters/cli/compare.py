@@ -184,7 +184,7 @@ def _check_undefined(comparison: Comparison, limit: float) -> int:
 
 
 def _check_signs(summary: Summary, waive: Sequence[str], b: str) -> Iterator[int]:
-    """The exit statuses of the signs that B is broken. Say on stderr what they are."""
+    """Yield the exit statuses of the signs that B is broken. Say on stderr what they are."""
     for sign in summary.signs:
         if sign.name not in waive:
             reason = f"a sign that {b} is broken: {sign.reason} (--waive {sign.name} lets it pass)"

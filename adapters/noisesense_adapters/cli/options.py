@@ -188,7 +188,7 @@ def check_report(path: Path | None) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Is the file empty, or does it begin as our reports do?"""
+    """Tell whether the file is empty, or begins as our reports do."""
     with path.open("rb") as file:
         start = file.read(4096)
     return not start or b'content="NoiseSense ' in start

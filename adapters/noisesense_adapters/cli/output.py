@@ -90,7 +90,7 @@ _GAP = 2
 
 
 def kind(category: Category | None) -> str:
-    """The kind of a claim; None is a claim that is not there."""
+    """Return the kind of a claim; None is a claim that is not there."""
     if category is None:
         return "absent"
     return f"{category} noise" if category in MODES else category
@@ -114,11 +114,11 @@ class Heads:
 
 
 def cut(text: str, width: int) -> str:
-    """One line of at most so many characters."""
+    """Return one line of at most so many characters."""
     text = one_line(text)
     return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def one_line(text: str) -> str:
-    """The text with each run of white space as one space."""
+    """Return the text with each run of white space as one space."""
     return " ".join(text.split())

@@ -124,7 +124,7 @@ def _judge(model: str, plan: str, asking: Asking) -> Any:
 
 
 def _has_results(out: Path | None) -> bool:
-    """Is there a file of results that a run in which nothing is scored must keep?"""
+    """Tell whether there is a file of results that a run in which nothing is scored must keep."""
     from noisesense_adapters.datasets.score import holds_something  # it loads SQLite
 
     return out is not None and holds_something(out)

@@ -212,7 +212,7 @@ def _show_judge(trust: noisesense.Trust) -> None:
 
 
 def _command(sheet: Path, results: Path | str) -> str:
-    """The command that measures the judge once the sheet is filled in."""
+    """Return the command that measures the judge once the sheet is filled in."""
     return f"noisesense trust --on {shlex.quote(str(sheet))} --for {shlex.quote(str(results))}"
 
 

@@ -93,7 +93,7 @@ async def ablate(
 
 
 async def _response(answer: Answer, row: Row) -> str:
-    """The response of the user's system.
+    """Return the response of the user's system.
 
     Raises:
         InputError: it is no text.
@@ -124,7 +124,7 @@ def _end_line(path: Path) -> None:
 
 
 def _earlier_answers(path: Path) -> dict[str, Row]:
-    """The answers in the file by place, without a line that a killed run cut off.
+    """Return the answers in the file by place, without a line that a killed run cut off.
 
     Raises:
         InputError: the file holds something else.

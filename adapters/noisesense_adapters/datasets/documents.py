@@ -23,7 +23,7 @@ _NESTED = ("paragraphs", "qas")
 
 
 def rows_in(data: Any, path: Path) -> list[Any]:
-    """The rows of a document. Raises `InputError`."""
+    """Return the rows of a document. Raises `InputError`."""
     document = as_object(data)
     while document:
         if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
@@ -42,7 +42,7 @@ def rows_in(data: Any, path: Path) -> list[Any]:
 
 
 def _nested_rows(row: Any) -> Iterator[Any]:
-    """The rows in a row, each with the fields around it."""
+    """Yield the rows in a row, each with the fields around it."""
     fields = as_object(row)
     for name in _NESTED:
         if _are_objects(fields.get(name)) and fields[name]:
@@ -54,7 +54,7 @@ def _nested_rows(row: Any) -> Iterator[Any]:
 
 
 def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
-    """The rows as pandas writes them with ``orient="split"``. Raises `InputError`."""
+    """Return the rows as pandas writes them with ``orient="split"``. Raises `InputError`."""
     names = texts_of(columns)
     check_names(names, f"{path}, columns")
     rows: list[Any] = []
@@ -68,13 +68,13 @@ def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
 
 
 def _may_be_rows(value: object) -> bool:
-    """Is it an object, or a list of objects or lists?"""
+    """Tell whether it is an object, or a list of objects or lists."""
     items = as_list(value) if is_list(value) else [value]
     return all(isinstance(item, (dict, list)) for item in items)
 
 
 def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
-    """The rows in a document's only list of objects, or those of its columns.
+    """Return the rows in a document's only list of objects, or those of its columns.
 
     Raises:
         InputError: the document holds neither.
@@ -96,7 +96,7 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
 
 
 def _cells(value: Any) -> dict[Any, Any]:
-    """The cells of a column by their numbers; none if it is no column."""
+    """Return the cells of a column by their numbers; none if it is no column."""
     cells: dict[Any, Any] = dict(enumerate(as_list(value)))
     return as_object(value) or cells
 

@@ -70,7 +70,7 @@ def raw_rows(path: Path) -> Iterator[Raw]:
 
 
 def ending_of(path: Path) -> str:
-    """The ending that tells a file's format, without that of gzip."""
+    """Return the ending that tells a file's format, without that of gzip."""
     name = path.name.lower()
     ending = Path(name.removesuffix(".gz")).suffix
     return ending if ending not in (".parquet", ".xlsx") or not name.endswith(".gz") else ".gz"
@@ -92,7 +92,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:
-    """The number of rows, with broken ones; None if the file would have to be parsed."""
+    """Return the number of rows, with broken ones; None if the file would have to be parsed."""
     path = as_path(path)
     ending = ending_of(path)
     if not path.is_file() or ending not in _KINDS or ending in (".json", ".xlsx"):
@@ -104,13 +104,13 @@ def count_rows(path: str | os.PathLike[str]) -> int | None:
 
 
 def jsonl_rows(path: Path) -> Iterator[Raw]:
-    """The rows of JSON lines; a broken line is an error in its place."""
+    """Yield the rows of JSON lines; a broken line is an error in its place."""
     for raw in jsonl_lines(path):
         yield Raw(raw.place, decoded(raw))
 
 
 def jsonl_lines(path: Path) -> Iterator[Raw]:
-    """The lines that are not blank, as bytes; lines above `LARGEST` are cut."""
+    """Yield the lines that are not blank, as bytes; lines above `LARGEST` are cut."""
     name = path.name
     for number, line in enumerate(_lines(path), start=1):
         if not line.isspace():
@@ -119,7 +119,7 @@ def jsonl_lines(path: Path) -> Iterator[Raw]:
 
 @contextmanager
 def _opened(path: Path) -> Generator[BinaryIO, None, None]:
-    """The bytes of a file, or of what gzip packed in it. Raises `InputError`."""
+    """Yield the bytes of a file, or of what gzip packed in it. Raises `InputError`."""
     try:
         opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
         with opener(path, "rb") as file:
@@ -130,7 +130,7 @@ def _opened(path: Path) -> Generator[BinaryIO, None, None]:
 
 
 def encoding_of(path: Path) -> str:
-    """The encoding of a text file. Raises `InputError` for an archive, or an unknown one."""
+    """Return the encoding of a text file. Raises `InputError` for an archive or another one."""
     with _opened(path) as file:
         beginning = file.read(_SAMPLE)
     for mark, name in _BOMS.items():
@@ -156,7 +156,7 @@ _UNSURE = ("gb18030", "big5", "euc_kr")  # short texts may be any of these
 
 
 def _is_utf_8(line: bytes) -> bool:
-    """Is it UTF-8, but for a last character that the sample cut?"""
+    """Tell whether it is UTF-8, but for a last character that the sample cut."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with suppress(UnicodeDecodeError):
         decoder.decode(line)
@@ -165,7 +165,7 @@ def _is_utf_8(line: bytes) -> bool:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a text file in UTF-8, long ones cut.
+    """Yield the lines of a text file in UTF-8, long ones cut.
 
     Of a line above `LARGEST` only the first `LARGEST` + 1 bytes or characters are read into
     memory. By that length the reader tells that the line is too large.
@@ -193,7 +193,7 @@ def _cut_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
 
 
 def decoded(raw: Raw) -> object:
-    """The data of a row, parsed if it is a line of JSON; or the error in it."""
+    """Return the data of a row, parsed if it is a line of JSON; or the error in it."""
     line = raw.data
     if not isinstance(line, bytes):
         return line
@@ -224,7 +224,7 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
 def csv_rows(path: Path) -> Iterator[Raw]:
-    """The rows of CSV with a header; a broken row is an error in its place.
+    """Yield the rows of CSV with a header; a broken row is an error in its place.
 
     A row of blank cells is none: spreadsheets write such rows after the last one.
 
@@ -261,14 +261,14 @@ def csv_rows(path: Path) -> Iterator[Raw]:
 
 
 def _row(names: list[str], cells: list[Any]) -> object:
-    """The cells by their columns, or an error."""
+    """Return the cells by their columns, or an error."""
     if len(cells) == len(names):
         return dict(zip(names, cells, strict=True))
     return InputError(f"{len(names)} cells, as in the header", str(len(cells)))
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """The lines of a file as texts.
+    """Yield the lines of a file as texts.
 
     Bytes that are not UTF-8 become surrogates, so that only the rows with them fail.
 
@@ -282,7 +282,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
-    """The cells of the next row, or its error; None at the end."""
+    """Return the cells of the next row, or its error; None at the end."""
     try:
         cells = next(reader, None)
     except csv.Error as error:
@@ -294,7 +294,7 @@ def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
 
 
 def workbook_rows(path: Path) -> Iterator[Raw]:
-    """The rows of the first sheet of a workbook, whose first row is the header."""
+    """Yield the rows of the first sheet of a workbook, whose first row is the header."""
     with needs_extra("report", "openpyxl"):
         openpyxl: Any = import_module("openpyxl")
     with _readable(path, "an Excel workbook"):
@@ -319,7 +319,7 @@ def workbook_rows(path: Path) -> Iterator[Raw]:
 
 
 def document_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a JSON document, or of JSON lines that are called one.
+    """Yield the rows of a JSON document, or of JSON lines that are called one.
 
     Raises:
         InputError: not JSON, or a document without rows.
@@ -337,7 +337,7 @@ def document_rows(path: Path) -> Iterator[Raw]:
 
 
 def read_json(path: Path) -> Any:
-    """The document in a file. Raises `InputError`."""
+    """Return the document in a file. Raises `InputError`."""
     encoding = encoding_of(path)
     with _opened(path) as file:
         content = file.read()
@@ -349,7 +349,7 @@ def read_json(path: Path) -> Any:
 
 
 def parquet_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a Parquet file."""
+    """Yield the rows of a Parquet file."""
     parquet = _parquet_module()
     number = 0
     with _readable(path), parquet.ParquetFile(path) as file:

@@ -108,7 +108,7 @@ async def _judged(labels: Verdicts, result: Result, judge: EntailmentJudge) -> _
 
 
 def _texts(labels: Verdicts, result: Result) -> _Texts:
-    """The texts to ask about. Raises `InputError` if there are none."""
+    """Return the texts to ask about. Raises `InputError` if there are none."""
     texts = _Texts(
         response=[claim.text for claim in labels.response_claims],
         reference=[claim.text for claim in labels.reference_claims],
@@ -132,7 +132,7 @@ def _not_asked(claims: Sequence[str], premises: int) -> Entailment:
 
 
 async def _correctness(texts: _Texts, judge: EntailmentJudge) -> Entailment:
-    """Does the reference, as the answer to its question, entail the response's claims?"""
+    """Ask whether the reference, as the answer to its question, entails the claims."""
     sample = texts.sample
     if sample is None or not texts.response:
         return _not_asked(texts.response, premises=1)
@@ -140,7 +140,7 @@ async def _correctness(texts: _Texts, judge: EntailmentJudge) -> Entailment:
 
 
 async def _sources(texts: _Texts, judge: EntailmentJudge) -> Entailment:
-    """Which chunks entail which claims, the response's and the reference's?"""
+    """Ask which chunks entail which claims of the response and the reference."""
     if not texts.chunks or not texts.claims:
         return _not_asked(texts.claims, len(texts.chunks))
     return await judge.entailment(texts.chunks, texts.claims)

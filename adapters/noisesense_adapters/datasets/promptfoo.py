@@ -34,18 +34,18 @@ class _System(NamedTuple):
 
 
 def is_result(row: object) -> bool:
-    """Is it one of Promptfoo's results?"""
+    """Tell whether it is one of Promptfoo's results."""
     return as_object(row).keys() >= _KEYS
 
 
 def result_name(row: Mapping[str, Any]) -> str:
-    """The name of a result, the same for a test, prompt and provider in every run."""
+    """Return the name of a result, the same for a test, prompt and provider in every run."""
     provider, prompt = _System.of(row)
     return f"test {row['testIdx']}, prompt {prompt}, {provider}"
 
 
 def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
-    """The results of one provider and prompt, as those of several have no common mean.
+    """Return the results of one provider and prompt, as those of several have no common mean.
 
     Args:
         rows: all rows of a file.
@@ -80,7 +80,7 @@ def _check_provider(provider: str | None, names: list[str]) -> None:
 
 
 def _names(systems: Iterable[_System]) -> dict[_System, str]:
-    """The name of each provider, with the number of its prompt if it has several."""
+    """Return the name of each provider, with the number of its prompt if it has several."""
     different = dict.fromkeys(systems)
     prompts = Counter(system.provider for system in different)
     names: dict[_System, str] = {}
@@ -151,7 +151,7 @@ class PromptfooReader:
 
 
 def _our_assertions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The results of our assertions in a result of Promptfoo."""
+    """Return the results of our assertions in a result of Promptfoo."""
     grading = as_object(row.get("gradingResult"))
     ours: list[dict[str, Any]] = []
     for component in as_list(grading.get("componentResults")):
@@ -185,7 +185,7 @@ def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _line(ours: list[dict[str, Any]]) -> ResultLine:
-    """How the first of our assertions scored."""
+    """Return how the first of our assertions scored."""
     if not ours:
         return ResultLine()
     assertion = as_object(ours[0].get("assertion"))

@@ -119,12 +119,12 @@ def read_rows(
 
 
 def _parsed(raw: Raw) -> Raw:
-    """The row with its data, if it is a line of JSON."""
+    """Return the row with its data, if it is a line of JSON."""
     return Raw(raw.place, decoded(raw))
 
 
 def _first_object(first: list[Raw], path: Path) -> dict[str, Any]:
-    """The first row that is an object. Raises the first row's `InputError` if none is."""
+    """Return the first row that is an object. Raises the first row's `InputError` if none is."""
     for raw in first:
         fields = as_object(decoded(raw))
         if fields:
@@ -146,7 +146,7 @@ def _check_table_options(
 def _noted(
     rows: Iterator[Row | BadRow], on_note: Callable[[str], object]
 ) -> Iterator[Row | BadRow]:
-    """The rows of a table, after a hint if the first ones have no question."""
+    """Return the rows of a table, after a hint if the first ones have no question."""
     first = list(islice(rows, _FIRST_ROWS))
     samples = [each.sample for each in first if isinstance(each, Row) and each.sample]
     if samples and not any(sample.user_input.strip() for sample in samples):
@@ -169,7 +169,7 @@ _CONTENT_KEY = re.compile("[0-9a-f]{64}")
 
 
 def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """The rows. Raises `InputError` at an id that came before; keys of content may repeat."""
+    """Yield the rows. Raises `InputError` at an id again; keys of content may repeat."""
     seen: set[int] = set()
     for row in rows:
         is_key = len(row.id) == 64 and _CONTENT_KEY.fullmatch(row.id)
@@ -185,7 +185,7 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
 def _checked_columns(
     columns: Mapping[str, Column] | None, separator: str | None
 ) -> dict[str, Column]:
-    """The user's columns.
+    """Return the user's columns.
 
     Raises:
         InputError: an unknown field, an empty separator, or a separator beside a group.
@@ -208,7 +208,7 @@ def _checked_columns(
 
 
 def _is_line(row: Mapping[str, Any]) -> bool:
-    """Is it a line of results or of a recording?"""
+    """Tell whether it is a line of results or of a recording."""
     has_content = "sample" in row or "verdicts" in row or {"id", "error"} <= row.keys()
     return has_content and row.keys() <= _LINE
 
@@ -239,13 +239,13 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column]) -> Row | BadRow:
 
 
 def own_name(fields: Mapping[str, Any]) -> str | None:
-    """The name in a row that may turn out to be bad."""
+    """Return the name in a row that may turn out to be bad."""
     name = result_name(fields) if is_result(fields) else as_name(fields.get("id"))
     return None if is_empty(name) else str(name)
 
 
 def read_line(row: Mapping[str, Any], place: str) -> Row:
-    """A line of results or of a recording. Raises `InputError`."""
+    """Return a line of results or of a recording. Raises `InputError`."""
     line = ResultLine.model_validate(without_nulls(row))
     sample = line.sample
     verdicts = line.verdicts
@@ -313,7 +313,7 @@ _JUDGED_BY = "--judge PROVIDER:MODEL, in Python verdicts= or judge="
 def with_verdicts(
     rows: Iterator[Row | BadRow], *, hint: str = _JUDGED_BY
 ) -> Iterator[Row | BadRow]:
-    """The rows. Raises `InputError` if of the first none has verdicts or an error."""
+    """Return the rows. Raises `InputError` if of the first none has verdicts or an error."""
     first = list(islice(rows, _FIRST_ROWS))
     readable = [row for row in first if isinstance(row, Row)]
     if readable and not any(row.verdicts or row.line.error for row in readable):
@@ -323,7 +323,7 @@ def with_verdicts(
 
 
 def result_of(row: Row | BadRow, **chosen: Unpack[Choices]) -> Result:
-    """The result of a row: a score, or an error that says why there is none."""
+    """Return the result of a row: a score, or an error that says why there is none."""
     if isinstance(row, BadRow):
         return unscored(row, row.error)
     line = row.line
@@ -339,7 +339,7 @@ def result_of(row: Row | BadRow, **chosen: Unpack[Choices]) -> Result:
 
 
 def unscored(row: Row | BadRow, error: NoiseSenseError) -> Result:
-    """The result of a row without a score."""
+    """Return the result of a row without a score."""
     if isinstance(row, BadRow):
         return Result(row.id, error=str(error))
     return Result(row.id, error=str(error), sample=row.sample, cluster=row.cluster)

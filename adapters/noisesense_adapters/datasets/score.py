@@ -273,7 +273,7 @@ class Failures:
 
 
 async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
-    """The result of a row. Raises `JudgeError` if the judge failed."""
+    """Return the result of a row. Raises `JudgeError` if the judge failed."""
     if isinstance(row, BadRow) or (row.sample is None and row.verdicts is not None):
         # A host's row without a sample needs no judge, e.g. if nothing was retrieved.
         return result_of(row, **chosen)
@@ -326,7 +326,7 @@ class _NothingScoredError(Exception):
 
 
 def holds_something(path: Path) -> bool:
-    """Is there a file that is not empty?"""
+    """Tell whether there is a file that is not empty."""
     return path.exists() and path.stat().st_size > 0
 
 
@@ -365,7 +365,7 @@ def _only_writer(target: Path) -> Generator[None, None, None]:
 
 
 def check_output(path: Path, dataset: Path) -> Path:
-    """The path, if results can be written there.
+    """Return the path, if results can be written there.
 
     Raises:
         InputError: another ending, the dataset itself, or a file that holds something else.

@@ -109,7 +109,7 @@ def write_labels(
 
 
 def _line(row: Iterable[str], delimiter: str) -> str:
-    """The cells as a line, without its end."""
+    """Return the cells as a line, without its end."""
     line = io.StringIO()
     # Python before 3.13 quotes a lone "\r" only where a line may end with one.
     csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(map(_as_text, row))
@@ -123,7 +123,7 @@ def _as_text(text: str) -> str:
 
 
 def _by_id(results: Iterable[Result]) -> tuple[dict[str, Result], int]:
-    """The results that can be labeled, and the number of others that were scored."""
+    """Return the results that can be labeled, and the number of others that were scored."""
     by_id: dict[str, Result] = {}
     left_out = 0
     for result in results:
@@ -148,7 +148,7 @@ def _parts(result: Result) -> tuple[Sample, Score]:
 
 
 def _questions(result: Result) -> dict[Key, Question]:
-    """All questions on one sample; those that decide first come first."""
+    """Return all questions on one sample; those that decide first come first."""
     sample, scored = _parts(result)
     verdicts = scored.verdicts
     chunks = sample.retrieved_contexts
@@ -168,7 +168,7 @@ def _questions(result: Result) -> dict[Key, Question]:
 
 
 def is_label_sheet(path: Path) -> bool:
-    """Is it a file that `write_labels` wrote?"""
+    """Tell whether it is a file that `write_labels` wrote."""
     if path.suffix.lower() not in _DELIMITERS:
         return False
     first = next(islice(csv_rows(path), 1), None)
@@ -286,7 +286,7 @@ class _Row(NamedTuple):
 
 
 def _checked_row(raw: Raw, questions: Callable[[str], dict[Key, Question]]) -> _Row:
-    """A row of a sheet. Raises `InputError` if it is no question on these results."""
+    """Return a row of a sheet. Raises `InputError` if it is no question on these results."""
     if isinstance(raw.data, InputError):
         raise raw.data
     row: dict[str, str] = {name: text.strip() for name, text in raw.data.items()}
@@ -316,7 +316,7 @@ def _words(text: str) -> str:
 
 
 def _labeled(result: Result, cells: Mapping[Key, Cell]) -> Result:
-    """The result with people's verdicts in place of the judge's."""
+    """Return the result with people's verdicts in place of the judge's."""
     sample, judged = _parts(result)
     response = [claim.text for claim in judged.verdicts.response_claims]
     reference = [claim.text for claim in judged.verdicts.reference_claims]

@@ -72,7 +72,7 @@ class Table:
         )
 
     def rows(self, raws: Iterator[Raw], path: Path, *, guess: bool) -> Iterator[Row | BadRow]:
-        """The rows.
+        """Return the rows.
 
         Raises:
             UnsettledError: names do not settle where a field stands.
@@ -106,7 +106,7 @@ class Table:
         *,
         guess: bool,
     ) -> Iterator[Row | BadRow]:
-        """The rows by the proposed columns, if these may be guessed. Raises `UnsettledError`."""
+        """Return the rows by the proposed columns, if guessed; else raise `UnsettledError`."""
         rows = [as_object(raw.data) for raw in first if as_object(raw.data)]
         if not rows:
             raise error.within(str(path))
@@ -124,7 +124,7 @@ class Table:
         raise unsettled
 
     def _read(self, raw: Raw) -> Reading | InputError:
-        """What a row holds, or why it cannot be read at all."""
+        """Return what a row holds, or why it cannot be read at all."""
         try:
             return self._reader.read(object_of(raw))
         except InputError as error:
@@ -143,7 +143,7 @@ class Table:
         raise InputError(expected, "none in the first rows", where=where, hint=hint)
 
     def _merged(self, read: Iterable[_Read]) -> Iterator[Row | BadRow]:
-        """The rows of which those that follow each other and share a value are one."""
+        """Yield the rows of which those that follow each other and share a value are one."""
         for key, members in groupby(read, key=lambda pair: self._key(pair[0])):
             group = list(members)
             raw = group[0][0]
@@ -153,7 +153,7 @@ class Table:
             yield _row(raw, reading)
 
     def _key(self, raw: Raw) -> str | InputError:
-        """The value that a row shares with others, or why it has none.
+        """Return the value that a row shares with others, or why it has none.
 
         An error equals only itself, so that each row without a value stays alone.
         """
@@ -192,7 +192,7 @@ def _check_not_all_bad(
 
 
 def _row(raw: Raw, reading: Reading | InputError) -> Row | BadRow:
-    """The row of a reading; a `BadRow` if it cannot be read."""
+    """Return the row of a reading; a `BadRow` if it cannot be read."""
     place = raw.place
     if isinstance(reading, InputError):
         name = None if is_empty(as_object(raw.data).get("id")) else str(raw.data["id"])
@@ -213,7 +213,7 @@ def _name(reading: Reading, field: str) -> str | None:
 
 
 def _of_group(group: Sequence[_Read], key: str) -> Reading | InputError:
-    """One reading with the chunks of all, or why they cannot be one."""
+    """Return one reading with the chunks of all, or why they cannot be one."""
     readings: list[Reading] = []
     chunks: list[Any] = []
     for _, reading in group:
@@ -238,7 +238,7 @@ def _of_group(group: Sequence[_Read], key: str) -> Reading | InputError:
 
 
 def _said(readings: Iterable[Reading], field: str) -> list[Any]:
-    """What rows hold in a field, without empty cells: spreadsheets merge equal ones."""
+    """Return what rows hold in a field, without empty cells: spreadsheets merge equal ones."""
     cells = [reading.values.get(field) for reading in readings]
     return [cell for cell in cells if not is_empty(cell)]
 

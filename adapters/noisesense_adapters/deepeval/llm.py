@@ -137,7 +137,7 @@ def _is_of_others(_: logging.LogRecord) -> bool:
 
 
 def _watched_model(llm: Any) -> Any:
-    """A model of DeepEval's own, which returns a text and keeps to itself why it ended."""
+    """Return a model of DeepEval's own, which returns a text and keeps to itself why it ended."""
     watched = copy.copy(llm)
     load = getattr(llm, "load_model", None)
     if load is not None:
@@ -193,7 +193,7 @@ def _reading(schema: type[BaseModel]) -> type[BaseModel]:
 
 
 def judge_of(metric: Any) -> Judge:
-    """The `LLMJudge` over a metric's model, one for all metrics with the same.
+    """Return the `LLMJudge` over a metric's model, one for all metrics with the same.
 
     Raises:
         DeepEvalError: the model cannot be made, e.g. its key is not configured.

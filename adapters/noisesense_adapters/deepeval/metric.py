@@ -128,7 +128,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
     def measure(  # type: ignore[override]  # an undefined score is None
         self, test_case: LLMTestCase, *args: Any, **options: Any
     ) -> float | None:
-        """The score of the test case; also in `score`, with `reason` and `score_detail`.
+        """Return the score of the test case; also in `score`, with `reason` and `score_detail`.
 
         Raises:
             MissingTestCaseParamsError: a field is None or empty.
@@ -204,7 +204,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         return judge
 
     def is_successful(self) -> bool | None:
-        """Does the score pass, whatever the open verdicts are? None where nothing is to decide.
+        """Tell whether the score passes, whatever the open verdicts; None if there is none.
 
         An error, an undecided score and a judge that said nothing usable are False; an undefined
         score (unless it fails) and no measurement are None.

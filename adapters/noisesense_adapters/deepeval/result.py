@@ -30,7 +30,7 @@ def outcome_of(score: Score, mode: Mode, threshold: float, higher: bool) -> Gate
 def reason_of(
     score: Score, judgement: Judgement, mode: Mode, threshold: float, higher: bool
 ) -> str:
-    """The score's reason, and how it stands to the threshold."""
+    """Return the score's reason, and how it stands to the threshold."""
     parts: list[str] = []
     bounds = score.bounds(mode)
     if higher and bounds:
@@ -50,7 +50,7 @@ def reason_of(
 
 
 def steps_of(score: Score, judgement: Judgement, value: float | str, reason: str) -> list[str]:
-    """The report, in the steps of DeepEval's own metrics."""
+    """Return the report, in the steps of DeepEval's own metrics."""
     sentences = prettify_list([claim.sentence for claim in score.claims])
     paid = judgement.usage + judgement.paid
     shared = " for all metrics of this test case" if judgement.shared else ""
@@ -67,7 +67,7 @@ _own: ContextVar[Mapping[Any, dict[str, Any]]] = ContextVar("noisesense_deepeval
 
 
 def measured(name: str) -> Any:
-    """An attribute that every measurement has for itself.
+    """Return an attribute that every measurement has for itself.
 
     DeepEval measures several test cases at once with one metric (``@observe(metrics=[m])``), and
     goes on to the next one while a test case that timed out still runs in its thread. It resets

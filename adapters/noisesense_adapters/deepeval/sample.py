@@ -15,12 +15,12 @@ _READER = Reader(HOSTS["deepeval"])
 
 
 def place_of(test_case: LLMTestCase) -> str:
-    """What errors call the test case: its name, or its input."""
+    """Return what errors call the test case: its name, or its input."""
     return f"test case {describe(test_case.name or test_case.input)}"
 
 
 def read_case(test_case: LLMTestCase, metric: str) -> Reading:
-    """The test case as a `Sample`, and the verdicts that it brings.
+    """Return the test case as a `Sample`, and the verdicts that it brings.
 
     Raises `MissingTestCaseParamsError`, `InputError`.
     """

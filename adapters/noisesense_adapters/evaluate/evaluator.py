@@ -72,7 +72,7 @@ class Settings(NamedTuple):
         empty: str = "undefined",
         undetermined: str = "none",
     ) -> Settings:
-        """Raises `InputError` for a value that no sample could be scored by."""
+        """Raise `InputError` for a value that no sample could be scored by."""
         return cls(
             check_definition(definition).name,
             check_empty(empty),
@@ -81,11 +81,11 @@ class Settings(NamedTuple):
 
     @classmethod
     def of_line(cls, line: ResultLine, **chosen: Unpack[Choices]) -> Settings:
-        """The choices made; where there is none, what the line of a file says."""
+        """Return the choices made; where there is none, what the line of a file says."""
         return cls(*line.chosen(**chosen))
 
     def score(self, verdicts: VerdictsForm) -> Score:
-        """Raises `UndefinedScoreError` if there is nothing to measure and ``empty="error"``."""
+        """Raise `UndefinedScoreError` if there is nothing to measure and ``empty="error"``."""
         return score(
             verdicts,
             definition=self.definition,
@@ -97,7 +97,7 @@ class Settings(NamedTuple):
 def choices(
     definition: str | None = None, empty: str | None = None, undetermined: str | None = None
 ) -> Choices:
-    """The settings that are not None; the line of a file decides the others.
+    """Return the settings that are not None; the line of a file decides the others.
 
     Raises `InputError` for an unknown value.
     """
@@ -150,7 +150,7 @@ class Evaluated(NamedTuple):
         return Judgement(as_model(self.score.verdicts))
 
     def result(self, name: str, sample: Sample, cluster: str | None = None) -> Result:
-        """The score as a line of a results file."""
+        """Return the score as a line of a results file."""
         from noisesense.scoring.results import Result
 
         judgement = self.judgement
@@ -212,7 +212,7 @@ class Evaluator:
         return run_blocking(self._by_judge(row, None))
 
     def _without_judge(self, row: Row) -> Evaluated | None:
-        """The score that needs no judge; None if a judge is needed."""
+        """Return the score that needs no judge; None if a judge is needed."""
         verdicts = row.verdicts
         if verdicts is not None:
             return Evaluated(self.settings.score(verdicts), GIVEN_VERDICTS)
@@ -222,7 +222,7 @@ class Evaluator:
         return None
 
     async def _by_judge(self, row: Row, run: object) -> Evaluated:
-        """The score of the verdicts that the judge gives."""
+        """Return the score of the verdicts that the judge gives."""
         judge = self._judge()
         judgement = await self._ask(judge, row.sample, run)
         try:
@@ -234,7 +234,7 @@ class Evaluator:
         return Evaluated(scored, name, judgement)
 
     async def _ask(self, judge: Judge, sample: Sample, run: object) -> Judgement:
-        """The judge's verdicts, shared with the other metrics of the run if there are any."""
+        """Return the judge's verdicts, shared with the other metrics of the run, if any."""
         from noisesense.judging.sharing import ask_judge, judge_once
 
         if self._metric is None:
@@ -244,7 +244,7 @@ class Evaluator:
 
 
 def skip_judging(sample: Sample, definition: DefinitionName) -> Judgement | None:
-    """An empty judgement if the score is undefined whatever a judge says, else None.
+    """Return an empty judgement if the score is undefined whatever a judge says, else None.
 
     It is undefined if nothing was retrieved and the definition counts only claims from a chunk.
     """

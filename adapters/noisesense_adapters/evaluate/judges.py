@@ -16,7 +16,7 @@ from noisesense.judging.protocol import StructuredLLM
 def given_judge(
     judge: Any, *, judge_options: Mapping[str, Any] | None = None, **of_model: object
 ) -> Judge | None:
-    """The user's judge, if there is one; else None, and the host makes one over a model.
+    """Return the user's judge, if there is one; else None, and the host makes one over a model.
 
     Args:
         judge: an object, the path of a recording, or None.
@@ -59,7 +59,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
 
 
 def judge_warnings(judges: Mapping[str, str]) -> list[str]:
-    """What a reader of the figures should know of the models that judged.
+    """Return what a reader of the figures should know of the models that judged.
 
     Args:
         judges: each `noisesense.LLMJudge.name`, with how the judge did when it was tested; empty
@@ -90,7 +90,7 @@ def judge_over(
     store: Any = None,
     options: Mapping[str, Any] | None = None,
 ) -> Judge:
-    """The `LLMJudge` over a host's model; the same one for the same model and arguments.
+    """Return the `LLMJudge` over a host's model; the same one for the same model and arguments.
 
     Metrics with the same model (the same object, or the same name) get the same judge, so that
     `noisesense.judging.sharing.judge_once` can share its verdicts. The last 16 are kept.

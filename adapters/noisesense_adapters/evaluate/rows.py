@@ -132,11 +132,11 @@ class RowEvaluator:
         self._results: dict[object, list[Result]] | None = None
 
     def name(self, mode: str) -> str:
-        """A score's name, e.g. ``noise_sensitivity_relevant_paper``; see `score_name`."""
+        """Return a score's name, e.g. ``noise_sensitivity_relevant_paper``; see `score_name`."""
         return score_name(mode, self.definition)
 
     def judge(self) -> Judge:
-        """The user's judge, or one over the model, made when the first row needs it."""
+        """Return the user's judge, or one over the model, made when the first row needs it."""
         if self._judge is not None:
             return self._judge
         return judge_over(
@@ -172,7 +172,7 @@ class RowEvaluator:
         return result
 
     def figures(self, result: Result) -> list[Figure]:
-        """One figure for each mode that was asked for; none for a result without a score."""
+        """Return a figure for each mode that was asked for; none for a result without a score."""
         figures: list[Figure] = []
         score = result.score
         if score is None:
@@ -228,7 +228,7 @@ class RowEvaluator:
         return replace(summarize(results), only=_only(self.modes))
 
     def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
-        """The latest result of a row, removed from those that are kept."""
+        """Return the latest result of a row, removed from those that are kept."""
         try:
             sample = self.reader.read(row).sample
         except InputError as error:
@@ -238,7 +238,7 @@ class RowEvaluator:
 
 
 def _costs(usage: Usage) -> dict[str, Any]:
-    """What judging cost, without zeros."""
+    """Return what judging cost, without zeros."""
     costs: dict[str, Any] = {}
     for name in ("calls", "cached_calls", "input_tokens", "output_tokens", "cost"):
         cost = getattr(usage, name)
@@ -265,7 +265,7 @@ def rows_of(evaluator: object) -> RowEvaluator:
 
 
 def as_scored(result: Result) -> dict[str, Any]:
-    """A result with a score as JSON-ready data that `rescored` reads.
+    """Return a result with a score as JSON-ready data that `rescored` reads.
 
     It holds the verdicts without their texts, the settings of the score, and what only the texts
     tell: the cluster, whether the response repeats the reference, and which texts are the same.
@@ -288,7 +288,7 @@ def as_scored(result: Result) -> dict[str, Any]:
 
 
 def _shortened(text: str) -> str:
-    """A short text; of another one its beginning, and what tells it from others."""
+    """Return a short text; of another one its beginning, and what tells it from others."""
     if len(text) <= _SHORT:
         return text
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -296,7 +296,7 @@ def _shortened(text: str) -> str:
 
 
 def rescored(name: str, kept: Mapping[str, Any]) -> Result:
-    """The result that `as_scored` kept, under a new name."""
+    """Return the result that `as_scored` kept, under a new name."""
     texts = kept["texts"]
     sample = None
     contexts: list[str] | None = None
@@ -320,7 +320,7 @@ def summary_of_kept(results: Iterable[Result], kept: Iterable[Mapping[str, Any]]
 
 
 def _only(modes: Sequence[Mode]) -> Mode | None:
-    """The one mode that was asked for; None if both were."""
+    """Return the one mode that was asked for; None if both were."""
     return modes[0] if len(modes) == 1 else None
 
 
@@ -360,14 +360,14 @@ def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> 
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
-    """The one mode, or for ``"both"`` those that the definition has. Raises `InputError`."""
+    """Return one mode, or for ``"both"`` those that the definition has. Raises `InputError`."""
     defined = modes_of(check_definition(definition).name)
     check_choice(mode, get_args(Modes), "mode")
     return defined if mode == "both" else (mode,)
 
 
 def mean_of(summary: Summary, mode: Mode) -> Figure:
-    """A run's mean of one mode, with its range, its interval and what is not in it."""
+    """Return a run's mean of one mode, with its range, its interval and what is not in it."""
     figures = summary.mode(mode)
     if figures is None:
         reason = f"The definition {summary.definition} has no {mode} mode."

@@ -24,7 +24,7 @@ __all__ = ["noise_sensitivity", "run_summary"]
 
 @scorer(metrics={"noise_sensitivity_*": [mean(), stderr()]})
 def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
-    """A scorer for ``Task(scorer=…)``.
+    """Return a scorer for ``Task(scorer=…)``.
 
     It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
     Scores run from 0 to 1; **lower is better**. An undefined or undetermined score is NaN, which
@@ -78,7 +78,7 @@ def _check_loop() -> None:
 def run_summary(
     log: EvalLog, definition: DefinitionName = "ragas", *, scorer: str | None = None
 ) -> Summary:
-    """The means of a log's samples as ranges, with intervals.
+    """Return the means of a log's samples as ranges, with intervals.
 
     Inspect's own means are over the samples that have a number. Here every sample counts: an
     undetermined one by its bounds, and failed and undefined ones are counted apart. The epochs of

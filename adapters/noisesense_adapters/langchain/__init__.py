@@ -107,7 +107,7 @@ class LangChainLLM(Bridge):
 
 
 def message_problem(message: object, form: str = "") -> str:
-    """Why a message of LangChain's is no whole reply; empty if it is one."""
+    """Return why a message of LangChain's is no whole reply; empty if it is one."""
     extra = as_object(getattr(message, "additional_kwargs", None))
     blocks = as_list(getattr(message, "content", None))
     refusals = [block for block in blocks if as_object(block).get("type") == "refusal"]
@@ -121,7 +121,7 @@ def message_problem(message: object, form: str = "") -> str:
 
 
 def _text_of(message: Any) -> str:
-    """The arguments of tool calls, or the text if there are none."""
+    """Return the arguments of tool calls, or the text if there are none."""
     calls = _arguments(message)
     if calls:
         return "\n".join(calls)
@@ -145,7 +145,7 @@ def _arguments(message: Any) -> list[str]:
 
 
 def _text_in(block: object) -> str:
-    """The text of a content block; empty for thoughts, images and the like."""
+    """Return the text of a content block; empty for thoughts, images and the like."""
     text = block
     if isinstance(block, dict):
         part = as_object(cast("object", block))
@@ -154,7 +154,7 @@ def _text_in(block: object) -> str:
 
 
 def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
-    """The model with the JSON schema bound to it; None if it has no structured output.
+    """Return the model with the JSON schema bound to it; None if it has no structured output.
 
     The raw message is parsed here. LangChain's parsers complete a truncated reply, which would be
     a shorter list of claims or verdicts, and take quadratic time on a long reply without JSON.
@@ -177,12 +177,12 @@ def _structured(model: BaseChatModel, schema: type[BaseModel]) -> Any:
 
 
 def _raw_step(step: Any) -> Any:
-    """The model in LangChain's ``RunnableParallel(raw=model)``; anything else as it is."""
+    """Return the model in LangChain's ``RunnableParallel(raw=model)``; anything else as it is."""
     return getattr(step, "steps__", {}).get("raw", step)
 
 
 def _model_name(model: object) -> str:
-    """The name of a LangChain chat model; empty if it has none."""
+    """Return the name of a LangChain chat model; empty if it has none."""
     for field in _MODEL_NAMES:
         name = getattr(model, field, None)
         if isinstance(name, str) and name:
@@ -191,7 +191,7 @@ def _model_name(model: object) -> str:
 
 
 def _unwrapped(model: Any) -> tuple[Any, list[Any]]:
-    """The model in ``.bind()``, ``.with_retry()`` and the like, and what they bind to it."""
+    """Return the model in ``.bind()``, ``.with_retry()`` and others, and what they bind."""
     bound: list[Any] = []
     while "bound" in vars(model):
         bound += [model.kwargs, model.config.get("configurable")]

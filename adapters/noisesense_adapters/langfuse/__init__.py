@@ -27,7 +27,7 @@ RunEvaluator = Callable[..., list[Evaluation]]
 
 
 def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
-    """An evaluator for ``run_experiment(evaluators=[…])``.
+    """Return an evaluator for ``run_experiment(evaluators=[…])``.
 
     It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
     Scores run from 0 to 1; **lower is better**. Langfuse averages every number it is given and
@@ -69,7 +69,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
 
 
 def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
-    """An evaluator for ``run_experiment(run_evaluators=[…])``: the run's means.
+    """Return an evaluator for ``run_experiment(run_evaluators=[…])``: the run's means.
 
     Each mean is ``noise_sensitivity_<mode>_mean``, with its interval, its range where verdicts
     are open, and the undefined, undetermined and failed items in the comment. Where open verdicts

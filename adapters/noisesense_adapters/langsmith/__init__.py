@@ -24,7 +24,7 @@ SummaryEvaluator = Callable[..., list[dict[str, Any]]]
 
 
 def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
-    """An evaluator for ``evaluate``, ``aevaluate`` and wherever openevals' evaluators go.
+    """Return an evaluator for ``evaluate``, ``aevaluate`` and wherever openevals' evaluators go.
 
     It gives one result for each mode, ``noise_sensitivity_relevant`` and
     ``noise_sensitivity_irrelevant``, from one judging. Scores run from 0 to 1; **lower is
@@ -68,7 +68,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
 
 
 def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
-    """A summary evaluator: the run's means, from what ``evaluator`` found in the same run.
+    """Return a summary evaluator: the run's means, from what ``evaluator`` found in the same run.
 
     Each mean comes as ``noise_sensitivity_<mode>_mean``, with its interval, its range where
     verdicts are open, and the undefined, undetermined and failed rows in the comment. It is None

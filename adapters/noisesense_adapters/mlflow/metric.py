@@ -71,7 +71,7 @@ class MLflowLLM(Bridge):
 
 
 def bridge(model: object) -> StructuredLLM:
-    """A model by MLflow's URI, or any other that a judge takes.
+    """Return a model by MLflow's URI, or any other that a judge takes.
 
     Raises:
         InputError: neither.
@@ -83,7 +83,7 @@ def bridge(model: object) -> StructuredLLM:
 
 
 def _retrieved(trace: Any) -> list[Any] | InputError | None:
-    """What the top-level retrievers returned; None without any.
+    """Return what the top-level retrievers returned; None without any.
 
     A retriever that failed, or returned no list of texts, has not retrieved nothing: the error
     that says so is raised where the documents are needed.
@@ -108,7 +108,7 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
 
 
 def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
-    """Is a span inside one of the outer ones, at any depth?"""
+    """Tell whether a span is inside one of the outer ones, at any depth."""
     parent = spans.get(span.parent_id)
     for _ in spans:  # no deeper than there are spans, whatever a damaged trace says
         if parent is None:
@@ -120,7 +120,7 @@ def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
 
 
 def _documents(span: Any, failed: Any) -> list[Any]:
-    """What a retriever returned. Raises `InputError`."""
+    """Return what a retriever returned. Raises `InputError`."""
     with error_context(f"retriever span {span.name!r}"):
         if span.status.status_code == failed:
             got = span.status.description or "no reason"
@@ -206,7 +206,7 @@ class NoiseSensitivity(Scorer):
         expectations: Any = None,
         trace: Any = None,
     ) -> list[Feedback]:
-        """The feedback on one row.
+        """Return the feedback on one row.
 
         Raises:
             NoiseSenseError: the row cannot be evaluated; MLflow stores it as the scorer's error.
@@ -234,7 +234,7 @@ class NoiseSensitivity(Scorer):
 
 
 def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
-    """The means of a run's rows as ranges, with intervals.
+    """Return the means of a run's rows as ranges, with intervals.
 
     MLflow's own mean is over the rows that have a number: the easy ones, where a judge left
     verdicts open. Here every row counts: an undetermined one by its bounds, and failed and
@@ -266,7 +266,7 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
 
 
 def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | None, str | None]:
-    """The row's score, and why there is none, as the run's scorer of that name gave them."""
+    """Return the row's score, or why there is none, as the run's scorer of that name gave it."""
     error: str | None = None
     scored: dict[str, Any] | None = None
     for assessment in trace.info.assessments or ():
@@ -285,7 +285,7 @@ def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] |
 
 
 def _row_count(run_id: str) -> int:
-    """The number of rows that the run was given, as MLflow noted it."""
+    """Return the number of rows that the run was given, as MLflow noted it."""
     inputs: Any = get_run(run_id).inputs
     count = 0
     for dataset_input in inputs.dataset_inputs:

@@ -76,7 +76,7 @@ def completion_reply(completion: Any, form: str = "") -> Reply:
 
 
 def _text_in(message: Any) -> str:
-    """The arguments of its calls of tools, or else its text."""
+    """Return the arguments of its calls of tools, or else its text."""
     texts: list[Any] = []
     for call in as_list(getattr(message, "tool_calls", None)):
         function = getattr(call, "function", None)
@@ -104,7 +104,7 @@ class Bridge:
     takes_forms: bool = True
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
-        """One call of the model: for a reply in the form, or for plain text.
+        """Return one call of the model: for a reply in the form, or for plain text.
 
         It may raise whatever the model's client does.
         """
@@ -114,7 +114,7 @@ class Bridge:
         """Our error for an exception that only this host raises."""
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and what it cost.
+        """Return the reply as an instance of ``schema``, and what it cost.
 
         Raises:
             ReplyError: a reply that is empty, refused, cut short, or does not fit.
@@ -127,7 +127,7 @@ class Bridge:
         return (await self.reply(prompt, None)).choose(words)
 
     async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
-        """The model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
+        """Return the model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
         if schema is None:
             return await self._called(prompt, None)
         if self.takes_forms:

@@ -83,7 +83,7 @@ def problem_of(reply: object, form: str = "") -> str:
 
 
 def _failure_in(part: dict[str, Any]) -> str:
-    """What the fields of one part of a reply say: that it failed, and by which of them."""
+    """Return what the fields of one part of a reply say: that it failed, and by which of them."""
     reason = fields_of(part.get("incompletedetails")).get("reason")
     if reason:
         return stop_problem(reason)
@@ -95,7 +95,7 @@ def _failure_in(part: dict[str, Any]) -> str:
 
 
 def _stop_in(choice: dict[str, Any]) -> str:
-    """Why the choice ended early; empty if it did not, or does not say."""
+    """Return why the choice ended early; empty if it did not, or does not say."""
     for name in _REASONS:
         if choice.get(name):
             return stop_problem(choice[name])
@@ -103,20 +103,20 @@ def _stop_in(choice: dict[str, Any]) -> str:
 
 
 def _are_out_of_order(choices: Sequence[object]) -> bool:
-    """Are the numbers of the choices, as far as they have some, not in order?"""
+    """Tell whether the numbers of the choices, as far as they have some, are not in order."""
     numbers = [fields_of(choice).get("index") for choice in choices]
     known = [number for number in numbers if isinstance(number, int)]
     return known != sorted(known)
 
 
 def call_name(call: object) -> object:
-    """The name of the function that a call of a tool is of."""
+    """Return the name of the function that a call of a tool is of."""
     fields = fields_of(call)
     return fields_of(fields.get("function")).get("name", fields.get("name"))
 
 
 def another_call(names: Iterable[object], form: str) -> str:
-    """The problem of a reply that calls such functions; empty if they are the form."""
+    """Return the problem of a reply that calls such functions; empty if they are the form."""
     return ELSEWHERE if {*names} - {form, None} else ""
 
 
@@ -129,19 +129,19 @@ def stop_problem(reason: object) -> str:
 
 
 def _word(value: object) -> str:
-    """A value as the tables have it; Google's are enums."""
+    """Return a value as the tables have it; Google's are enums."""
     return str(getattr(value, "value", value)).lower()
 
 
 def fields_of(value: object) -> dict[str, Any]:
-    """The fields of a dict or an object, by their names without case and underscores."""
+    """Return the fields of a dict or an object, by their names without case and underscores."""
     own = as_object(value) or as_object(getattr(value, "__dict__", None))
     more = as_object(getattr(value, "model_extra", None))  # what pydantic was not told of
     return {normal(str(name)): field for name, field in {**own, **more}.items()}
 
 
 def usage_of(reply: object) -> Usage:
-    """One call, with the tokens that a provider's reply, or its usage object, reports."""
+    """Return one call, with the tokens that a provider's reply, or its usage object, reports."""
     counts: object = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None)
     if not counts:
         counts = reply
@@ -155,17 +155,17 @@ def usage_of(reply: object) -> Usage:
 
 
 def _first_count(counts: object, names: Sequence[str]) -> int:
-    """The count under the first of the names that has one; else 0."""
+    """Return the count under the first of the names that has one; else 0."""
     present = _counts(counts, names)
     return present[0] if present else 0
 
 
 def _counts(counts: object, names: Sequence[str]) -> list[int]:
-    """The counts of tokens under these names."""
+    """Return the counts of tokens under these names."""
     values = [field_of(counts, name) for name in names]
     return [value for value in values if isinstance(value, int) and value > 0]
 
 
 def field_of(value: object, name: str) -> Any:
-    """A field of a dict, or an attribute of an object; None if there is none."""
+    """Return a field of a dict, or an attribute of an object; None if there is none."""
     return as_object(value).get(name, getattr(value, name, None))

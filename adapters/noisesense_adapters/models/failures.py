@@ -140,7 +140,7 @@ class RequestRefusedError(Exception):
         self._texts = texts  # never shown: it may hold the prompt or a key
 
     def names(self, option: str) -> bool:
-        """Does the endpoint say that it is about this option?"""
+        """Tell whether the endpoint says that it is about this option."""
         return option in self._texts
 
 
@@ -151,7 +151,7 @@ async def call_model(
     *,
     has_other_form: bool = False,
 ) -> T:
-    """The result of a call of a model's client.
+    """Return the result of a call of a model's client.
 
     Args:
         call: the client's coroutine.
@@ -191,7 +191,7 @@ def _refused_form(error: BaseException, has_other_form: bool) -> RequestRefusedE
 
 
 def made(make: Callable[[], T], model: str) -> T:
-    """The client that ``make`` gives.
+    """Return the client that ``make`` gives.
 
     Raises:
         JudgeError: it cannot be made; clients' exceptions may quote their settings.
@@ -205,7 +205,7 @@ def made(make: Callable[[], T], model: str) -> T:
 
 
 def judge_error(error: BaseException, model: str) -> JudgeError:
-    """Why the model could not be called; of the exception's own text, a remedy at most."""
+    """Return why the model could not be called; of the exception's own text, a remedy at most."""
     links = list(_chain(error))
     for link in links:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
@@ -261,7 +261,7 @@ def _is_bad_header(error: BaseException) -> bool:
 
 
 def _refusal(links: _Links, model: str) -> JudgeError:
-    """The endpoint, or a model in this process, did not take the request."""
+    """Return the endpoint, or a model in this process, did not take the request."""
     status = _status(links)
     source = type(links[-1]).__name__ if status is None else f"HTTP {status}"
     codes = _codes_of(links, "code", "type")
@@ -313,7 +313,7 @@ def _seconds(text: str) -> float | None:
 
 
 def completion_in(error: BaseException) -> object:
-    """The reply that a client could not use, as its exception carries it; else None."""
+    """Return the reply that a client could not use, as its exception carries it; else None."""
     for link in (error, *_chain(error, contexts=False)):
         for name in ("completion", "last_completion"):
             reply = getattr(link, name, None)
@@ -323,7 +323,7 @@ def completion_in(error: BaseException) -> object:
 
 
 def _reply_error(error: Exception) -> ReplyError | None:
-    """What is wrong with a reply that was received; None if there was none."""
+    """Return what is wrong with a reply that was received; None if there was none."""
     reply = completion_in(error)
     problem = ""
     if reply is not None or _UNFIT_REPLY in _codes_of([error], "code"):
@@ -336,7 +336,7 @@ def _reply_error(error: Exception) -> ReplyError | None:
 
 
 def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseException]:
-    """The exception and what it was raised from, without those that only wrap their cause.
+    """Yield the exception and what it was raised from, without those that only wrap their cause.
 
     Args:
         error: the exception.
@@ -355,7 +355,7 @@ def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseExcep
 
 
 def _status(links: _Links) -> int | None:
-    """The HTTP status behind an exception, if there is one."""
+    """Return the HTTP status behind an exception, if there is one."""
     for link in links:
         for holder in (link, getattr(link, "response", None)):
             for name in ("status_code", "status", "code"):
@@ -379,7 +379,7 @@ def _codes_of(links: _Links, *names: str) -> list[str]:
 
 
 def _cause(links: _Links) -> _Cause | None:
-    """What the provider's status, its code, or else its wording, says is wrong."""
+    """Return what the provider's status, its code, or else its wording, says is wrong."""
     status = _status(links)
     if status == 413:
         return _TOO_LONG
@@ -394,7 +394,7 @@ def _cause(links: _Links) -> _Cause | None:
 
 
 def _texts(links: _Links) -> str:
-    """The start of every message in the chain."""
+    """Return the start of every message in the chain."""
     texts: list[str] = []
     for link in links:
         message = str(getattr(link, "message", link))

@@ -30,7 +30,7 @@ _OF_THE_REQUEST = frozenset(
 
 
 def identity(**parts: object) -> str:
-    """A digest of all that changes an answer: the same in any order, and with any key.
+    """Return a digest of all that changes an answer: the same in any order, and with any key.
 
     Args:
         parts: the names, addresses and options of a model, as JSON has them. An object among
@@ -41,7 +41,7 @@ def identity(**parts: object) -> str:
 
 
 def _relevant(value: object) -> object:
-    """The value without what is only of the request."""
+    """Return the value without what is only of the request."""
     if isinstance(value, Mapping):
         options = cast("Mapping[Any, object]", value).items()
         return {
@@ -55,7 +55,7 @@ def _relevant(value: object) -> object:
 
 
 def _plain(value: Any) -> object:
-    """A number of numpy as JSON has it; of another object its class."""
+    """Return a number of numpy as JSON has it; of another object its class."""
     if callable(getattr(value, "item", None)):
         return value.item()
     return type(value).__qualname__
@@ -73,7 +73,7 @@ def endpoint(url: object) -> str:
 
 
 def _shown(text: str) -> str:
-    """The text, or a short digest of one that may hold a key."""
+    """Return the text, or a short digest of one that may hold a key."""
     if not _RANDOM.search(text) and not _SECRET_TEXT.search(text):
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -97,7 +97,7 @@ def _is_http(address: str) -> bool:
 
 
 def is_local(address: str) -> bool:
-    """Is the endpoint on this machine or in its network (Ollama, vLLM, a container)?"""
+    """Tell whether the endpoint is on this machine or in its network, as Ollama is."""
     from ipaddress import ip_address  # not needed to start
 
     host = ""

@@ -54,7 +54,7 @@ _TRAILING_COMMA = re.compile(r'("[^"\\]*(?:\\(?:.|\Z)[^"\\]*)*(?:"|\Z))|,(?=\s*[
 
 
 def spelled_out(prompt: str, schema: type[BaseModel]) -> str:
-    """The prompt with the form of the reply in words, for models without structured output.
+    """Return the prompt with the form of the reply in words, for models without structured output.
 
     The judge's prompts say what each value is. A schema behind them is what small models reply:
     Qwen2.5-Coder-0.5B gave it back in place of every answer.
@@ -88,7 +88,7 @@ def _written(schema: type[BaseModel]) -> str:
 
 
 def read_reply(text: str, schema: type[S], usage: Usage) -> S:
-    """The reply as an instance of ``schema``, if it is one JSON object and nothing else.
+    """Return the reply as an instance of ``schema``, if it is one JSON object and nothing else.
 
     What models are known to write around an answer is taken off: thoughts before it, a fence or
     tags around it, a token that ends it, a line such as "Here is the JSON:". Anything more is no
@@ -120,7 +120,7 @@ _MOST_LAYERS = 8  # thoughts twice, an announcement, a fence, an end: with room 
 
 
 def answer_in(text: str) -> str:
-    """The text without what models are known to write around an answer.
+    """Return the text without what models are known to write around an answer.
 
     Raises:
         UnreadableError: something that begins and does not end, or nothing is left.
@@ -163,7 +163,7 @@ def _without_thought(text: str, start: str, end: str) -> str:
 
 
 def _unwrapped(text: str, start: str, end: str) -> str:
-    """What stands between the two, if the text begins so. Raises `UnreadableError`."""
+    """Return what stands between the two, if the text begins so. Raises `UnreadableError`."""
     if not text.startswith(start):
         return text
     if not text.endswith(end) or len(text) < len(start) + len(end):
@@ -175,7 +175,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=consistent, strict=False)
 
 
 def _object(text: str) -> object:
-    """The one JSON object that the text is."""
+    """Return the one JSON object that the text is."""
     if not text.startswith("{"):
         raise UnreadableError("it does not begin with a JSON object")
     for spelled in (str, _without_trailing_commas):
@@ -228,7 +228,7 @@ def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
 
 
 def _adds_nothing(rest: str, word: str, words: Sequence[str]) -> bool:
-    """Is there nothing behind the word, or only what it says again?"""
+    """Tell whether there is nothing behind the word, or only what it says again."""
     if not rest:
         return True
     again = _RESTATED[word].match(rest) if word in _RESTATED else None

@@ -64,7 +64,7 @@ async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]
 
 
 def is_about_loops(error: BaseException | None) -> bool:
-    """Is it about a connection that the user's code opened in an earlier loop?"""
+    """Tell whether it is about a connection that the user's code opened in an earlier loop."""
     while error is not None:
         message = str(error) if isinstance(error, RuntimeError) else ""
         if any(words in message for words in _OF_ANOTHER_LOOP):

@@ -138,7 +138,7 @@ class OpenAILLM(Bridge):
     def _offer(
         self, schema: type[BaseModel] | None, most: int | None, refused: set[str]
     ) -> _Offer:
-        """The strictest that was not refused. A limit that the user set stands."""
+        """Return the strictest that was not refused. A limit that the user set stands."""
         forms = () if schema is None else _FORMS
         limits: Sequence[str] = _LIMITS
         if most is None or not self._request.keys().isdisjoint(_LIMITS):
@@ -180,7 +180,7 @@ class _Offer(NamedTuple):
         return [option for option in self if option]
 
     def refused(self, error: RequestRefusedError) -> set[str]:
-        """What to leave out: what the error names, or else the form, or else any limit."""
+        """Return what to leave out: what the error names, or else the form, or else any limit."""
         named = {option for option in self.options if error.names(option)}
         if named:
             return named
@@ -188,7 +188,7 @@ class _Offer(NamedTuple):
 
 
 def _first(options: Sequence[str], refused: set[str]) -> str:
-    """The first option that was not refused; empty if there is none."""
+    """Return the first option that was not refused; empty if there is none."""
     for option in options:
         if option not in refused:
             return option
@@ -196,7 +196,7 @@ def _first(options: Sequence[str], refused: set[str]) -> str:
 
 
 def _usual_address(*, checked: bool) -> str:
-    """The environment's. Raises `InputError` if it is checked, and no address."""
+    """Return the environment's. Raises `InputError` if it is checked, and no address."""
     usual = os.environ.get("OPENAI_BASE_URL") or ""
     if usual and checked:
         check_address(usual, "OPENAI_BASE_URL")
@@ -208,7 +208,7 @@ def _address_of(client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
 
 
 def usual_key(address: str) -> str | None:
-    """A local endpoint wants none, though the client does; None for the environment's."""
+    """Return a local endpoint wants none, though the client does; None for the environment's."""
     if os.environ.get("OPENAI_API_KEY"):
         return None
     return "none" if address and is_local(address) else None
@@ -236,7 +236,7 @@ def _check_alone(*settings: object) -> None:
 def _sender(
     client: AsyncOpenAI | OpenAI | ChatClient | None, **settings: Any
 ) -> Callable[..., Awaitable[Any]]:
-    """What sends a request: through the user's client, or one made from the settings.
+    """Return what sends a request: through the user's client, or one made from the settings.
 
     A sync client works in threads. An async one is copied for each event loop, so that it works
     in several; with an HTTP client of the user's (a proxy, certificates), which a copy would lack,
@@ -297,7 +297,7 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
 
 @lru_cache(maxsize=4)
 def _certificates(file: str | None, folder: str | None) -> SSLContext:
-    """Those that HTTP clients trust by default, from the environment's file or folder.
+    """Return those that HTTP clients trust by default, from the environment's file or folder.
 
     Loaded once: it takes some 40 ms, and each event loop has a client of its own.
     """

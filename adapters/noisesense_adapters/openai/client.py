@@ -77,7 +77,7 @@ class ChatClient:
         self._opener: OpenerDirector | None = None
 
     async def create(self, **request: Any) -> object:
-        """The completion, with its fields as attributes, whatever they are."""
+        """Return the completion, with its fields as attributes, whatever they are."""
         body = json.dumps(request).encode()
         self._opener = self._opener or _new_opener()
         for attempt in range(self._max_retries + 1):
@@ -171,7 +171,7 @@ def _new_opener() -> OpenerDirector:
 
 
 def _connect(address: tuple[str, int], timeout: float, *source: Any) -> Any:
-    """A connection that may then take longer for a reply than it took to be made."""
+    """Return a connection that may then take longer for a reply than it took to be made."""
     import socket
 
     try:

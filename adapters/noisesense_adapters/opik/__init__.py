@@ -58,7 +58,7 @@ class NoiseSensitivity(BaseMetric):
         self._begin = name
 
     def score(self, **row: Any) -> list[ScoreResult]:
-        """Both modes of one row."""
+        """Return both modes of one row."""
         place = f"item with the input {describe(row.get('input'))}"
         try:
             figures = run_blocking(self._rows.kept_figures(row, place))
@@ -81,7 +81,7 @@ class NoiseSensitivity(BaseMetric):
 def run_summary(
     results: Iterable[TestResult], definition: DefinitionName = "ragas", *, name: str = _NAME
 ) -> Summary:
-    """The means of a run's items as ranges, with intervals.
+    """Return the means of a run's items as ranges, with intervals.
 
     Opik's own means are over the items that have a number. Here every item counts: an undetermined
     one by its bounds, and failed and undefined ones are counted apart.

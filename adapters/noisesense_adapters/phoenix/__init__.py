@@ -93,7 +93,7 @@ class NoiseSensitivity(Evaluator):
 
 
 def run_summary(dataframe: Any, definition: DefinitionName = "ragas") -> Summary:
-    """The means of an evaluated dataframe as ranges, with intervals.
+    """Return the means of an evaluated dataframe as ranges, with intervals.
 
     A mean over a column passes over what has no score. Here every row counts: an undetermined
     one by its bounds, and failed and undefined ones are counted apart.

@@ -48,7 +48,7 @@ class _Settings(Model):
 
 
 def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
-    """The judge over a model: ``config.judge``, the grader, or OpenAI.
+    """Return the judge over a model: ``config.judge``, the grader, or OpenAI.
 
     Assertions of one process with the same settings get the same judge.
 
@@ -91,7 +91,7 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
 
 
 def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any, str]:
-    """How to ask, the key where the grader holds it, and where that was chosen."""
+    """Return how to ask, the key where the grader holds it, and where that was chosen."""
     judge: Any = config.get("judge")
     grader = as_object(as_object(context.get("test")).get("options")).get("provider")
     if judge is None and grader is not None:
@@ -152,7 +152,7 @@ def _name(model: str, address: str, where: str) -> str:
 
 
 def _named_key(name: Any, where: str) -> str | None:
-    """The key in the variable of that name. The name is not shown: a key may stand there."""
+    """Return the key in that variable, whose name is not shown: a key may stand there."""
     key = os.environ.get(name) if isinstance(name, str) else None
     if name is not None and not key:
         raise JudgeError(

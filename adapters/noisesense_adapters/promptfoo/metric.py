@@ -27,7 +27,7 @@ _BELOW_ANY_THRESHOLD = -1000.0
 
 
 def get_assert(output: Any, context: Any) -> dict[str, Any]:
-    """Noise sensitivity of one answer, as a Promptfoo grading result.
+    """Measure the noise sensitivity of one answer, as a Promptfoo grading result.
 
     The question is read as ``query``, the correct answer as ``reference``, the chunks as
     ``contextChunks``, or under ragas' and a few other common names: from ``config``, then
@@ -205,7 +205,7 @@ def _keep_from_passing(result: dict[str, Any], context: dict[str, Any]) -> None:
 
 
 def _candidates(context: dict[str, Any]) -> list[tuple[dict[str, Any], bool]]:
-    """The test's assertions that may be this one; does a threshold over several apply to it?
+    """Return the test's assertions that may be this one, and whether a threshold is theirs.
 
     Promptfoo does not say which of them is running. It is known by its config. Without any
     assertions it is not Promptfoo that calls.

@@ -29,7 +29,7 @@ def as_result(
     *,
     record: dict[str, Any],
 ) -> dict[str, Any]:
-    """What the assertion returns. An undefined or undetermined value has no named score.
+    """Return what the assertion returns. An undefined or undetermined value has no named score.
 
     Claims are in the metadata: the web view counts every component as an assertion. Promptfoo
     averages equal names, so any definition but the default is part of the name.
@@ -76,7 +76,7 @@ def as_result(
 
 
 def _claims(score: Score, mode: Mode) -> dict[str, Any]:
-    """The claims, as Promptfoo's unmerged assertion names them."""
+    """Return the claims, as Promptfoo's unmerged assertion names them."""
     incorrect = [claim.text for claim in score.claims if claim.correct is False]
     counted = [claim.text for claim in score.claims if getattr(claim, mode)]
     return {
@@ -91,7 +91,7 @@ def _claims(score: Score, mode: Mode) -> dict[str, Any]:
 
 
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:
-    """What the assertion returns if there is no score: the reason, and no named score."""
+    """Return what the assertion returns if there is no score: the reason, and no named score."""
     also = " and is undetermined" if isinstance(error, JudgeError) else ""
     cause = str(error).removesuffix(".")
     status = "undetermined" if isinstance(error, ReplyError) else "error"

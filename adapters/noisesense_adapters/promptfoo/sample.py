@@ -74,14 +74,14 @@ class Inputs:
         self.reading: Reading = Reader(HOSTS["promptfoo"], hint=_HINT).read(row)
 
     def _with_chunks(self) -> dict[str, Any]:
-        """The first form of the output that holds chunks: it may be transformed."""
+        """Return the first form of the output that holds chunks: it may be transformed."""
         for fields in self._outputs:
             if any(normal(name) in _CHUNKS for name in fields):
                 return fields
         return {}
 
     def _authored(self, place: str, values: dict[str, Any]) -> dict[str, Any]:
-        """What the test's author wrote under the known names, its templates filled.
+        """Return what the test's author wrote under the known names, its templates filled.
 
         What cannot be filled is an error in its place, raised where it is needed.
         """
@@ -109,7 +109,7 @@ class Inputs:
         return value
 
     def _one_chunked(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """What a provider gave; one text for all chunks is one chunk."""
+        """Return what a provider gave; one text for all chunks is one chunk."""
         given = dict(fields)
         for name, value in fields.items():
             if normal(name) in _CHUNKS and is_one_text(value):
@@ -117,7 +117,7 @@ class Inputs:
         return given
 
     def _one_chunk(self, text: str) -> list[Any] | InputError:
-        """A text is one chunk, with the noise appended, as in Promptfoo's unmerged assertion.
+        """Make one chunk of a text, with the noise appended, as in Promptfoo's unmerged assertion.
 
         That chunk was relevant there, and is so here under its definition; under the others the
         reference decides, as it does everywhere else.
@@ -234,7 +234,7 @@ class Inputs:
 
 
 def _at(fields: dict[str, Any], path: str) -> Any:
-    """The value at a path; None if there is none."""
+    """Return the value at a path; None if there is none."""
     try:
         return value_at(fields, path)
     except InputError:
@@ -267,7 +267,7 @@ def _unsaid(chunks: list[Any]) -> Sample:
 
 
 def _recorded(path: Path, reading: Reading) -> VerdictsForm:
-    """The verdicts that a recording holds on a sample. Raises as `Inputs.verdicts`."""
+    """Return the verdicts that a recording holds on a sample. Raises as `Inputs.verdicts`."""
     reading.check(*FIELDS)
     texts = {field: reading.values[field] for field in FIELDS}
     verdicts = light_lookup(path.read_bytes(), texts)
@@ -279,7 +279,7 @@ def _recorded(path: Path, reading: Reading) -> VerdictsForm:
 
 
 def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
-    """The verdicts that a recording (its lines) holds on the sample.
+    """Return the verdicts that a recording (its lines) holds on the sample.
 
     None if it holds none, or if the sample or any line is not plainly valid.
     """

@@ -95,7 +95,7 @@ _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
 
 
 def _named(value: Any) -> str:
-    """What a report calls a model, a judge or a function: never by its address."""
+    """Return what a report calls a model, a judge or a function: never by its address."""
     if isinstance(value, str):
         return value
     if isinstance(value, Model):
@@ -194,7 +194,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         return ", ".join(f"{name} {value}" for name, value in arguments.items())
 
     def build_serialization_arguments(self) -> dict[str, Any]:
-        """The arguments, as files and reports hold them: of objects their names."""
+        """Return the arguments, as files and reports hold them: of objects their names."""
         arguments = super().build_serialization_arguments()
         for name in _OBJECTS:
             if name in arguments:
@@ -202,7 +202,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         return arguments
 
     def get_evaluator_version(self) -> str | None:
-        """The definition and the version of the prompts."""
+        """Return the definition and the version of the prompts."""
         return f"{self.definition}, prompts {DEFAULT_PROMPTS.version}"
 
     @cached_property
@@ -225,7 +225,7 @@ class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
     """
 
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
-        """The tables. Nothing if no case was evaluated."""
+        """Return the tables. Nothing if no case was evaluated."""
         cases = [_lines(case.attributes) for case in ctx.report.cases]
         failures = [Result(case.name, error="the task failed") for case in ctx.report.failures]
         titles: dict[str, None] = {}

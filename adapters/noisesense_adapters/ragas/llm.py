@@ -61,7 +61,7 @@ def bridge_over(llm: object) -> Callable[[], StructuredLLM]:
 
 
 def _is_plain(llm: Any) -> bool:
-    """Is it OpenAI's client and no more: no system prompt, no cache, no class of the user's?"""
+    """Tell whether it is OpenAI's client alone: no system prompt, no cache, no user's class."""
     if type(llm) is not FactoryLLM:
         return False
     model: Any = llm
@@ -134,7 +134,7 @@ class RagasLLM(Bridge):
 
 
 def _without_cache(llm: Any) -> Any:
-    """A copy whose methods are those of its class again."""
+    """Return a copy whose methods are those of its class again."""
     plain: Any = copy.copy(llm)
     for method in _CACHING:
         plain.__dict__.pop(method, None)
@@ -210,7 +210,7 @@ def _blocking(llm: Any, prompt: StringPromptValue) -> LLMResult:
 
 
 def _first_reply(llm: Any, result: LLMResult) -> Reply:
-    """The first reply in a result, with its usage as its message or else the result has it.
+    """Return the first reply in a result, with its usage as its message or else the result has it.
 
     Raises:
         ReplyError: there is none.

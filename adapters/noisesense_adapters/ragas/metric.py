@@ -186,7 +186,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
 
 
 def _one(name: str, *arguments: Any) -> Any:
-    """The one of several arguments for the same thing that is not None; None if all are."""
+    """Return the one of several arguments for the same thing that is not None; None if all are."""
     values = [value for value in arguments if value is not None]
     if len(values) > 1:
         raise InputError(f"one {name}", str(len(values)), where=name)

@@ -43,7 +43,7 @@ class ScoredFloat(float):
 
     @classmethod
     def of(cls, score: Score, mode: Mode, judgement: Judgement, judge: str) -> ScoredFloat:
-        """The value of one mode."""
+        """Return the value of one mode."""
         value = None if _no_number_in_ragas(score) else score.value(mode)
         number = cls(math.nan if value is None else value)
         number.score = score
@@ -75,12 +75,12 @@ _NOTHING = make_score(LightVerdicts(()))
 
 
 def _is_bare(value: ScoredFloat) -> bool:
-    """Is the row undefined in ragas alone?"""
+    """Tell whether the row is undefined in ragas alone."""
     return _no_number_in_ragas(value.score) and value.status == "undefined"
 
 
 def _no_number_in_ragas(score: Score) -> bool:
-    """Does the relevance of a chunk depend on a reference that makes no claims?"""
+    """Tell whether the relevance of a chunk depends on a reference that makes no claims."""
     if score.definition != "ragas" or score.undetermined != "none":
         return False
     if not score.verdicts.response_claims or score.verdicts.reference_claims:
@@ -89,7 +89,7 @@ def _no_number_in_ragas(score: Score) -> bool:
 
 
 def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
-    """The figures of an evaluation: what to report of it in place of ragas' own mean.
+    """Return the figures of an evaluation: what to report of it in place of ragas' own mean.
 
     ragas' mean is over the rows with a number, and so over those that were easy to judge. Here
     the headline is the range ``[mean of the lows, mean of the highs]`` over all rows with claims,
@@ -120,7 +120,7 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
 
 
 def results_of(result: Any, *, name: str = "") -> list[Result]:
-    """The results of an evaluation with their texts, in the dataset's order.
+    """Return the results of an evaluation with their texts, in the dataset's order.
 
     ``write_results("results.jsonl", results_of(result))`` makes a file that the commands
     ``offenders``, ``ablation`` and ``compare`` and the report read. No model is asked. A
@@ -182,7 +182,7 @@ def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
 
 
 def _summary(values: Sequence[Any], clusters: Mapping[int, str], **options: Any) -> Summary:
-    """The figures; of rows with texts, by the clusters that `noisesense.summarize` makes."""
+    """Return the figures; of rows with texts, by the clusters of `noisesense.summarize`."""
     results = (_result(row, value, clusters.get(row)) for row, value in enumerate(values))
     run = summarize_results(results, **options)
     # The response of a row that is undefined in ragas alone does make claims.

@@ -52,7 +52,7 @@ _READER = Reader({**HOSTS["ragas"], IDS: IDS})
 
 
 def read_row(row: Mapping[str, Any], ids: Any = None) -> Reading:
-    """The row's sample, and its verdicts if it carries any.
+    """Return the row's sample, and its verdicts if it carries any.
 
     Args:
         row: of the dataset.
@@ -62,7 +62,7 @@ def read_row(row: Mapping[str, Any], ids: Any = None) -> Reading:
 
 
 def row_trace(group: Any) -> Any:
-    """What ragas has traced of the row of its row group; None outside ``evaluate()``."""
+    """Return what ragas has traced of the row of its row group; None outside ``evaluate()``."""
     run_id = str(getattr(group, "parent_run_id", None))
     # The last tracer: a list of callbacks that is handed to several runs keeps all of them.
     for handler in reversed(getattr(group, "handlers", ())):

@@ -80,13 +80,13 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
 
 
 def is_one_text(value: object) -> bool:
-    """Is it a text that holds no list?"""
+    """Tell whether it is a text that holds no list."""
     starts = ("[", "{", "(", "array(")
     return isinstance(value, str) and not value.lstrip().startswith(starts)
 
 
 def _items(value: Any) -> list[Any]:
-    """The items of a list of chunks. Raises `InputError`."""
+    """Return the items of a list of chunks. Raises `InputError`."""
     if is_one_text(value):
         raise InputError("a list of chunks", f"one text, {describe(value)}")
     listed = plain(parsed(value) if isinstance(value, str) else value)
@@ -104,7 +104,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, list[Any]]]:
-    """The lists of chunks in a retriever's answer, with their names."""
+    """Yield the lists of chunks in a retriever's answer, with their names."""
     for name, value in fields.items():
         if normal(name) not in _LISTS:
             continue
@@ -118,7 +118,7 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
 
 
 def _chunk(item: Any) -> Any:
-    """A chunk's text, id and label, without the other fields of an object (e.g. a rank)."""
+    """Return a chunk's text, id and label, without the other fields of an object (e.g. a rank)."""
     if isinstance(item, str):
         return _of_text(item)
     if is_list(item):
@@ -148,7 +148,7 @@ class _Text(NamedTuple):
 
 
 def _texts_in(fields: dict[str, Any], depth: int = 3) -> Iterator[_Text]:
-    """The texts in a chunk. The first that is not blank counts."""
+    """Yield the texts in a chunk. The first that is not blank counts."""
     values = {normal(name.removeprefix("document.")): value for name, value in fields.items()}
     for name in _TEXTS:
         if isinstance(values.get(name), str):
@@ -167,7 +167,7 @@ def _texts_in(fields: dict[str, Any], depth: int = 3) -> Iterator[_Text]:
 
 
 def _of_text(text: str) -> Any:
-    """The chunk in a text: that text, or an object printed or marked by a framework.
+    """Return the chunk in a text: that text, or an object printed or marked by a framework.
 
     Raises `InputError` for an object that was printed without its text.
     """
@@ -184,7 +184,7 @@ def _of_text(text: str) -> Any:
 
 
 def _of_pair(items: list[Any]) -> Any:
-    """A chunk and its score, or HotpotQA's title and sentences. Raises `InputError`."""
+    """Return a chunk and its score, or HotpotQA's title and sentences. Raises `InputError`."""
     if len(items) == 2:
         first, second = items
         if isinstance(second, Real) and not isinstance(first, list):
@@ -196,7 +196,7 @@ def _of_pair(items: list[Any]) -> Any:
 
 
 def _id(homes: Sequence[dict[str, Any]]) -> str | None:
-    """The name of a chunk's document, or else its own."""
+    """Return the name of a chunk's document, or else its own."""
     for names in (places.CHUNK_NAMES, places.PIECE_NAMES):
         for home in homes:
             for name in names.split():
@@ -207,7 +207,7 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
 
 
 def _at(home: Any, path: str) -> Any:
-    """The value at a path of plain names; None if there is none."""
+    """Return the value at a path of plain names; None if there is none."""
     fields = as_object(home)
     if path in fields or "." not in path:
         return fields.get(path)
@@ -216,12 +216,12 @@ def _at(home: Any, path: str) -> Any:
 
 
 def _is_name(value: object) -> bool:
-    """Can it name a document? Texts and whole numbers can, also those of numpy."""
+    """Tell whether it can name a document. Texts and whole numbers can, also those of numpy."""
     return isinstance(value, (str, Integral)) and not isinstance(value, bool)
 
 
 def _label(homes: Sequence[dict[str, Any]]) -> Any:
-    """The first label in the objects; None if there is none."""
+    """Return the first label in the objects; None if there is none."""
     for home in homes:
         for name, value in home.items():
             name = normal(name)
@@ -233,17 +233,17 @@ def _label(homes: Sequence[dict[str, Any]]) -> Any:
 
 
 def label_of(value: Any) -> Any:
-    """A label such as ``"yes"`` or ``1`` as a bool or None; anything else as it is."""
+    """Return a label such as ``"yes"`` or ``1`` as a bool or None; anything else as it is."""
     return _LABELS.get(str(value).strip().lower(), value)
 
 
 def fields_of(chunk: Any) -> dict[str, Any]:
-    """The fields of a chunk of `chunks_of`; a text is the field ``text``."""
+    """Return the fields of a chunk of `chunks_of`; a text is the field ``text``."""
     return as_object(chunk) or {"text": chunk}
 
 
 def words_of(chunk: Any) -> str:
-    """The text of a chunk with single spaces between its words."""
+    """Return the text of a chunk with single spaces between its words."""
     return " ".join(str(fields_of(chunk)["text"]).split())
 
 
@@ -263,7 +263,7 @@ def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
 
 
 def labeled(chunks: Sequence[Any], labels: Any) -> list[Any]:
-    """The chunks with the labels of a list beside them, which win. Raises `InputError`."""
+    """Return the chunks with the labels of a list beside them, which win. Raises `InputError`."""
     expected = f"true, false or null for each of {len(chunks)} chunks"
     with error_context("chunk_labels"):
         entries = _entries(labels, chunks, expected)
@@ -274,7 +274,7 @@ def labeled(chunks: Sequence[Any], labels: Any) -> list[Any]:
 
 
 def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
-    """The chunks, where each without an id of its own takes its id from a list of names.
+    """Return the chunks, where each without an id of its own takes its id from a list of names.
 
     Args:
         chunks: the result of `chunks_of`.
@@ -300,7 +300,7 @@ def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
 
 
 def _entries(values: Any, chunks: Sequence[Any], expected: str) -> list[Any]:
-    """The entries of a list beside the chunks. Raises `InputError` if it is not as long."""
+    """Return the entries of a list beside the chunks. Raises `InputError` if it is not as long."""
     listed: object = plain(parsed(values) if isinstance(values, str) else values)
     if not is_list(listed) or len(as_list(listed)) != len(chunks):
         hint = "write them as a JSON list, or joined as the contexts are"
@@ -309,7 +309,7 @@ def _entries(values: Any, chunks: Sequence[Any], expected: str) -> list[Any]:
 
 
 def _name(item: Any) -> str | None:
-    """A name without spaces around it, None for nothing. Raises `InputError`."""
+    """Return a name without spaces around it, None for nothing. Raises `InputError`."""
     name = as_name(item)
     if is_empty(name):
         return None

@@ -52,7 +52,7 @@ class Step(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse(path: str) -> tuple[tuple[Step, ...], ...]:
-    """The steps of each column in a path. Raises `InputError`."""
+    """Return the steps of each column in a path. Raises `InputError`."""
     columns: list[tuple[Step, ...]] = []
     if path.count('"') % 2:
         raise InputError("quotes that are closed", describe(path))
@@ -76,7 +76,7 @@ def parse(path: str) -> tuple[tuple[Step, ...], ...]:
 
 
 def value_at(row: Mapping[str, Any], path: str) -> Any:
-    """The value of the column with this name, or else at this path.
+    """Return the value of the column with this name, or else at this path.
 
     Raises:
         MissingError: nothing is there.
@@ -99,7 +99,7 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
 
 
 def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
-    """The value of a user's column in a row. Raises `InputError`, which names the field."""
+    """Return the value of a user's column in a row. Raises `InputError`, which names the field."""
     try:
         return column(row) if callable(column) else value_at(row, column)
     except InputError as error:
@@ -111,7 +111,7 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
 
 
 def _numbered(row: Mapping[str, Any], stem: str) -> list[Any]:
-    """The values of the columns ``name_1``, ``name_2``, …, in order."""
+    """Return the values of the columns ``name_1``, ``name_2``, …, in order."""
     pattern = re.compile(normal(stem) + r"(\d{1,9})")
     cells: dict[int, Any] = {}
     for name, cell in row.items():
@@ -134,7 +134,7 @@ def _follow(row: Mapping[str, Any], path: str, steps: tuple[Step, ...]) -> Any:
 
 
 def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
-    """The field of a name. Raises `MissingError`."""
+    """Return the field of a name. Raises `MissingError`."""
     key = key_of(tuple(fields), name)
     if key is not None:
         return fields[key]
@@ -162,7 +162,7 @@ def _fields(value: Any) -> Mapping[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """The object or the list that a cell holds; anything else as it is."""
+    """Return the object or the list that a cell holds; anything else as it is."""
     if isinstance(value, (dict, list)):
         return cast("object", value)
     if isinstance(value, str) and value.lstrip().startswith("["):
@@ -171,7 +171,7 @@ def _listed(value: Any) -> Any:
 
 
 def named(names: Iterable[str], most: int = _MOST_NAMES) -> str:
-    """The first names as a list for an error, with how many more there are."""
+    """Return the first names as a list for an error, with how many more there are."""
     listed = list(names)
     text = ", ".join(map(describe, listed[:most]))
     more = len(listed) - most
@@ -179,14 +179,14 @@ def named(names: Iterable[str], most: int = _MOST_NAMES) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as a step of a path."""
+    """Return a name as a step of a path."""
     return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
 
 
 def inner_paths(
     value: Any, prefix: str = "", *, by_number: bool = False, depth: int = 6
 ) -> Iterable[str]:
-    """The paths in a value, nested ones included.
+    """Yield the paths in a value, nested ones included.
 
     Args:
         value: an object, a list or JSON.

@@ -101,7 +101,7 @@ _READ = (*FIELDS, "chunk_labels", "verdicts")
 
 
 def _by_field(places: str) -> dict[str, str]:
-    """The places of each field, in the order of the table's columns."""
+    """Return the places of each field, in the order of the table's columns."""
     columns = map(str.strip, places.split("|"))
     return {field: place for field, place in zip(_READ, columns, strict=True) if place}
 

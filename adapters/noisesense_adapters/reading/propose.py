@@ -47,7 +47,7 @@ class Proposal(NamedTuple):
     is_whole: bool
 
     def hint(self, error: InputError) -> str:
-        """The options by which it is taken, or what the user has to name."""
+        """Return the options by which it is taken, or what the user has to name."""
         options = " ".join(map(quote, self.options))
         if self.is_whole:
             return f"is it {options}? --guess takes that, in Python guess=True"
@@ -67,7 +67,7 @@ class Proposal(NamedTuple):
 def propose(
     rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], settled: Mapping[str, str]
 ) -> Proposal:
-    """The likeliest place of each field in the first rows of a file.
+    """Return the likeliest place of each field in the first rows of a file.
 
     Args:
         rows: the first ones.
@@ -93,7 +93,7 @@ def propose(
 
 
 def _separator(cells: Sequence[str]) -> str | None:
-    """What stands between the chunks of cells, if that is plain."""
+    """Return what stands between the chunks of cells, if that is plain."""
     together = "\0".join(cells)
     return next((mark for mark in _BARS if mark in together), None)
 
@@ -101,7 +101,7 @@ def _separator(cells: Sequence[str]) -> str | None:
 def _options(
     columns: Mapping[str, str], chosen: Mapping[str, Any], separator: str | None
 ) -> list[str]:
-    """The options that are added to the user's own."""
+    """Return the options that are added to the user's own."""
     options: list[str] = []
     for field, path in columns.items():
         if field not in chosen:
@@ -112,7 +112,7 @@ def _options(
 def _set_for_texts(
     columns: dict[str, str], rows: Sequence[Mapping[str, Any]], cells: Sequence[str]
 ) -> bool:
-    """Set what makes chunks of cells that are texts; may these be several chunks, joined?"""
+    """Set what makes chunks of cells of text; tell whether they may be several, joined."""
     group = _group(rows, columns)
     if group:
         columns.setdefault(GROUP, group)
@@ -146,7 +146,7 @@ _Places = dict[tuple[str, ...], str]
 
 
 def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str, _Places]:
-    """The places by the field of which their words speak."""
+    """Return the places by the field of which their words speak."""
     spoken: dict[str, _Places] = {field: {} for field in ("reference", *places.WORDS)}
     for path in _paths(rows):
         field = _field_of(path)
@@ -162,7 +162,7 @@ def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str
 
 
 def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
-    """The lists of chunks, whatever their names are."""
+    """Return the lists of chunks, whatever their names are."""
     found: _Places = {}
     for path in islice(inner_paths(rows[0], by_number=True), _MOST_PATHS):
         texts = _texts(rows, path, CHUNKS)
@@ -172,7 +172,7 @@ def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
 
 
 def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
-    """The paths in the first rows, in order. Numbered columns are one."""
+    """Return the paths in the first rows, in order. Numbered columns are one."""
     paths: dict[str, None] = {}
     for row in rows:
         for path in inner_paths(row):
@@ -183,7 +183,7 @@ def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
 
 
 def _field_of(path: str) -> str | None:
-    """The field of which the words of a path speak, the last ones first."""
+    """Return the field of which the words of a path speak, the last ones first."""
     if path == "positive,negative":
         return CHUNKS
     steps = [_words_in(step.name) for step in parse(path)[0]]
@@ -201,7 +201,7 @@ _WORDS = {field: {*known.split()} for field, known in places.WORDS.items()}
 
 
 def _fields_of(step: Sequence[str]) -> list[str]:
-    """The fields of which the words of a name speak."""
+    """Return the fields of which the words of a name speak."""
     return [field for field, known in _WORDS.items() if not known.isdisjoint(step)]
 
 
@@ -216,7 +216,7 @@ def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[st
 
 
 def _text(value: Any, field: str) -> str:
-    """What a value holds as a field. Raises `InputError` if it can be none."""
+    """Return what a value holds as a field. Raises `InputError` if it can be none."""
     if field in ("response", "user_input") and isinstance(value, (int, float)):
         return ""  # a count, or a price
     if field != CHUNKS:
@@ -228,7 +228,7 @@ def _text(value: Any, field: str) -> str:
 
 
 def _words_in(name: str) -> list[str]:
-    """The words of a name such as ``groundTruth`` or ``ground_truth``."""
+    """Return the words of a name such as ``groundTruth`` or ``ground_truth``."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return re.sub(r"[\W_\d]+", " ", split).lower().split()
 
@@ -236,7 +236,7 @@ def _words_in(name: str) -> list[str]:
 def _values(
     row: Mapping[str, Any], columns: Mapping[str, str], separator: str | None
 ) -> tuple[dict[str, str], bool]:
-    """The path and the first value of each field, for the user to check; can all be read?"""
+    """Return each field's path and first value, and whether all can be read."""
     read = {field: path for field, path in columns.items() if field != GROUP}
     reader = Reader(places.FILE, read, separator=separator, one_chunk=GROUP in columns)
     reading = reader.read(row)
@@ -251,13 +251,13 @@ def _values(
 
 
 def is_graded(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Does a column of a table begin with grades, as Promptfoo's answers do?"""
+    """Tell whether a column of a table begins with grades, as Promptfoo's answers do."""
     cells = [cell for row in rows for cell in row.values()]
     return any(isinstance(cell, str) and _GRADED.match(cell) for cell in cells)
 
 
 def _group(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str | None:
-    """The question's column, if rows that follow each other share it and the response."""
+    """Return the question's column, if rows that follow each other share it and the response."""
     names = [columns.get("user_input", ""), columns.get("response", "")]
     texts = [[row.get(name) for name in names] for row in rows]
     is_shared = any(before == after for before, after in pairwise(texts))

@@ -105,7 +105,7 @@ class Reading:
             raise error
 
     def error(self, *fields: str) -> InputError | None:
-        """The first error of these fields, or one that names all that are missing."""
+        """Return the first error of these fields, or one that names all that are missing."""
         errors = [self.errors[field] for field in fields if field in self.errors]
         for error in errors:
             if not isinstance(error, MissingError):
@@ -178,7 +178,7 @@ class Reader:
         self._fields = dict.fromkeys((*places, *self._chosen))
 
     def read(self, row: Mapping[str, Any]) -> Reading:
-        """All that is read of a row. What cannot be read is an error in it."""
+        """Return all that is read of a row. What cannot be read is an error in it."""
         values: dict[str, Any] = dict.fromkeys((*FIELDS, "verdicts"))
         places: dict[str, str] = {}
         errors: dict[str, InputError] = {}
@@ -206,7 +206,7 @@ class Reader:
         return Reading(values, places, errors)
 
     def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
-        """A field's value and its place; None if an optional one is missing."""
+        """Return a field's value and its place; None if an optional one is missing."""
         column = self._chosen.get(field)
         if callable(column):
             return self._agreed(field, {"": plain(picked(row, column, field))})
@@ -228,7 +228,7 @@ class Reader:
         raise self._missing(field, column, row) if empty is None else _null(field, empty)
 
     def _places(self, field: str, column: str | None) -> list[list[str]]:
-        """The usual places; or a user's column, in the row and where the usual places begin."""
+        """Return the usual places, or a user's column in the row and where those begin."""
         groups = self._groups.get(field, [])
         if column is None:
             return groups
@@ -238,7 +238,7 @@ class Reader:
         return [[column, *(f"{head}.{column}" for head in dict.fromkeys(heads))]]
 
     def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
-        """The value of all places that have one. Raises `InputError` if they differ."""
+        """Return the value of all places that have one. Raises `InputError` if they differ."""
         if not candidates:
             return None
         if field == CHUNKS:
@@ -255,7 +255,7 @@ class Reader:
         return None if first is None else Found(texts[first], first)
 
     def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found:
-        """The chunks of all places that have some.
+        """Return the chunks of all places that have some.
 
         One text for all chunks, as a prompt's template joins them, is no other place.
         """
@@ -278,7 +278,7 @@ class Reader:
         return Found(lists[place], place)
 
     def _split(self, value: Any) -> Any:
-        """The parts of a cell that holds no list."""
+        """Return the parts of a cell that holds no list."""
         if self._one_chunk and is_one_text(value):
             return [value]
         if not self._separator or not isinstance(value, str):
@@ -291,7 +291,7 @@ class Reader:
     def _chunks(
         self, values: Mapping[str, Any], places: Mapping[str, str], row: Mapping[str, Any]
     ) -> list[Any]:
-        """The chunks with their labels and their documents' names. Raises `InputError`."""
+        """Return the chunks with their labels and their documents' names. Raises `InputError`."""
         chunks = values[CHUNKS]
         labels = values.get("chunk_labels")
         if label_of(labels) is not None:
@@ -307,7 +307,7 @@ class Reader:
         return chunks
 
     def _missing(self, field: str, column: object, row: Mapping[str, Any]) -> InputError:
-        """The error that names the places where nothing stands, and what there is."""
+        """Return the error that names the places where nothing stands, and what there is."""
         if isinstance(column, str):
             try:
                 value_at(row, column)
@@ -327,13 +327,13 @@ class Reader:
 
 
 def _null(field: str, place: str) -> InputError:
-    """The error of a place that holds null."""
+    """Return the error of a place that holds null."""
     expected = "a list of chunks" if field == CHUNKS else "a text"
     return InputError(expected, "None", where=f"{field}, {place!r}")
 
 
 def _one_text(place: str, texts: list[Any]) -> InputError:
-    """The error of one text where a list of chunks is expected."""
+    """Return the error of one text where a list of chunks is expected."""
     hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
     hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
     got = f"one text, {describe(texts[0])}"
@@ -360,7 +360,7 @@ _LIST = re.compile(r"\s*\[\s*(['\"{\[\]D]|$)")
 def _standing(
     field: str, places: Iterable[str], row: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """What stands at places of a field, each with its path."""
+    """Yield what stands at places of a field, each with its path."""
     for place in places:
         path = place.removesuffix(".")
         if path.isidentifier() and key_of(tuple(row), path) is None:
@@ -376,13 +376,13 @@ def _standing(
 
 @lru_cache(maxsize=4096)  # every row has the same names
 def _known(names: tuple[str, ...], field: str) -> list[str]:
-    """The names in an object under which a field may stand."""
+    """Return the names in an object under which a field may stand."""
     known = words(ROW_NAMES[field])
     return [name for name in names if normal(name) in known]
 
 
 def _names_in(row: Mapping[str, Any]) -> list[str]:
-    """The names in a row and in its objects."""
+    """Return the names in a row and in its objects."""
     names: list[str] = []
     for name, value in row.items():
         fields = as_object(plain(opened(value)))

@@ -34,7 +34,7 @@ _LEAD_INS = ("answer", "finalanswer")
 
 
 def text_of(value: Any, field: str) -> str | None:
-    """The text of a field, out of an object, a message or JSON; None if an object has none.
+    """Return the text of a field, out of an object, a message or JSON; None if an object has none.
 
     Of a reference's list of answers any is right: they become one text. A number is its text.
 
@@ -55,7 +55,7 @@ def text_of(value: Any, field: str) -> str | None:
 
 
 def _in_text(text: str, field: str) -> str | None:
-    """A text, or what stands in the object or the list that it holds."""
+    """Return a text, or what stands in the object or the list that it holds."""
     if field == "reference" and text.lstrip().startswith("["):
         answers = _texts_in(text)
         return _in_list(answers, field) if answers else text
@@ -76,7 +76,7 @@ def _texts_in(text: str) -> list[str]:
 
 
 def output_of(value: Any) -> dict[str, Any]:
-    """An application's output: an object, in a text alone, or between words with an answer.
+    """Return an application's output: an object, in a text alone, or between words with an answer.
 
     Raises:
         InputError: a text with such an object that is cut off.
@@ -98,7 +98,7 @@ def output_of(value: Any) -> dict[str, Any]:
 
 
 def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
-    """The only text under the field's names in an object."""
+    """Return the only text under the field's names in an object."""
     texts: dict[str, str] = {}
     for name, value in fields.items():
         if value is None or normal(name) not in _NAMES[field] or isinstance(value, bool):
@@ -129,12 +129,12 @@ def _in_list(items: list[Any], field: str) -> str | None:
 
 
 def _is_part(item: Mapping[str, Any]) -> bool:
-    """Is it a part of a message, rather than a whole one?"""
+    """Tell whether it is a part of a message, rather than a whole one."""
     return "type" in item and "role" not in item and "content" not in item
 
 
 def _is_message(item: Mapping[str, Any]) -> bool:
-    """Has it the fields of a message: a role or a type?"""
+    """Tell whether it has the fields of a message: a role or a type."""
     return any(normal(name) in ("role", "type") for name in item)
 
 
@@ -157,7 +157,7 @@ class DifferentError(UnclearError):
 
 
 def different(candidates: Mapping[str, object], field: str) -> DifferentError:
-    """The error that names two places, and what chooses between them."""
+    """Return the error that names two places, and what chooses between them."""
     argument = "contexts" if field == "retrieved_contexts" else field
     (first, text), (second, other) = candidates.items()
     got = f"{describe(text)} at {first!r} and {describe(other)} at {second!r}"

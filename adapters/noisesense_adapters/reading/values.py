@@ -20,22 +20,22 @@ _LONGEST_LITERAL = 1_000_000  # Python's parser takes some hundred times a text'
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """The value if it is a dict, else an empty one."""
+    """Return the value if it is a dict, else an empty one."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """The value if it is a list, else an empty one."""
+    """Return the value if it is a list, else an empty one."""
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def is_list(value: object) -> bool:
-    """Is it a list? Its items are `as_list`'s, whose type is known."""
+    """Tell whether it is a list. Its items are `as_list`'s, whose type is known."""
     return isinstance(value, list)
 
 
 def texts_of(value: object) -> list[str]:
-    """The texts in a list of nothing else, or an empty list."""
+    """Return the texts in a list of nothing else, or an empty list."""
     items = as_list(value)
     return items if all(isinstance(item, str) for item in items) else []
 
@@ -47,19 +47,19 @@ def normal(name: str) -> str:
 
 
 def words(names: str) -> dict[str, None]:
-    """The names of a table, without case and punctuation."""
+    """Return the names of a table, without case and punctuation."""
     return dict.fromkeys(map(normal, names.split()))
 
 
 def is_gap(cell: object) -> bool:
-    """Is it NaN, NA or NaT, as pandas writes an empty cell?"""
+    """Tell whether it is NaN, NA or NaT, as pandas writes an empty cell."""
     if isinstance(cell, Real) and not isinstance(cell, Integral):
         return math.isnan(cell)
     return type(cell).__name__ in ("NAType", "NaTType")
 
 
 def is_empty(cell: object) -> bool:
-    """Is nothing in the cell: null, a gap, or a text without characters?"""
+    """Tell whether nothing is in the cell: null, a gap, or a text without characters."""
     return cell is None or is_gap(cell) or (isinstance(cell, str) and not cell)
 
 
@@ -77,7 +77,7 @@ def plain(value: Any) -> Any:
 
 
 def _built_in(value: Any) -> Any:
-    """A model, dataclass, array or column as a dict or a list; anything else as it is."""
+    """Return a model, dataclass, array or column as a dict or a list; anything else as it is."""
     if hasattr(value, "model_dump"):
         # DeepEval's contexts dump themselves as one text.
         return as_object(value.model_dump()) or cast("object", vars(value))
@@ -149,7 +149,7 @@ _FENCED = re.compile(r"```\w*[^\S\n]*\n(?P<inside>.*)\n[^\S\n]*```", re.DOTALL)
 
 
 def opened(value: Any) -> Any:
-    """The object that a text holds, alone or in a fence; anything else as it is."""
+    """Return the object that a text holds, alone or in a fence; anything else as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "```")):
         return value
     fields = _object_in(value.strip())
@@ -158,7 +158,7 @@ def opened(value: Any) -> Any:
 
 @lru_cache(maxsize=64)  # one text may hold the answer and the chunks
 def _object_in(text: str) -> dict[str, Any] | None:
-    """The object in a text; None if there is none, or an empty one."""
+    """Return the object in a text; None if there is none, or an empty one."""
     fenced = _FENCED.fullmatch(text)
     if fenced is not None:
         text = fenced["inside"].strip()
@@ -169,7 +169,7 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def without_nulls(value: Any) -> Any:
-    """The data without the nulls with which tables fill missing fields."""
+    """Return the data without the nulls with which tables fill missing fields."""
     if isinstance(value, Mapping):
         kept: dict[str, Any] = {}
         for name, item in cast("Mapping[str, Any]", value).items():

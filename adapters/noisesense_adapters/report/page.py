@@ -56,7 +56,7 @@ _DOCUMENTS = 25
 
 
 def _allowed(text: str) -> str:
-    """The source of a style or script, as a content security policy names it."""
+    """Return the source of a style or script, as a content security policy names it."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -179,7 +179,7 @@ def write_report(
 
 
 def _of_summary(summary: Summary) -> dict[str, Any]:
-    """The figures of the run, for the template."""
+    """Return the figures of the run, for the template."""
     return {
         "summary": summary,
         "headline": headline(summary),
@@ -190,7 +190,7 @@ def _of_summary(summary: Summary) -> dict[str, Any]:
 
 
 def _of_baseline(baseline: Comparison | None) -> dict[str, Any]:
-    """What differs from the earlier run, for the template."""
+    """Return what differs from the earlier run, for the template."""
     if baseline is None:
         return {"since": [], "since_table": None}
     return {
@@ -200,7 +200,7 @@ def _of_baseline(baseline: Comparison | None) -> dict[str, Any]:
 
 
 def _of_trust(trust: Sequence[Trust]) -> dict[str, Any]:
-    """The judges beside people, for the template."""
+    """Return the judges beside people, for the template."""
     sentences: list[str] = []
     tables: list[Table] = []
     for judge in trust:
@@ -210,7 +210,7 @@ def _of_trust(trust: Sequence[Trust]) -> dict[str, Any]:
 
 
 def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
-    """The effect of the chunks, for the template."""
+    """Return the effect of the chunks, for the template."""
     if ablation is None:
         return {"ablation": None, "cause": None}
     return {
@@ -234,7 +234,7 @@ def _collect(
 
 
 def _worst(ranking: Offenders, causes: Sequence[Cause]) -> Offender | None:
-    """The document that the first screen names, of those that mislead for certain.
+    """Return the document that the first screen names, of those that mislead for certain.
 
     The one without which most claims vanish by the ablation, else the first by rank.
     """

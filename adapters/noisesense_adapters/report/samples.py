@@ -65,7 +65,7 @@ class Samples:
         self._details.add(self._detail(result))
 
     def elements(self) -> Iterator[str]:
-        """The lines of the page that hold the data."""
+        """Yield the lines of the page that hold the data."""
         blocks = {"rows": self._rows, "details": self._details, "chunks": self._chunks}
         for name, block in blocks.items():
             yield f'<script type="text/plain" id="{name}">'
@@ -109,7 +109,7 @@ class Samples:
         }
 
     def _chunk(self, chunk: ChunkForm, relevant: bool | None) -> list[Any]:
-        """The number of the chunk, its relevance, and whether that is a label."""
+        """Return the number of the chunk, its relevance, and whether that is a label."""
         data = {"text": chunk.text, "id": chunk.id}
         key = blake2b(to_json(data).encode(), digest_size=16).digest()
         number = self._numbers.setdefault(key, self._chunks.count)
@@ -123,7 +123,7 @@ Cell = float | str | tuple[int, int] | None
 
 
 def _not_supported(result: Result) -> Cell:
-    """How many claims the reference does not support."""
+    """Return how many claims the reference does not support."""
     if result.score is None:
         return None
     kinds = result.score.partition
@@ -136,7 +136,7 @@ COLUMNS: dict[str, Callable[[Result], Cell]] = {"Not supported": _not_supported}
 
 
 def _row(result: Result) -> dict[str, Any]:
-    """The row of a result. A mode has the ends of its range, or null."""
+    """Return the row of a result. A mode has the ends of its range, or null."""
     row: dict[str, Any] = {
         "id": result.id,
         "question": None if result.sample is None else result.sample.user_input,

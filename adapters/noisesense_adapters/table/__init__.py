@@ -38,7 +38,7 @@ _KINDS = tuple(f"{kind}_claims" for kind in Partition._fields)
 
 
 def score_schema() -> Any:
-    """The Arrow schema of the table that `score_table` returns."""
+    """Return the Arrow schema of the table that `score_table` returns."""
     columns: dict[str, Any] = dict.fromkeys(("id", "cluster", "definition"), pa.string())
     for mode in MODES:
         columns |= dict.fromkeys((mode, f"{mode}_low", f"{mode}_high"), pa.float64())
@@ -97,7 +97,7 @@ _PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
 
 
 def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]:
-    """The results of the rows of an Arrow table."""
+    """Yield the results of the rows of an Arrow table."""
     columns = _columns(table.column_names, lines)
     check_names([name for name in table.column_names if name in columns], "data")
     number = 0
@@ -114,7 +114,7 @@ def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]
 
 
 def _columns(names: list[str], lines: str | None) -> list[str]:
-    """The columns to read: of a results file, or the one of lines. Raises `InputError`."""
+    """Return the columns to read: of a results file, or the one of lines. Raises `InputError`."""
     if lines is None and "verdicts" in names:
         return [name for name in _PARTS if name in names]
     candidates = _LINES if lines is None else (lines,)
@@ -127,7 +127,7 @@ def _columns(names: list[str], lines: str | None) -> list[str]:
 
 
 def _scored(result: Result) -> dict[str, Any]:
-    """The output row of a result."""
+    """Return the output row of a result."""
     row: dict[str, Any] = {"id": result.id, "cluster": result.cluster, "error": result.error}
     score = result.score
     if score is None:
@@ -152,7 +152,7 @@ def _scored(result: Result) -> dict[str, Any]:
 
 
 def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The data as an Arrow table, and the function that converts a table back."""
+    """Return the data as an Arrow table, and the function that converts a table back."""
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data]), _as_batch
     if isinstance(data, pa.Table):
@@ -198,7 +198,7 @@ def tally_table(
     empty: Empty = "undefined",
     lines: str | None = None,
 ) -> Tally:
-    """The tally of a table. Tallies of parts can be pickled and added with ``+``.
+    """Return the tally of a table. Tallies of parts can be pickled and added with ``+``.
 
     ``tally_table(data).summary()`` equals the summary of the rows one by one, to the last bit.
 

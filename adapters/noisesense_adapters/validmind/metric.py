@@ -198,7 +198,7 @@ vm.tests.register_test_provider(_NAMESPACE, _Provider())
 def _modes(
     mode: Modes | None, focus: Modes | None, definition: DefinitionName
 ) -> tuple[Mode, ...]:
-    """The modes of the tables and figures; the relevant one by default, as in ValidMind."""
+    """Return the modes of the tables and figures; the relevant one by default, as in ValidMind."""
     if mode and focus and mode != focus:
         raise InputError("mode alone", f"mode={mode!r} and focus={focus!r}", where="focus")
     modes = check_modes(mode or focus or "relevant", definition)
@@ -214,7 +214,7 @@ def _of_series(column: Callable[[Any], Any], row: Mapping[str, Any]) -> Any:
 
 
 def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
-    """Every row of the dataset, named by its index."""
+    """Return every row of the dataset, named by its index."""
     # The public table lacks the predictions of models.
     table = getattr(dataset, "_df", None)
     if table is None or table.empty:
@@ -243,7 +243,7 @@ _HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of Lang
 
 
 def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
-    """The given judge, or one over the given model or that of ValidMind's configuration."""
+    """Return the given judge, or one over the given model or that of ValidMind's configuration."""
     users_judge = given_judge(judge, judge_llm=judge_llm, store=store)
     if users_judge is not None:
         return users_judge

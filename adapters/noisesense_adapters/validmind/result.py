@@ -44,7 +44,7 @@ def _stdev(mode: ModeSummary) -> Range | None:
 def tables(
     summary: Summary, modes: Sequence[ModeSummary], undetermined: Undetermined
 ) -> dict[str, list[dict[str, Any]]]:
-    """Two tables: one row per mode, and one row per mode and sign of high risk."""
+    """Return two tables: one row per mode, and one row per mode and sign of high risk."""
     aggregates: list[dict[str, Any]] = []
     risks: list[dict[str, Any]] = []
     for mode in modes:
@@ -54,7 +54,7 @@ def tables(
 
 
 def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
-    """A row for each of the three signs of high risk of a mode.
+    """Yield a row for each of the three signs of high risk of a mode.
 
     1. The share of samples with ``value >= HIGH`` is at least `MANY`.
     2. ``|mean − median|`` is at least `GAP`; its bounds take the two as independent.
@@ -75,7 +75,7 @@ def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
 
 
 def _share_of_high(mode: ModeSummary) -> Range:
-    """The share of samples with claims whose score is high."""
+    """Return the share of samples with claims whose score is high."""
     least = 0
     most = 0
     for values, count in mode.ranges:
@@ -145,7 +145,7 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
 
 
 def _figure(figure: Range | None, mode: ModeSummary, choice: Undetermined = "none") -> float | str:
-    """The figure; if undetermined, the chosen end of its range."""
+    """Return the figure; if undetermined, the chosen end of its range."""
     if figure is None or (figure.value is None and choice == "none"):
         return _missing(mode)
     return figure.high if choice == "high" else figure.low
@@ -188,7 +188,7 @@ def plots(
 
 
 def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
-    """The scores, bounds and reasons of each sample in both modes, and the summary.
+    """Return the scores, bounds and reasons of each sample in both modes, and the summary.
 
     ``evaluation_results`` has the dataset's index. NaN is no score: ``…_status`` says whether it
     is undetermined (with bounds) or undefined. A failed sample has an ``error``.
@@ -207,7 +207,7 @@ _TEXTS = ("user_input", "retrieved_contexts", "response", "reference")
 
 
 def _raw_row(result: Result) -> dict[str, Any]:
-    """A result's row of `raw_data`. Without texts or a score their columns are None."""
+    """Return a result's row of `raw_data`. Without texts or a score their columns are None."""
     sample = result.sample
     row: dict[str, Any] = dict.fromkeys(_TEXTS)
     if sample is not None:

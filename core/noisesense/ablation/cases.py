@@ -97,7 +97,7 @@ class Case:
                 self.unexplained.append(position)
 
     def seed(self, seed: int) -> str:
-        """A seed of what comes or goes by chance of this sample."""
+        """Return a seed of what comes or goes by chance of this sample."""
         return encodable(f"{seed} {self.id}")
 
     @property
@@ -126,7 +126,7 @@ class Case:
         return [claim.text for claim in self.score.verdicts.reference_claims]
 
     def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
-        """The chunks but for those with these texts."""
+        """Return the chunks but for those with these texts."""
         return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
 
     @property
@@ -138,7 +138,7 @@ class Case:
         return documents
 
     def chunks_of(self, position: int) -> set[str]:
-        """The texts of the chunks of the same document as the one at this position."""
+        """Return the texts of the chunks of the same document as the one at this position."""
         chunks = self.sample.retrieved_contexts
         document = document_of(chunks[position])
         return {chunk.text for chunk in chunks if document_of(chunk) == document}
@@ -149,7 +149,7 @@ class Case:
         return None if answer is None else answer.unsupported
 
     def gone(self, variant: str, claims: Iterable[int]) -> Range | None:
-        """The share of these claims that an answer does not say; None if there is none."""
+        """Return the share of these claims that an answer does not say; None if there is none."""
         answer = self.answers.get(variant)
         if answer is None:
             return None
@@ -157,7 +157,7 @@ class Case:
         return None if said is None else Range(1 - said.high, 1 - said.low)
 
     def others(self, followed: Iterable[int], taken: AbstractSet[str]) -> list[int]:
-        """The claims that are not followed, and that no chunk with these texts entails."""
+        """Return the claims that are not followed, and that no chunk with these texts entails."""
         texts = [chunk.text for chunk in self.sample.retrieved_contexts]
         others: list[int] = []
         for position, claim in enumerate(self.claims):
@@ -168,12 +168,12 @@ class Case:
 
 
 def document_of(chunk: Chunk) -> str:
-    """The document's id, or the text of a chunk without one."""
+    """Return the document's id, or the text of a chunk without one."""
     return chunk.id or chunk.text
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:
-    """The cases by id. Counts in ``left_out`` the results that cannot be used.
+    """Return the cases by id. Counts in ``left_out`` the results that cannot be used.
 
     Raises:
         InputError: an id occurs twice, or no result can be used.
@@ -209,6 +209,6 @@ def distractors(variant: str) -> int:
 
 
 def left_out(variant: str) -> int | None:
-    """The position of the chunk whose document is left out; None for another variant."""
+    """Return the position of the chunk whose document is left out; None for another variant."""
     position = variant.removeprefix(LEAVE_OUT)
     return int(position) if position != variant and position.isdecimal() else None

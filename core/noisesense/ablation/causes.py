@@ -153,21 +153,21 @@ class Arm(NamedTuple):
     shams: Sequence[str]
 
     def other_claims_gone(self, _: int) -> Range | None:
-        """The share of the other claims of the answer that are gone."""
+        """Return the share of the other claims of the answer that are gone."""
         return self.case.gone(self.variant, self.others)
 
     def gone_again(self, claim: int) -> Range | None:
-        """Is the claim gone with the same chunks?"""
+        """Tell whether the claim is gone with the same chunks."""
         return self.case.gone("again", [claim])
 
     def gone_without_others(self, claim: int) -> Range | None:
-        """The share of the answers without other chunks that do not say the claim."""
+        """Return the share of the answers without other chunks that do not say the claim."""
         gone = [self.case.gone(sham, [claim]) for sham in self.shams]
         return mean_range([share for share in gone if share is not None])
 
 
 def arms_of(cases: Iterable[Case]) -> list[Arm]:
-    """The answers without the noisy claims' chunks, and those without one document."""
+    """Return the answers without the noisy claims' chunks, and those without one document."""
     arms: list[Arm] = []
     for case in cases:
         if "without" in case.answers:
@@ -188,7 +188,7 @@ Followed = tuple[Arm, int]
 
 
 def effect_of(followed: Sequence[Followed], confidence: float = 0.95) -> Effect:
-    """What became of these claims."""
+    """Return what became of these claims."""
     gone = [arm.case.gone(arm.variant, [claim]) for arm, claim in followed]
     return Effect(
         claims=len(followed),
@@ -214,7 +214,7 @@ def _control(
     control_of: Callable[[Arm, int], Range | None],
     confidence: float,
 ) -> Change | None:
-    """The claims beside a control; None where none of them has it."""
+    """Return the claims beside a control; None where none of them has it."""
     pairs: list[Pair] = []
     for arm, claim in followed:
         gone = arm.case.gone(arm.variant, [claim])
@@ -237,7 +237,7 @@ lie below, hardly one in ten of those is a document that is blamed (``causes.py`
 
 
 def causes_of(arms: Iterable[Arm]) -> tuple[Cause, ...]:
-    """What became of claims without each document; the surest cause first.
+    """Return what became of claims without each document; the surest cause first.
 
     A document that too few samples say something of is in the list; it is no test.
     """

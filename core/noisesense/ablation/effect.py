@@ -67,7 +67,7 @@ def _change(cases: Iterable[Case], variant: str) -> Change | None:
 
 
 def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[str]) -> Ablation:
-    """The figures of the cases, once their answers are judged."""
+    """Return the figures of the cases, once their answers are judged."""
     changes: dict[str, Change] = {}
     for variant in sorted(compared, key=lambda name: (distractors(name), name)):
         change = _change(cases, variant)
@@ -111,7 +111,7 @@ _UNASKED = {
 
 
 def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -> Ablation:
-    """What the chunks did, from the system's answers to a plan.
+    """Return what the chunks did, from the system's answers to a plan.
 
     Of each different answer with chunks away, and of its control, one call of the judge says
     which claims of the old response it says again; one in the words of the old response says all
@@ -163,7 +163,7 @@ def _count_errors(answers: Iterable[_Answered], reasons: Counter[str]) -> None:
 
 
 def _grouped(rows: Iterable[tuple[Case, Row]], reasons: Counter[str]) -> list[_Answered]:
-    """The different answers to each case. Raises `InputError` if there are none."""
+    """Return the different answers to each case. Raises `InputError` if there are none."""
     answers: dict[tuple[str, str], _Answered] = {}
     for case, row in rows:
         response = row.response or ""
@@ -239,7 +239,7 @@ def _said(cell: Truth) -> Range:
 
 
 def unsupported(verdicts: VerdictsForm) -> Range | None:
-    """The share of the claims that the reference does not support; None without claims."""
+    """Return the share of the claims that the reference does not support; None without claims."""
     claims = verdicts.response_claims
     if not claims:
         return None

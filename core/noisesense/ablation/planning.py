@@ -80,7 +80,7 @@ class _Pool:
         raise InputError(expected, str(added), where=f"{case.id}, plus-{count}")
 
     def _is_fit(self, text: str, case: Case) -> bool:
-        """Does the text hold nothing of the sample's reference?
+        """Tell whether the text holds nothing of the sample's reference.
 
         A chunk that is, or may be, relevant to the same question does; so does one that holds the
         reference, or one of its claims, word for word.
@@ -97,7 +97,7 @@ def plan(
     seed: int = 0,
     leave_out: int = 0,
 ) -> list[dict[str, Any]]:
-    """What to ask the system: a row for each sample and variant, in the results' order.
+    """Return what to ask the system: a row for each sample and variant, in the results' order.
 
     ``without`` and ``without-other`` are asked of samples with noisy claims of which other chunks
     are left, ``relevant-only`` and ``plus-K`` of all samples, ``relevant-only`` where some chunk
@@ -162,7 +162,7 @@ def _check(cases: Sequence[Case], variants: Sequence[str]) -> None:
 
 
 def _rows(case: Case, planned: dict[str, list[Chunk]]) -> Iterator[dict[str, Any]]:
-    """The rows of one sample: of each variant, and of ``again`` if there is any."""
+    """Yield the rows of one sample: of each variant, and of ``again`` if there is any."""
     if not planned:
         return
     again = {"again": [*case.sample.retrieved_contexts]}
@@ -177,7 +177,7 @@ def _rows(case: Case, planned: dict[str, list[Chunk]]) -> Iterator[dict[str, Any
 
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
-    """The answers with their cases. Raises `InputError` for an answer to something else."""
+    """Yield the answers with their cases. Raises `InputError` for an answer to something else."""
     answered_before: set[str] = set()
     for number, data in enumerate(answered, start=1):
         with error_context(f"answer {number}"):
@@ -197,7 +197,7 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
 
 
 def _fits(case: Case, row: Row) -> bool:
-    """Does some plan, of any seed, give the sample these contexts?"""
+    """Tell whether some plan, of any seed, gives the sample these contexts."""
     retrieved = _texts(case.sample.retrieved_contexts)
     contexts = _texts(row.retrieved_contexts)
     count = distractors(row.variant)

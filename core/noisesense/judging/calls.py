@@ -196,7 +196,7 @@ class Calls:
     async def ask(
         self, run: SampleRun, call: ModelCall[S, A], attempt: int = 0
     ) -> tuple[A | None, int]:
-        """What the first useful reply answers, None if there is none; and the next attempt.
+        """Return what the first useful reply answers, None if there is none; and the next attempt.
 
         Args:
             run: of the sample.
@@ -220,7 +220,7 @@ class Calls:
     async def _by_store(
         self, store: VerdictStore, run: SampleRun, call: ModelCall[S, A], attempt: int
     ) -> tuple[A | None, int]:
-        """The answer to one attempt, None if its reply is of no use; and the next attempt.
+        """Return the answer to one attempt, None if its reply is of no use; and the next attempt.
 
         A reply in the store is not paid for again: not to this attempt, nor to a later one, with
         which an earlier run has repaired it. Else the model is asked, by one caller at a time.
@@ -348,7 +348,7 @@ def _read(call: ModelCall[S, A], stored: str) -> A | None:
 
 
 def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
-    """The name the store keeps a model's calls under.
+    """Return the name the store keeps a model's calls under.
 
     Raises:
         InputError: it is needed and there is none, or the model's options are unknown.

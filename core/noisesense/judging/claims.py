@@ -133,14 +133,14 @@ class ClaimSource:
         return sentences(claim) if is_copy else [claim]
 
     def _is_of_example(self, claim: str) -> bool:
-        """Is it copied from the example that the model is asked with?"""
+        """Tell whether it is copied from the example that the model is asked with."""
         words = by_words(claim)
         is_echo = words in self._instruction_words and len(words.split()) >= _SHORTEST_ECHO
         is_own = words in self._text_words or self._text_words in self._instruction_words
         return is_echo and not is_own
 
     def _behind_question(self, claim: str) -> str:
-        """The claim; behind the question where it is all that a bare text says."""
+        """Return the claim; behind the question where it is all that a bare text says."""
         is_all = self.is_bare and by_words(claim) == self._text_words
         if is_all and self.question.strip():
             return f"{self.question.strip()} {claim}"
@@ -148,7 +148,7 @@ class ClaimSource:
 
 
 def _is_json(claim: str) -> bool:
-    """Is it a JSON list or object? A list of numbers alone is a mark, as "[1]"."""
+    """Tell whether it is a JSON list or object. A list of numbers alone is a mark, as "[1]"."""
     text = claim.strip()
     if not text.startswith(("[", "{")):
         return False

@@ -143,7 +143,7 @@ class LLMJudge(PlannedJudge):
         super().__init__(calls, plan=plan, settings=" ".join(settings))
 
     async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
-        """The claims in the text's order; none if the model says twice that there are none.
+        """Return the claims in the text's order; none if the model says twice that there are none.
 
         A score is a share of all claims, so a list has to be about the text and to cover it. Where
         it may not be, the model is asked once more, and its answer decides.
@@ -208,7 +208,7 @@ class LLMJudge(PlannedJudge):
         source: ClaimSource,
         claims: list[str],
     ) -> list[str]:
-        """The claims without those that are not the text's, as the model says."""
+        """Return the claims without those that are not the text's, as the model says."""
         strays = source.strays(claims)
         said = await self._ask(run, form, Premise(source.text, source.question), strays)
         kept = [claim for claim in claims if said.get(claim) is not False]
@@ -220,7 +220,7 @@ class LLMJudge(PlannedJudge):
     async def _ask(
         self, run: SampleRun, form: Form, premise: Premise, statements: Sequence[str]
     ) -> dict[str, Cell]:
-        """What the premise says of the statements; what stays open changes nothing."""
+        """Return what the premise says of the statements; what stays open changes nothing."""
         if not statements:
             return {}
         cells = await self._part(run, form, premise, statements)
@@ -230,7 +230,7 @@ class LLMJudge(PlannedJudge):
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
-        """A text in parts entails a claim if any part does. Votes decide by majority."""
+        """Return a text in parts entails a claim if any part does. Votes decide by majority."""
         form = await self._form(run)
         if not premise.text:
             return await self._part(run, form, premise, claims)
@@ -255,7 +255,7 @@ class LLMJudge(PlannedJudge):
     async def _voted(
         self, ask: _Ask, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> list[Cell]:
-        """What more than half of the votes say."""
+        """Return what more than half of the votes say."""
         votes = range(self._votes)
         by_vote = await gather_all(ask(run, premise, claims, vote) for vote in votes)
         return [majority(cells) for cells in zip(*by_vote, strict=True)]
@@ -263,7 +263,7 @@ class LLMJudge(PlannedJudge):
     async def _list(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Cell]:
-        """All in one call; asks again for what the replies left out."""
+        """Return all in one call; asks again for what the replies left out."""
         cells: list[Cell] = [None] * len(claims)
         missing: list[int] = list(range(len(claims)))
         attempt = 0
@@ -302,7 +302,7 @@ class LLMJudge(PlannedJudge):
         return [found]
 
     async def _form(self, run: SampleRun) -> Form:
-        """How claims are checked. Raises `UnfitJudgeError` if the model cannot judge."""
+        """Return how claims are checked. Raises `UnfitJudgeError` if the model cannot judge."""
         if self._check != "auto":
             return self._check
 
@@ -336,7 +336,7 @@ def _is_yes(reply: Answer) -> bool:
 
 
 def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
-    """What the reply says of the statements; None if nothing.
+    """Return what the reply says of the statements; None if nothing.
 
     Nothing, too, if it goes on counting below or above them, whatever stands there, or has other
     numbers and no answer to some: the model has counted anew, and its numbers mean other
@@ -365,7 +365,7 @@ def majority(votes: Sequence[Cell]) -> Cell:
 
 
 def any_part(cells: Sequence[Cell]) -> Cell:
-    """What a text in parts entails: Kleene's ∃."""
+    """Return what a text in parts entails: Kleene's ∃."""
     if any(cells):
         return True
     return None if None in cells else False

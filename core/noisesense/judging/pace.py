@@ -102,7 +102,7 @@ class Pace:
                 self._probing = False
 
     def refused(self, first: float, started: float, asked_for: float | None) -> bool:
-        """The provider refused a call. Returns whether to ask again.
+        """Return the provider refused a call. Returns whether to ask again.
 
         Args:
             first: when the call was first made: others may be taken while this one never is.

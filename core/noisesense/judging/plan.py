@@ -20,7 +20,7 @@ Plan = Literal["lazy", "full"]
 
 
 def check_plan(plan: object, store: object) -> None:
-    """Raises `InputError` for an unknown plan, or for something else than a store."""
+    """Raise `InputError` for an unknown plan, or for something else than a store."""
     check_choice(plan, get_args(Plan), "plan")
     if store is not None and not callable(getattr(store, "claim", None)):
         hint = "store=VerdictStore(path)"
@@ -28,7 +28,7 @@ def check_plan(plan: object, store: object) -> None:
 
 
 def check_number(value: object, least: float, most: float, where: str) -> None:
-    """Raises `InputError` unless it is a number from the one to the other."""
+    """Raise `InputError` unless it is a number from the one to the other."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
     if not least <= number <= most:
         raise InputError(f"a number from {least:g} to {most:g}", describe(value), where=where)
@@ -56,7 +56,7 @@ class PlannedJudge:
         self._settings = f"plan={plan} {settings}"
 
     async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
-        """The claims of a text, in its order, no two of the same words.
+        """Return the claims of a text, in its order, no two of the same words.
 
         Args:
             run: of the sample.
@@ -72,7 +72,7 @@ class PlannedJudge:
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
-        """Does the premise say them?
+        """Tell whether the premise says them.
 
         Raises:
             JudgeError: the model cannot be asked.
@@ -102,11 +102,11 @@ class PlannedJudge:
         return self._calls.pace.waiting
 
     async def judge(self, sample: Sample) -> Verdicts:
-        """The verdicts on one sample. Raises as `judge_detailed`."""
+        """Return the verdicts on one sample. Raises as `judge_detailed`."""
         return (await self.judge_detailed(sample)).verdicts
 
     async def judge_detailed(self, sample: Sample) -> Judgement:
-        """The verdicts on one sample, and what they cost.
+        """Return the verdicts on one sample, and what they cost.
 
         Raises:
             ReplyError: no reply had a usable list of the response's claims. Other unusable
@@ -130,7 +130,7 @@ class PlannedJudge:
     async def entailment(
         self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
     ) -> Entailment:
-        """Which texts entail which claims, as they are given. A blank text entails none.
+        """Return which texts entail which claims, as they are given. A blank text entails none.
 
         Args:
             texts: each is read alone.
@@ -247,7 +247,7 @@ class CellTable(dict[str, dict[str, Cell]]):
     """What texts entail, by text and claim."""
 
     def cell(self, text: str, claim: str) -> Cell:
-        """A blank text entails nothing; what was not asked is undetermined."""
+        """Return a blank text entails nothing; what was not asked is undetermined."""
         return self.get(text, {}).get(claim) if text.strip() else False
 
 
@@ -305,7 +305,7 @@ class _SampleWork:
         return open_cells + (self.reference is None)
 
     def verdicts(self) -> Verdicts:
-        """All that was found, beside the sample. What was not asked is undetermined."""
+        """Return all that was found, beside the sample. What was not asked is undetermined."""
         reference = self.reference or []
         labels = [chunk.relevant for chunk in self.sample.retrieved_contexts]
         verdicts = Verdicts.from_matrices(

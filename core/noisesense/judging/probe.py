@@ -98,7 +98,7 @@ _HINT = (
 
 
 async def _wrong_claims(find: Find) -> list[str]:
-    """Each claim that it misses or invents, and each text that it cannot take apart."""
+    """Return each claim that it misses or invents, and each text that it cannot take apart."""
     wrong: list[str] = []
     for known in known_texts().claims:
         try:
@@ -116,13 +116,13 @@ async def _wrong_claims(find: Find) -> list[str]:
 
 
 def _has(claim: str, words: str) -> bool:
-    """Has the claim all of the words?"""
+    """Tell whether the claim has all of the words."""
     said = by_words(claim)
     return all(word in said for word in words.split())
 
 
 async def _wrong_answers(ask: Ask, form: Form) -> list[list[str]]:
-    """The statements of each text that it gets wrong in this form."""
+    """Return the statements of each text that it gets wrong in this form."""
     by_text: list[list[str]] = []
     for known in known_texts().statements:
         statements = list(known.truth)

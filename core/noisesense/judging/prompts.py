@@ -194,7 +194,7 @@ def _quoted(text: str) -> str:
 
 
 def _numbered(head: str, texts: Mapping[int, str]) -> str:
-    """The texts below their head, a line each."""
+    """Return the texts below their head, a line each."""
     lines = [f"{number}. {_quoted(text)}" for number, text in texts.items()]
     return "\n".join([head, *lines])
 
@@ -220,7 +220,7 @@ _WORDS = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 
 
 def _as_word(value: Any) -> Any:
-    """Numbers are no answers: models echo a statement's number, or rate it from 1 to 5."""
+    """Leave numbers out: models echo a statement's number, or rate it from 1 to 5."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -325,7 +325,7 @@ class Answers(_Form, extra="allow"):
 
 @cache  # one class for each count, or pickle would not take it
 def answers_form(count: int) -> type[Answers]:
-    """The form of the answers to statements 1 to ``count``."""
+    """Return the form of the answers to statements 1 to ``count``."""
     name = f"Answers{count}"
     fields: dict[str, Any] = {}
     for number in range(1, count + 1):
@@ -403,7 +403,7 @@ def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
 
 
 def _split_point(text: str, earliest: int, latest: int) -> int:
-    """The end of a paragraph, line, sentence or word in that range, or its very end."""
+    """Return the end of a paragraph, line, sentence or word in that range, or its very end."""
     for mark in _ENDS:
         end = text.rfind(mark, earliest - len(mark), latest) + len(mark)
         if end >= earliest:

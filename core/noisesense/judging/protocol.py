@@ -126,7 +126,7 @@ class Judge(Protocol):
     """Turns a sample's texts into verdicts."""
 
     async def judge(self, sample: Sample) -> Verdicts:
-        """The verdicts on one sample. Raises `NoiseSenseError` if it cannot."""
+        """Return the verdicts on one sample. Raises `NoiseSenseError` if it cannot."""
         ...
 
 
@@ -172,7 +172,7 @@ class StructuredLLM(Protocol):
     """
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
-        """The reply as an instance of ``schema``, and what it cost.
+        """Return the reply as an instance of ``schema``, and what it cost.
 
         Raises:
             ReplyError: the model replied, but with nothing that fits ``schema``.
@@ -190,7 +190,7 @@ class WordLLM(Protocol):
     """
 
     async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
-        """Which of the words a plain reply of some 8 tokens is, and what it cost.
+        """Return which of the words a plain reply of some 8 tokens is, and what it cost.
 
         Raises:
             ReplyError: the reply is none of the words.

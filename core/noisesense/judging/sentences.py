@@ -43,7 +43,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:
-    """Does the sentence that begins there go on behind a Western mark?"""
+    """Tell whether the sentence goes on there, behind a Western mark."""
     found = _NEXT.match(text, mark.end())
     following = found[1] if found else ""
     if following.islower():

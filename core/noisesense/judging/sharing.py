@@ -32,7 +32,7 @@ class SingleFlight(Generic[T]):
         self._future: Future[T] | None = None
 
     async def get(self, work: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
-        """The result, and whether this caller did the work."""
+        """Return the result, and whether this caller did the work."""
         while True:
             with self._lock:
                 theirs = self._future
@@ -83,7 +83,7 @@ _runs: dict[int, tuple[_Run, object]] = {}
 
 
 def _run_of(owner: object) -> _Run:
-    """The run that ends with the host's object."""
+    """Return the run that ends with the host's object."""
     if id(owner) not in _runs:
         held = None
         try:
@@ -102,7 +102,7 @@ def sharing_key(sample: Sample) -> tuple[str, tuple[bool | None, ...]]:
 async def judge_once(
     judge: Judge, sample: Sample, *, metric: Hashable, run: object | None = None
 ) -> Judgement:
-    """The judge's verdicts on the sample, shared by the metrics of one run.
+    """Return the judge's verdicts on the sample, shared by the metrics of one run.
 
     A metric gets the first judging of the sample in this run that it has not used yet; if there
     is none, the judge is asked. So two modes agree for the price of one, and measuring again asks
@@ -148,7 +148,7 @@ async def judge_once(
 
 
 async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
-    """The judge's verdicts on the sample, with its chunks; not shared.
+    """Return the judge's verdicts on the sample, with its chunks; not shared.
 
     Raises:
         NoiseSenseError: as the judge raises; `JudgeError` in place of anything else.

@@ -29,7 +29,7 @@ class TextLimit:
     async def ask(
         self, text: str, question: Callable[[str], Awaitable[T]], *, overlapping: bool = False
     ) -> list[T]:
-        """The answers on all parts of the text, in their order.
+        """Return the answers on all parts of the text, in their order.
 
         A part that is too long for the model is halved, and its halves are. Texts that come later
         are split so small from the beginning: not each of them pays for a call that is refused.

@@ -111,11 +111,11 @@ class VerdictStore:
             _close(self._connections, self._pid)
 
     async def get(self, key: str) -> str | None:
-        """The reply to that call, as JSON; None if there is none, or a damaged one."""
+        """Return the reply to that call, as JSON; None if there is none, or a damaged one."""
         return self.transact(partial(_reply_of, key=key), write=False)
 
     async def claim(self, key: str, *, over: str | None = None) -> bool:
-        """May the caller make this call? If not, there is a reply, or another caller makes it.
+        """Tell whether the caller may make this call: nobody else makes it, or has a reply.
 
         Args:
             key: of the call.
@@ -168,7 +168,7 @@ class VerdictStore:
             time.sleep(_RENEW_SECONDS)
 
     def _is_in_progress(self, row: Any) -> bool:
-        """Has the claim been renewed lately? By this process's clock alone."""
+        """Tell whether the claim has been renewed lately. By this process's clock alone."""
         if row is None or row["reply"] is not None:
             return False
         now = time.monotonic()
@@ -179,7 +179,7 @@ class VerdictStore:
         return now - last.seen < _LEASE_SECONDS
 
     def stats(self) -> list[StoredCalls]:
-        """What is in the store, by model and version of the prompts."""
+        """Return what is in the store, by model and version of the prompts."""
         sums = ", ".join(f"SUM(json_extract(usage, '$.{name}'))" for name in (*COUNTED, "cost"))
         query = f"SELECT model, version, COUNT(*), MIN(made), MAX(made), {sums} {KEPT}"
         groups = f"{query} GROUP BY model, version ORDER BY model, version"
@@ -284,7 +284,7 @@ def _row_of(connection: sqlite3.Connection, key: str) -> Any:
 
 
 def _reply_of(connection: sqlite3.Connection, key: str) -> str | None:
-    """The reply, if there is one and its row is undamaged."""
+    """Return the reply, if there is one and its row is undamaged."""
     row = _row_of(connection, key)
     # A damaged index may lead to another row, itself undamaged.
     if row is None or row["key"] != key or not _is_sound(row):
@@ -316,7 +316,7 @@ def _put(
 
 
 def _is_sound(row: sqlite3.Row) -> bool:
-    """Is the row undamaged?"""
+    """Tell whether the row is undamaged."""
     return bool(row["checksum"] == _checksum(row))
 
 

@@ -57,7 +57,7 @@ class TokenCheck:
         self._most = 0
 
     def is_cut(self, prompt: str, tokens: int) -> bool:
-        """Did the model read less than the prompt? Without a number of tokens nobody knows.
+        """Tell whether the model read less than the prompt; unknown without a count of tokens.
 
         A number that is exactly a power of two, and 2,048 or more, is a window's size, to which
         Ollama cuts. A whole prompt of so many tokens is rare, and only split for nothing.

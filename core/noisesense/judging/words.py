@@ -74,7 +74,7 @@ class Vocabulary(NamedTuple):
     pairs: frozenset[str]
 
     def has(self, word: _Word) -> bool:
-        """Has it a word with half of the runs of letters? A name's first run, too.
+        """Tell whether it has a word with half of the runs of letters, and a name's first run.
 
         So inflected forms are found.
         """
@@ -123,7 +123,7 @@ def vocabulary(text: str) -> Vocabulary:
 
 
 def _words(plain: str) -> Iterator[str]:
-    """The words of a text; two where letters of two cases meet others ("LIC以其")."""
+    """Yield the words of a text; two where letters of two cases meet others ("LIC以其")."""
     for word in _WORD.findall(plain):
         start = 0
         for at, (before, letter) in enumerate(pairwise(word), start=1):
@@ -135,12 +135,12 @@ def _words(plain: str) -> Iterator[str]:
 
 
 def has_cases(text: str) -> bool:
-    """Has it letters of two cases? In scripts without, spaces need not part words."""
+    """Tell whether it has letters of two cases. In scripts without, spaces need not part words."""
     return text.casefold() != text.upper()
 
 
 def _runs(word: str) -> tuple[str, ...]:
-    """All runs of three letters; a shorter word is one run."""
+    """Return all runs of three letters; a shorter word is one run."""
     last = max(len(word) - _GRAM, 0)
     return tuple(word[start : start + _GRAM] for start in range(last + 1))
 
@@ -180,7 +180,7 @@ def novelty(text: str, *others: str, aside: str = "", strict: bool = False) -> N
 
 
 def _has_new_row(stretch: Iterable[str], known: Collection[str], *, strict: bool) -> bool:
-    """Has it several new pairs in a row? One is new at any joint. Or is a letter new?"""
+    """Tell whether several pairs in a row are new (one is, at any joint), or a letter is."""
     most = _FEWEST_NEW_PAIRS if strict else _NEW_PAIRS
     row = 0
     for pair in stretch:

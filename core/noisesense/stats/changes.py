@@ -46,7 +46,7 @@ class SampleChange(Record):
 
 
 def sample_change(name: str, a: Score, b: Score) -> SampleChange:
-    """What changed in a sample."""
+    """Return what changed in a sample."""
     return SampleChange(name, _bounds(a), _bounds(b), _claim_changes(a, b))
 
 
@@ -75,7 +75,7 @@ def _claim_changes(a: Score, b: Score) -> tuple[ClaimChange, ...]:
 
 
 def largest_first(changes: Iterable[SampleChange]) -> tuple[SampleChange, ...]:
-    """The samples in which something changed, those that changed most first."""
+    """Return the samples in which something changed, those that changed most first."""
     changed = [change for change in changes if change.claims or change.a != change.b]
     return tuple(sorted(changed, key=_rank))
 

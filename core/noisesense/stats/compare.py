@@ -109,7 +109,7 @@ def compare(
     margin: float = 0.0,
     confidence: float = 0.95,
 ) -> Comparison:
-    """Two versions over the same samples: paired differences and what changed.
+    """Compare two versions over the same samples: paired differences and what changed.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
     leave of it, with an interval (see `noisesense.stats.paired.difference_interval`): where the
@@ -199,7 +199,7 @@ def compare(
 
 
 def _lacks(score: Score, other: Score) -> bool:
-    """Is there a figure of noise in which only the other version has something to measure?"""
+    """Tell whether only the other version has something to measure in a figure of noise."""
     if value_of("any", score) is None and value_of("any", other) is not None:
         return True
     return not {*score.measures}.issuperset(other.measures)
@@ -243,7 +243,7 @@ def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
 
 
 def _echoes(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
-    """A warning of each run in which the wrong column was read."""
+    """Yield a warning of each run in which the wrong column was read."""
     for place, run in enumerate("AB"):
         echoes = sum(pair[place].echoes for pair in pairs)
         if are_echoes(echoes, len(pairs)):

@@ -94,7 +94,7 @@ def gate_run(
     max_hallucinated: float | None = None,
     waive: Collection[str] = (),
 ) -> RunGate:
-    """Does a run stay within a limit? Lower is better. What was not measured does not pass.
+    """Decide whether a run stays within a limit. What was not measured does not pass.
 
     Each mode's mean is gated as in `noisesense.gate`: it passes, fails, or is *undecided*, where
     that depends on verdicts that the judge left open. The run is *not measured* where more than
@@ -152,7 +152,7 @@ def gate_run(
 
 
 def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
-    """The mode, or all that the definition has."""
+    """Return the mode, or all that the definition has."""
     if mode is not None:
         return (check_mode(mode),)
     return modes_of(summary.definition) if summary.definition else MODES
@@ -165,7 +165,7 @@ def _enough(
     max_unanswered: float,
     min_samples: int,
 ) -> Iterator[Finding]:
-    """A finding for each way in which too little was measured."""
+    """Yield a finding for each way in which too little was measured."""
     missing = _missing(summary, modes)
     if missing / summary.samples > max_undefined:
         yield _unmeasured(
@@ -187,7 +187,7 @@ def _enough(
 
 
 def _signs(summary: Summary, waive: Collection[str]) -> Iterator[Finding]:
-    """A finding for each sign of a broken run that is not waived."""
+    """Yield a finding for each sign of a broken run that is not waived."""
     for sign in summary.signs:
         if sign.name not in waive:
             hint = f"--waive {sign.name}, in Python waive=, lets it pass"
@@ -195,7 +195,7 @@ def _signs(summary: Summary, waive: Collection[str]) -> Iterator[Finding]:
 
 
 def _missing(summary: Summary, modes: tuple[Mode, ...]) -> int:
-    """How many samples have nothing to measure in a mode, or failed.
+    """Return how many samples have nothing to measure in a mode, or failed.
 
     Also where ``empty="zero"`` makes figures of them.
     """
@@ -211,7 +211,7 @@ def _missing(summary: Summary, modes: tuple[Mode, ...]) -> int:
 
 
 def _unmeasured(reason: str, option: str) -> Finding:
-    """A finding that an option would let pass."""
+    """Return a finding that an option would let pass."""
     flag = option.replace("_", "-")
     hint = f"--{flag}, in Python {option}=, allows more"
     return Finding("not measured", f"{reason} ({hint})")
@@ -255,7 +255,7 @@ def _share(claims: Partition, fewest: int, limit: Fraction, reason: str) -> Iter
 def _value(
     summary: Summary, mode: Mode, limit: float, *, by_interval: bool, unsure: RunOutcome
 ) -> Iterator[Finding]:
-    """A finding unless the mean is within the limit.
+    """Yield a finding unless the mean is within the limit.
 
     ``unsure`` is the outcome where the interval holds the limit.
     """

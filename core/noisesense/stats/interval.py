@@ -45,14 +45,14 @@ Units = Mapping[Unit, int]
 
 
 def effective_units(units: Units) -> float:
-    """How many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
+    """Return how many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
     whole = math.fsum(unit.size * times for unit, times in units.items())
     squares = math.fsum(unit.size**2 * times for unit, times in units.items())
     return whole**2 / squares
 
 
 def units_of(values: Iterable[tuple[Hashable, Range]]) -> Counter[Unit]:
-    """What each unit adds to a mean of ranges: its values, and how many they are."""
+    """Return what each unit adds to a mean of ranges: its values, and how many they are."""
     by_unit = defaultdict[Hashable, list[Range]](list)
     for unit, value in values:
         by_unit[unit].append(value)
@@ -70,7 +70,7 @@ def rounded_sum(parts: Sequence[float]) -> float:
 
 
 def mean_range(ranges: Sequence[Range]) -> Range | None:
-    """The mean of the lowest values and that of the highest; None of nothing."""
+    """Return the mean of the lowest values and that of the highest; None of nothing."""
     if not ranges:
         return None
     low = math.fsum(value.low for value in ranges)
@@ -104,7 +104,7 @@ class Interval(NamedTuple):
 
 
 def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
-    """The ends of an interval.
+    """Return the ends of an interval.
 
     Of one that is made of random draws as many decimals, 2 to 4, as show two digits of its width:
     further ones would change with the seed.
@@ -159,7 +159,7 @@ _DRAWN_AT_ONCE = 2**21
 def dirichlet_interval(
     units: Units, resampling: Resampling, limits: tuple[float, float] = (0.0, 1.0)
 ) -> Interval:
-    """The interval of a ratio of sums: Gaffke's bounds in a half-weight form.
+    """Return the interval of a ratio of sums: Gaffke's bounds in a half-weight form.
 
     The units get random weights, ``w ~ Dirichlet(1, …, 1, ½)``, and so does one that nobody saw,
     for each end of its own: at the lower limit for the low end, at the upper for the high one, as

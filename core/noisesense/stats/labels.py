@@ -151,7 +151,7 @@ def trust_results(
     pair_by: PairedBy | None = None,
     confidence: float = 0.95,
 ) -> Trust:
-    """How far to trust your own results, by labels on some of their samples.
+    """Return how far to trust your own results, by labels on some of their samples.
 
     First of all the mean of each mode that people would find in them, see
     `noisesense.prediction_powered`: right on average whatever the judge's errors are, if the

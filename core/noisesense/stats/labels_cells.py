@@ -126,7 +126,7 @@ def _matched(a: Sequence[_Claim], b: Sequence[_Claim]) -> list[tuple[_Claim, _Cl
 
 
 def _cell(claim: ClaimForm, chunk: int) -> Truth:
-    """Does the chunk entail the claim?"""
+    """Tell whether the chunk entails the claim."""
     return None if chunk in claim.undetermined else chunk in claim.entailed_by
 
 

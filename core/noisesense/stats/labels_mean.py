@@ -32,7 +32,7 @@ def labeled_pairs(
     human: Iterable[Result],
     by: PairedBy | None,
 ) -> Labeled:
-    """The samples that both have; see `prediction_powered`. Raises as it does."""
+    """Return the samples that both have; see `prediction_powered`. Raises as it does."""
     judged = [*map(result_in, judge)]
     labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")

@@ -97,7 +97,7 @@ class Offenders(Record):
 
 
 def offenders(results: Iterable[Result]) -> Offenders:
-    """The documents that entail incorrect claims, the surest first: by the low end of the
+    """Return the documents that entail incorrect claims, the surest first: by the low end of the
     interval of their rate, how often a document misleads when it is retrieved.
 
     A claim counts for every retrieved document that entails it; ``alone`` counts those for which
@@ -166,7 +166,7 @@ def _add(documents: dict[str, Offender], sample: str, score: Score) -> dict[str,
 
 
 def _retrieved(documents: dict[str, Offender], score: Score) -> list[str]:
-    """The documents' names by position. Each document is counted as retrieved."""
+    """Return the documents' names by position. Each document is counted as retrieved."""
     chunks = score.verdicts.chunks or ()
     names = [chunk.id or chunk.text for chunk in chunks]
     names = names or [""] * score.verdicts.chunk_count

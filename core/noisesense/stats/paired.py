@@ -66,7 +66,7 @@ def difference_interval(
 
 
 def _mirrored(units: Units) -> Counter[Unit]:
-    """The same with every difference turned round."""
+    """Return the same with every difference turned round."""
     mirrored = Counter[Unit]()
     for (low, high, size), times in units.items():
         mirrored[Unit(-high, -low, size)] += times
@@ -115,7 +115,7 @@ class LowEnds:
         return -self._searched(lambda mean: -self._least_scatter(mean))
 
     def _searched(self, end: Callable[[float], float]) -> float:
-        """The least end over the means that can be: on a grid, then on finer ones beside it."""
+        """Return the least end over the means that can be: on a grid, then on finer ones."""
         np = numpy()
         low = self._times @ self._low / self._whole
         high = self._times @ self._high / self._whole
@@ -132,7 +132,7 @@ class LowEnds:
         return best
 
     def _squares(self, values: Any, mean: float) -> Any:
-        """The squares that the error adds up."""
+        """Return the squares that the error adds up."""
         return self._times @ (self._weight * (values - mean * self._size) ** 2)
 
     def _error(self, squares: float) -> float:
@@ -140,7 +140,7 @@ class LowEnds:
         return math.sqrt(max(squares, 0.0) * (count - 1) / count)
 
     def _most_scatter(self, mean: float) -> float:
-        """The end of this mean whose differences scatter most.
+        """Return the end of this mean whose differences scatter most.
 
         Each is as low or as high as can be: from all low ones on, those first become high that
         add most to the squares for what they add to the mean.
@@ -157,7 +157,7 @@ class LowEnds:
         return float(mean) - self._t * self._error(squares)
 
     def _least_scatter(self, mean: float) -> float:
-        """The end of this mean whose differences scatter least.
+        """Return the end of this mean whose differences scatter least.
 
         Those that are free lie at one level, ``(d − mean · s) / (S − s)²``; the others at the end
         next to it. The sum of all grows with the level, in straight pieces.

@@ -63,7 +63,7 @@ def _normal(text: str) -> str:
 
 
 def same_texts(a: Result, b: Result) -> bool:
-    """Are all texts the same, answer included? Where they are not known, the ids say so."""
+    """Tell whether all texts are the same, answer included; where unknown, by the ids."""
     key = _key(a)
     other = _key(b)
     return key is None or other is None or key == other
@@ -74,7 +74,7 @@ def _key(result: Result) -> str | None:
 
 
 def _question(result: Result) -> Hashable:
-    """What a sample asks, and the reference; None where the texts are not known."""
+    """Return what a sample asks, and the reference; None where the texts are not known."""
     sample = result.sample
     return None if sample is None else (sample.user_input, sample.reference)
 
@@ -145,7 +145,7 @@ def _asks_otherwise(x: Result, y: Result) -> bool:
 
 
 def _are_places(paired: Paired, a: Sequence[Result], b: Sequence[Result]) -> bool:
-    """Do the ids number the samples, as Promptfoo's do, and has B them in other places?
+    """Tell whether the ids number the samples, as Promptfoo's do, in other places in B.
 
     An id of A then stands at another question in B, and its own question at another id.
     """

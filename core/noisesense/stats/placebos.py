@@ -87,7 +87,7 @@ _Asked = Coroutine[Any, Any, tuple[Cell, Usage]]
 async def _ask(
     judge: EntailmentJudge, sample: Sample, statement: str, *, is_said: bool
 ) -> tuple[Cell, Usage]:
-    """Is the judge's answer right? None without one. And what it cost."""
+    """Return whether the judge's answer is right, None without one, and what it cost."""
     question = sample.user_input
     try:
         found = await judge.entailment([sample.reference], [statement], question=question)

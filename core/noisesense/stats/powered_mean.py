@@ -224,7 +224,7 @@ _ERRORS = 3
 
 
 def differ(labeled: Sequence[float], others: Sequence[float]) -> bool:
-    """Are the means of both further apart than three standard errors of a random choice?"""
+    """Tell whether both means are more than three standard errors of a draw apart."""
     if not others:
         return False
     spread = pvariance([*labeled, *others])

@@ -51,7 +51,7 @@ class Prior(NamedTuple):
     cases: float
 
     def after(self, seen: Hits) -> tuple[float, float]:
-        """The two parameters of the beta distribution of a rate of which this was seen."""
+        """Return the two parameters of the beta distribution of a rate of which this was seen."""
         hits = self.mean * self.cases + seen.hits
         misses = (1 - self.mean) * self.cases + seen.cases - seen.hits
         return hits, misses
@@ -63,7 +63,7 @@ _MOST_ABOVE = 2.0
 
 
 def shrunken(counts: Counter[Hits], confidence: float = 0.95) -> dict[Hits, Rate]:
-    """The rate behind each of these counts.
+    """Return the rate behind each of these counts.
 
     A document that misleads is not as the others are. So for the high end of its interval these
     count as two cases at most.
@@ -88,7 +88,7 @@ def shrunken(counts: Counter[Hits], confidence: float = 0.95) -> dict[Hits, Rate
 
 
 def prior_of(counts: Counter[Hits]) -> Prior:
-    """The distribution of the rates, by the moments of the counts.
+    """Return the distribution of the rates, by the moments of the counts.
 
     ``E θ`` is the share of cases with a hit, ``E θ²`` that of the pairs of cases of one rate in
     which both have one, each averaged over the rates. A rate with four times as many cases weighs

@@ -108,7 +108,7 @@ class SignCounts:
         self._useful |= other._useful
 
     def signs(self, placebos: Placebos) -> tuple[Sign, ...]:
-        """The signs of the run so far, with those placebos."""
+        """Return the signs of the run so far, with those placebos."""
         samples = self._counts["samples"]
         if samples < _FEW:
             return ()
@@ -149,7 +149,7 @@ class SignCounts:
 
 
 def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
-    """Which verdicts a sample has: on its claims by the reference, and by the chunks."""
+    """Return which verdicts a sample has: on its claims by the reference, and by the chunks."""
     response = verdicts.response_claims
     chunks = verdicts.chunk_count
     found = {("correct", claim.correct) for claim in response if claim.correct is not None}
@@ -162,7 +162,7 @@ def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
 
 
 def _is_no_answer(text: str) -> bool:
-    """Is it an object or a page, as programs give in place of an answer?"""
+    """Tell whether it is an object or a page, as programs give in place of an answer."""
     if text.lower().startswith(_HTML) or text == "[object Object]":
         return True
     if not text.startswith("{"):

@@ -121,7 +121,7 @@ class Summary(Record, BothModes[ModeSummary]):
     only: Mode | None = None
 
     def __str__(self) -> str:
-        """Both means with their intervals, and the warnings, a line each."""
+        """Return both means with their intervals, and the warnings, a line each."""
         lines = [f"{counted(self.samples, 'sample')}, {self.measured:,} measured"]
         if self.definition is not None:
             lines[0] += f"; definition {self.definition}, lower is better"
@@ -228,7 +228,7 @@ def _of_run(run: Summary) -> Iterator[str]:
 
 
 def _of_missing(run: Summary) -> Iterator[str]:
-    """What was not measured, and what the judge left open."""
+    """Yield what was not measured, and what the judge left open."""
     if not run.samples:
         yield "There are no results."
     elif run.failed == run.samples:
@@ -260,12 +260,12 @@ def _left_out(run: Summary) -> str:
 
 
 def are_echoes(echoes: int, samples: int) -> bool:
-    """Is the response the reference in so many samples that the wrong column was read?"""
+    """Tell whether the response is the reference so often that a wrong column was read."""
     return echoes > 1 and echoes >= _NEARLY_ALL * samples
 
 
 def echo_of(echoes: int, samples: int) -> str:
-    """That responses are their references, in words."""
+    """Return that responses are their references, in words."""
     return (
         f"the response is the reference, word for word, in {echoes:,} of "
         f"{counted(samples, 'sample')}: is the reference read from the right column?"

@@ -151,7 +151,7 @@ class Tally:
         self._pay(other._cost)
 
     def __add__(self, other: Tally) -> Tally:
-        """A new tally of all that both have counted. Raises as `merge`."""
+        """Return a new tally of all that both have counted. Raises as `merge`."""
         if not isinstance(other, Tally):
             return NotImplemented
         both = Tally()
@@ -160,7 +160,7 @@ class Tally:
         return both
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
-        """The figures so far; see `summarize`."""
+        """Return the figures so far; see `summarize`."""
         resampling = Resampling(confidence)
         sums = self._sums
         units = self._units()
@@ -205,7 +205,7 @@ class Tally:
         )
 
     def _units(self) -> Counter[_Unit]:
-        """The independent units, and how many are alike."""
+        """Return the independent units, and how many are alike."""
         units = Counter(self._clusters.values())
         for sample, times in self._alone.items():
             units[frozenset({(sample, 1)})] += times
@@ -217,14 +217,14 @@ _NOTHING: _Unit = frozenset()
 
 @lru_cache(maxsize=4096)  # most have few samples, and are alike
 def _with(unit: _Unit, sample: _Sample, times: int = 1) -> _Unit:
-    """The unit with a sample more, or several that are alike."""
+    """Return the unit with a sample more, or several that are alike."""
     samples = dict(unit)
     samples[sample] = samples.get(sample, 0) + times
     return frozenset(samples.items())
 
 
 def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSummary:
-    """The figures of one mode."""
+    """Return the figures of one mode."""
     shares = Counter[Counts]()
     undefined = 0
     means = Counter[Unit]()
@@ -277,7 +277,7 @@ def _sum(counted: Iterable[tuple[Counts, int]]) -> Counts:
 
 
 def _mean_unit(measured: Sequence[tuple[Counts, int]]) -> Unit:
-    """What samples that belong together add to a mean over samples."""
+    """Return what samples that belong together add to a mean over samples."""
     low = rounded_sum([counts.bounds.low * times for counts, times in measured])
     high = rounded_sum([counts.bounds.high * times for counts, times in measured])
     return Unit(low, high, sum(times for _, times in measured))
@@ -315,7 +315,7 @@ def _middle(counted: Sequence[tuple[float, int]]) -> float:
 
 
 def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:
-    """A run in figures: per mode, over samples and over claims, with intervals.
+    """Return a run in figures: per mode, over samples and over claims, with intervals.
 
     Over all samples with something to measure, ``mean = (Σ lowest value, Σ highest value) /
     samples`` (macro) and ``micro = (Σ noisy, Σ highest) / Σ claims``: whichever way the open
