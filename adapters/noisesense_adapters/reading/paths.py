@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -139,6 +138,8 @@ def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
     if key is not None:
         return fields[key]
     got = f"only {named(fields)}" if fields else "nothing"
+    from difflib import get_close_matches  # not needed where all is there
+
     near = get_close_matches(name, fields, 1)
     hint = f"did you mean {near[0]!r}?" if near else ""
     raise MissingError(f"a column {path!r}", f"{got} beside {name!r}", hint=hint)
