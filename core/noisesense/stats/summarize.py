@@ -282,7 +282,7 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
     elif units == 1:
         yield f"{mode.mode}: only 1 {unit}: there is no range, as it takes two {unit}s."
     elif units < FEW_UNITS:
-        yield f"{mode.mode}: only {units} {unit}s: see how wide the range is."
+        yield f"{mode.mode}: only {units} {unit}s: trust the range, not the average."
 
 
 def counted(count: int, unit: str) -> str:
