@@ -33,7 +33,6 @@ def model_judge(
     concurrency: int = 16,
     max_wait: float | None = None,
     store: str | os.PathLike[str] | None = None,
-    threshold: float | None = None,
 ) -> LLMJudge:
     """Return a judge over ``provider:model``.
 
@@ -57,7 +56,6 @@ def model_judge(
         concurrency: the limit of concurrent calls.
         max_wait: seconds to wait in a row while the provider takes no calls; 600 by default.
         store: a file that keeps all calls, so that none is paid for twice.
-        threshold: see `noisesense.LLMJudge`.
 
     Raises:
         InputError: no ``provider:model``, an unknown provider, or an argument out of range.
@@ -72,9 +70,7 @@ def model_judge(
         max_tokens=max_tokens,
         timeout=timeout,
     )
-    settings = _given(
-        check=check, plan=plan, timeout=timeout, max_wait=max_wait, threshold=threshold
-    )
+    settings = _given(check=check, plan=plan, timeout=timeout, max_wait=max_wait)
     if text_chars is not None:
         settings["budget"] = Budget.of(text_chars)
     if store is not None:

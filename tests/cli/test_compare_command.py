@@ -243,6 +243,9 @@ def test_a_run_with_a_sign_that_it_is_broken_is_not_good_enough(
     assert run_here(capsys, "compare", a, b).status == 0
     done = run_here(capsys, "compare", a, b, "--fail-if-worse")
     assert done.status == 5
-    assert "not measured: a sign that b.jsonl is broken: 40 of 40 answers are JSON" in done.err
+    assert (
+        "not measured: b.jsonl: a sign that the run is broken: 40 of 40 answers are JSON"
+        in done.err
+    )
     waived = run_here(capsys, "compare", a, b, "--fail-if-worse", "--waive", "no-answers")
     assert waived.status == 0

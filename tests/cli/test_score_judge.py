@@ -219,7 +219,7 @@ def start(
     """``noisesense score`` in a process of its own."""
     given = ["score", data, *options(server), *more]
     return subprocess.Popen(
-        [sys.executable, "-m", "noisesense_adapters.cli", *map(str, given)],
+        [sys.executable, "-m", "noisesense", *map(str, given)],
         env={**environment(), "OPENAI_API_KEY": key},
         encoding="utf-8",
         stdout=subprocess.PIPE,

@@ -27,7 +27,7 @@ from support.command import environment
 from support.command_here import assert_fits, run_here
 
 Capsys = pytest.CaptureFixture[str]
-COMMAND = [sys.executable, "-m", "noisesense_adapters.cli"]
+COMMAND = [sys.executable, "-m", "noisesense"]
 
 # Clears the screen; sets the title; one-byte CSI; turns the direction; a line of its own; DEL.
 EVIL = "a\x1b[2J\x1b]0;owned\x07\x9b31m\u202eb\nerror: all is well\r\x7f\u2028c"

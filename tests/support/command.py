@@ -45,7 +45,7 @@ def run(
         variables["TEST_NETWORK_LOG"] = str(network_log)
         variables["NODE_OPTIONS"] = f"--require {_STARTUP / 'no_network.cjs'}"
     return subprocess.run(
-        [sys.executable, "-m", "noisesense_adapters.cli", *map(str, arguments)],
+        [sys.executable, "-m", "noisesense", *map(str, arguments)],
         cwd=cwd,
         env={**variables, **(env or {})},
         input=stdin,

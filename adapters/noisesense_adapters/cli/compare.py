@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 import click
 
-from noisesense import Comparison, Summary, compare
+from noisesense import Comparison, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, modes_of
 from noisesense.scoring.outcomes import extent_beside, percent_text
 from noisesense.stats.changes import SampleChange
 from noisesense.stats.figures import Figure, FigureComparison
+from noisesense.stats.gate import sign_findings
 from noisesense.stats.pairing import PairedBy
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options, output
@@ -144,7 +145,8 @@ def command(
     if figures:
         statuses.append(_check_undefined(comparison, gate.max_undefined))
     if figures and not gate.is_check:
-        statuses += _check_signs(summary, gate.waive, name)
+        for finding in sign_findings(summary, gate.waive):
+            statuses.append(explain(UNMEASURED, f"{name}: {finding.reason}"))
     statuses.append(gate.status(summary, name))
     statuses.append(options.SOME_FAILED if comparison.failed else reading.status)
     return worst(*statuses)
@@ -181,14 +183,6 @@ def _check_undefined(comparison: Comparison, limit: float) -> int:
         f"of {scored:,}; --max-undefined allows {percent_text(limit)}"
     )
     return UNMEASURED
-
-
-def _check_signs(summary: Summary, waive: Sequence[str], b: str) -> Iterator[int]:
-    """Yield the exit statuses of the signs that B is broken. Say on stderr what they are."""
-    for sign in summary.signs:
-        if sign.name not in waive:
-            reason = f"a sign that {b} is broken: {sign.reason} (--waive {sign.name} lets it pass)"
-            yield explain(UNMEASURED, reason)
 
 
 def _check_worse(comparison: Comparison, name: Figure, b: str, unsure: int) -> int:

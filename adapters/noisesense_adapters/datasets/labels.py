@@ -109,21 +109,18 @@ async def _judged(labels: Verdicts, result: Result, judge: EntailmentJudge) -> _
 
 def _texts(labels: Verdicts, result: Result) -> _Texts:
     """Return the texts to ask about. Raises `InputError` if there are none."""
+    says_correct = any(claim.correct is not None for claim in labels.response_claims)
     texts = _Texts(
         response=[claim.text for claim in labels.response_claims],
         reference=[claim.text for claim in labels.reference_claims],
         chunks=[chunk.text for chunk in labels.chunks or ()],
-        sample=result.sample if _has_correctness(labels) else None,
+        sample=result.sample if says_correct else None,
     )
     has_premises = texts.chunks or texts.sample
     if not has_premises or not all(map(str.strip, texts.claims)):
         hint = "labels need the texts of their claims and chunks"
         raise InputError("texts to judge", "none", where=f"sample {result.id!r}", hint=hint)
     return texts
-
-
-def _has_correctness(labels: Verdicts) -> bool:
-    return any(claim.correct is not None for claim in labels.response_claims)
 
 
 def _not_asked(claims: Sequence[str], premises: int) -> Entailment:

@@ -24,7 +24,6 @@ from noisesense.ablation.planning import contexts_of, matched
 from noisesense.errors import InputError, JudgeError
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import EntailmentJudge, Judge
-from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Counts, Range, Record
 from noisesense.scoring.results import Result
 from noisesense.stats.summarize import counted
@@ -216,7 +215,10 @@ class _Answered:
             if self._is_to(followed) and has_wrong_claims and not says_all:
                 self.is_asked = True
                 entailment = await judge.entailment([self.response], claims)
-                said = tuple(_said(cell) for (cell,) in entailment.cells)
+                said = tuple(
+                    _OPEN if cell is None else Range(float(cell), float(cell))
+                    for (cell,) in entailment.cells
+                )
                 answer = answer._replace(said=said)
         except JudgeError as caught:
             self.error = caught
@@ -232,10 +234,6 @@ class _Answered:
         changed = {"response": self.response, "retrieved_contexts": ()}
         verdicts = await judge.judge(self.case.sample.model_copy(update=changed))
         return unsupported(verdicts)
-
-
-def _said(cell: Truth) -> Range:
-    return _OPEN if cell is None else Range(float(cell), float(cell))
 
 
 def unsupported(verdicts: VerdictsForm) -> Range | None:

@@ -34,7 +34,6 @@ _TABLE = (
     " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
     " usage TEXT NOT NULL, checksum TEXT NOT NULL)"
 )
-KEPT = "FROM calls WHERE reply IS NOT NULL"
 _PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RENEW = "UPDATE calls SET beat = beat + 1 WHERE key = ? AND owner = ? AND reply IS NULL"
 _RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
@@ -181,8 +180,8 @@ class VerdictStore:
     def stats(self) -> list[StoredCalls]:
         """Return what is in the store, by model and version of the prompts."""
         sums = ", ".join(f"SUM(json_extract(usage, '$.{name}'))" for name in (*COUNTED, "cost"))
-        query = f"SELECT model, version, COUNT(*), MIN(made), MAX(made), {sums} {KEPT}"
-        groups = f"{query} GROUP BY model, version ORDER BY model, version"
+        query = f"SELECT model, version, COUNT(*), MIN(made), MAX(made), {sums} FROM calls"
+        groups = f"{query} WHERE reply IS NOT NULL GROUP BY model, version ORDER BY model, version"
         rows = self.transact(lambda file: file.execute(groups).fetchall(), write=False)
         found: list[StoredCalls] = []
         for model, version, calls, oldest, newest, *spent in rows:
@@ -244,8 +243,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.row_factory = sqlite3.Row
         # A damaged text is read all the same; the checksum of the row detects it.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
-        # With auto_vacuum a file shrinks when it is pruned.
-        for pragma in ("synchronous = NORMAL", "auto_vacuum = FULL", "cell_size_check = ON"):
+        for pragma in ("synchronous = NORMAL", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("BEGIN IMMEDIATE")
         with connection:
@@ -287,7 +285,7 @@ def _reply_of(connection: sqlite3.Connection, key: str) -> str | None:
     """Return the reply, if there is one and its row is undamaged."""
     row = _row_of(connection, key)
     # A damaged index may lead to another row, itself undamaged.
-    if row is None or row["key"] != key or not _is_sound(row):
+    if row is None or row["key"] != key or row["checksum"] != _checksum(row):
         return None
     reply: str | None = row["reply"]
     return reply
@@ -313,11 +311,6 @@ def _put(
         json.dumps(asdict(usage)),
     )
     connection.execute(_PUT, (*row, _checksum(row)))
-
-
-def _is_sound(row: sqlite3.Row) -> bool:
-    """Tell whether the row is undamaged."""
-    return bool(row["checksum"] == _checksum(row))
 
 
 def _checksum(row: sqlite3.Row | tuple[Any, ...]) -> str:

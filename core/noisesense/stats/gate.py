@@ -141,7 +141,7 @@ def gate_run(
         return RunGate((nothing,), summary.unmeasured)
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
     if is_check:
-        findings += _signs(summary, waive)
+        findings += sign_findings(summary, waive)
     if limit is not None:
         if summary.is_echo:
             findings.append(Finding("warn", echo_of(summary.echoes, summary.scored)))
@@ -186,7 +186,7 @@ def _enough(
         yield Finding("not measured", reason)
 
 
-def _signs(summary: Summary, waive: Collection[str]) -> Iterator[Finding]:
+def sign_findings(summary: Summary, waive: Collection[str]) -> Iterator[Finding]:
     """Yield a finding for each sign of a broken run that is not waived."""
     for sign in summary.signs:
         if sign.name not in waive:
