@@ -30,7 +30,7 @@ def _distribution(folder: Path, name: str, version: str) -> None:
     [
         ("ragas", "0.4.2", "!=0.4.2,<0.5,>=0.4.0"),
         ("ragas", "0.4.10", ""),  # ten is more than two
-        ("langchain-core", "0.2.43", ">=0.3"),
+        ("deepeval", "4.1.3", "<5,>=4.1.4"),
         ("validmind", "", ""),  # without metadata it is not judged
     ],
 )
