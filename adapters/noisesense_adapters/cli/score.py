@@ -13,7 +13,6 @@ import click
 from noisesense import Summary
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import check_definition
-from noisesense.stats import placebos
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
@@ -213,6 +212,8 @@ def _dry_run(
     dataset: Path, source: Source, definition: str | None, plan: str, *, as_json: bool
 ) -> int:
     """Say how many calls judging takes, from rows and chunks alone."""
+    from noisesense.stats import placebos  # it loads asyncio
+
     counts = _counts(dataset, source, definition)
     least = 3 * counts.asked
     if plan == "full":
