@@ -9,7 +9,7 @@ from typing import get_args
 
 import click
 
-from noisesense import Comparison, compare
+from noisesense import Comparison, Summary, compare
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, Category, modes_of
 from noisesense.scoring.outcomes import extent_beside, percent_text
@@ -144,9 +144,7 @@ def command(
     statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
     if figures:
         statuses.append(_check_undefined(comparison, gate.max_undefined))
-    if figures and not gate.is_check:
-        for finding in sign_findings(summary, gate.waive):
-            statuses.append(explain(UNMEASURED, f"{name}: {finding.reason}"))
+        statuses.append(_check_signs(summary, gate, name))
     statuses.append(gate.status(summary, name))
     statuses.append(options.SOME_FAILED if comparison.failed else reading.status)
     return worst(*statuses)
@@ -183,6 +181,15 @@ def _check_undefined(comparison: Comparison, limit: float) -> int:
         f"of {scored:,}; --max-undefined allows {percent_text(limit)}"
     )
     return UNMEASURED
+
+
+def _check_signs(summary: Summary, gate: Gate, b: str) -> int:
+    """Return the exit status of the signs that B is broken, unless its own checks say them."""
+    status = 0
+    if not gate.is_check:
+        for finding in sign_findings(summary, gate.waive):
+            status = explain(UNMEASURED, f"{b}: {finding.reason}")
+    return status
 
 
 def _check_worse(comparison: Comparison, name: Figure, b: str, unsure: int) -> int:

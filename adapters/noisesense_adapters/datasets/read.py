@@ -161,8 +161,7 @@ def _all_there(rows: Iterable[Row | BadRow], path: Path) -> Iterator[Row | BadRo
         with error_context(str(path)):
             last.count(row.line if isinstance(row, Row) else None)
         yield row
-    with error_context(str(path)):
-        last.check()
+    last.check(str(path))
 
 
 _CONTENT_KEY = re.compile("[0-9a-f]{64}")

@@ -310,10 +310,7 @@ def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> It
 
     for _, result in read_lines(path, read):
         yield result
-    try:
-        last.check()
-    except InputError as error:
-        raise RecordingError(error.expected, error.got, where=str(path), hint=error.hint) from None
+    last.check(str(path))
 
 
 def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> None:
@@ -378,11 +375,12 @@ class LastLine:
         self._count = 0
         self._is_open = False
 
-    def check(self) -> None:
-        """Raise `InputError` if the last line did not say that it is the last."""
+    def check(self, file: str) -> None:
+        """Raise `RecordingError` if the last line did not say that it is the last."""
         if self._is_open:
+            expected = "a last line with the number of results"
             got = f"none, after line {self._count}"
-            raise InputError("a last line with the number of results", got, hint=_HOW_WHOLE)
+            raise RecordingError(expected, got, where=file, hint=_HOW_WHOLE)
 
 
 def result_in(item: object) -> Result:
