@@ -9,9 +9,18 @@ import signal
 import ssl
 import sys
 from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from xdist.remote import Producer
+    from xdist.scheduler import LoadFileScheduling
+
+HOSTS = {"deepeval", "mlflow", "ragas"}
+"""Those of several files that take seconds to import."""
 
 # A shell starts what it puts in the background with Ctrl-C ignored, and every process we start to
 # interrupt would inherit that.
@@ -81,3 +90,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One more than processors: tests wait for the processes and the timeouts they start."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """Each file is run by one process, and all files of a host by the same: most of what its
+    tests take is its import."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByHost(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = Path(nodeid.split("::", 1)[0])
+            names = {file.parent.name, file.stem.removeprefix("test_")} & HOSTS
+            return names.pop() if names else str(file)
+
+    return ByHost(config, log)

@@ -1,4 +1,4 @@
-"""The evaluator in Phoenix's own ``async_evaluate_dataframe``, by `AdapterTests`."""
+"""The evaluator in Phoenix's own ``evaluate_dataframe``, row by row and at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES
 from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, score_name, usage_in
-from support.row_hosts import by_phoenix, rows_of_samples
+from support.row_hosts import by_phoenix, by_phoenix_in_turn, rows_of_samples
 
 # Of its own older modules, when it is imported.
 pytestmark = pytest.mark.filterwarnings("ignore:The phoenix.evals.*deprecated:DeprecationWarning")
@@ -45,13 +45,16 @@ def averages(dataframe: Any, definition: str) -> dict[Any, float]:
 
 
 class TestPhoenix(ExperimentTests):
+    at_once = False  # which takes a second until its workers end, in each run
+
     def run(
         self, samples: Sequence[Sample], judge: Judge, *, definition: DefinitionName = "ragas"
     ) -> HostRun:
         from noisesense_adapters.phoenix import NoiseSensitivity  # not in every process
 
         evaluator = NoiseSensitivity(judge=judge, definition=definition)
-        dataframe = by_phoenix(rows_of_samples(samples), evaluator)
+        evaluated = by_phoenix if self.at_once else by_phoenix_in_turn
+        dataframe = evaluated(rows_of_samples(samples), evaluator)
         rows = dataframe.to_dict("records")
         scores = [row[name] for row in rows for name in row if name.endswith("_score")]
         return HostRun(
@@ -60,6 +63,18 @@ class TestPhoenix(ExperimentTests):
             averages=averages(dataframe, definition),
             usage=usage_in(score["metadata"] for score in scores if score is not None),
         )
+
+    def test_concurrent_rows_do_not_mix(self) -> None:
+        self.at_once = True
+        super().test_concurrent_rows_do_not_mix()
+
+    def test_two_runs_at_once(self) -> None:
+        self.at_once = True
+        super().test_two_runs_at_once()
+
+    def test_failure_stays_in_its_row(self) -> None:
+        self.at_once = True
+        super().test_failure_stays_in_its_row()
 
 
 def test_the_column_reference_is_what_phoenix_retrieved() -> None:

@@ -77,9 +77,9 @@ def propose(
     """
     columns = _columns(rows, chosen, settled)
     cells: list[str] = []
-    for row in rows:
+    for row in rows if CHUNKS in columns else ():
         with suppress(InputError):
-            cell = value_at(row, columns.get(CHUNKS, ""))
+            cell = value_at(row, columns[CHUNKS])
             cells += [cell] if is_one_text(cell) else []
     separator = _separator(cells)
     is_joined = False
