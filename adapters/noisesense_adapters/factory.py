@@ -48,7 +48,7 @@ def model_judge(
         max_tokens: of a reply, at most; by default the model's own.
         timeout: seconds after which a call is given up, its retries included; by default 600,
             and of `OpenAILLM` without a byte 60, or 600 on this machine or its network.
-        check: ``"list"`` (by default), ``"each"`` or ``"auto"``, see `noisesense.LLMJudge`.
+        check: ``"list"`` (by default) or ``"each"``, see `noisesense.LLMJudge`.
         text_chars: of one text in one call, at most; 16,000 by default, see
             `noisesense.judging.prompts.Budget`.
         plan: see `noisesense.LLMJudge`.

@@ -18,7 +18,7 @@ __version__ = "0.2.0"
 _NAMES = {
     "errors": "InputError JudgeError MissingExtraError NoiseSenseError PairingError "
     "PromptTooLongError RecordingError ReplyError SampleNotRecordedError StoreError "
-    "UndefinedScoreError UnfitJudgeError",
+    "UndefinedScoreError",
     "judging.llm": "LLMJudge",
     "judging.protocol": "Judge Judgement StructuredLLM Usage",
     "judging.store": "VerdictStore",

@@ -11,7 +11,6 @@ from noisesense.errors import ReplyError as ReplyError
 from noisesense.errors import SampleNotRecordedError as SampleNotRecordedError
 from noisesense.errors import StoreError as StoreError
 from noisesense.errors import UndefinedScoreError as UndefinedScoreError
-from noisesense.errors import UnfitJudgeError as UnfitJudgeError
 from noisesense.judging.llm import LLMJudge as LLMJudge
 from noisesense.judging.protocol import Judge as Judge
 from noisesense.judging.protocol import Judgement as Judgement

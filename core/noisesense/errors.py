@@ -121,10 +121,6 @@ class JudgeSetupError(JudgeError):
     """No call can succeed as it is set up: no key, access refused, no such model or address."""
 
 
-class UnfitJudgeError(JudgeError):
-    """The model failed the test on texts whose answers are known; nothing was judged."""
-
-
 class PromptTooLongError(JudgeError):
     """The prompt is longer than the model's context: refused, or cut by its server."""
 

@@ -136,21 +136,6 @@ def test_what_was_added_and_dropped_is_told_and_kept(tmp_path: Path, judged: Jud
     assert "2 dropped that are beside the question" in " ".join(done.out.split())
 
 
-def test_a_judge_that_auto_refuses(
-    server: ScriptedServer, tmp_path: Path, judged: Judged, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the statements it is tested on it says nothing that could be read."""
-    out = tmp_path / "out.jsonl"
-    arguments = [texts(tmp_path), *options(server), "--out", out]
-    assert judged(*arguments).status == 0
-    before = out.read_bytes()
-    monkeypatch.setattr(Mind, "answer", lambda *_: "It depends.")
-    done = judged(*arguments, "--check", "auto")
-    assert done.status == 2
-    assert " cannot judge: " in done.err
-    assert out.read_bytes() == before
-
-
 # By name: options beside `score texts.jsonl`, the key, and what the one error names.
 SETUP: dict[str, tuple[str, str, str]] = {
     "no provider": ("--judge gpt-4.1", "", "expected provider:model, got 'gpt-4.1'"),
@@ -161,11 +146,6 @@ SETUP: dict[str, tuple[str, str, str]] = {
         "cannot be reached",
     ),
     "another key": ("--judge openai:m --base-url URL", "sk-canary-2", "401"),
-    "tested": (
-        "--judge openai:m --base-url http://127.0.0.1:9/v1 --check auto",
-        KEY,
-        "cannot be reached",
-    ),
 }
 
 

@@ -168,15 +168,14 @@ def test_without_a_terminal_a_line_every_minute_and_failures_once(
     forty: Path, capsys: Capsys
 ) -> None:
     now = [0.0]
-    judge = SimpleNamespace(usage=Usage(), form_reason="")
+    judge = SimpleNamespace(usage=Usage())
     with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
-        judge.form_reason = "one by one it is"
         for _ in range(13):
             now[0] += 10
             judge.usage += Usage(calls=2)
             progress.add(Result("q", error="no"))
     assert capsys.readouterr().err.splitlines() == [
-        *("failed: no", "one by one it is"),
+        "failed: no",
         "6 of 40 samples, 12 calls, 6 failed",
         "12 of 40 samples, 24 calls, 12 failed",
         "12 more failed",

@@ -16,10 +16,8 @@ from noisesense import (
     Summary,
     Usage,
     read_results,
-    score,
     summarize,
     write_recording,
-    write_results,
 )
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import MODES
@@ -99,17 +97,6 @@ def test_what_had_failed_still_says_why(tmp_path: Path) -> None:
     assert list(results_of(out)) == list(read_results(out))
     assert score_dataset(out, out=again).failed == 2
     assert again.read_bytes() == out.read_bytes()
-
-
-def test_how_the_judge_did_in_its_test_is_read_back(tmp_path: Path) -> None:
-    """The report of a results file said that nobody had tested the judge."""
-    out = tmp_path / "out.jsonl"
-    sample, verdicts = PAIRS[0]
-    scored = score(verdicts.with_sample(sample))
-    written = Result("a", scored, sample=sample, judge="m", judge_test="30 of 30 right")
-    write_results(out, [written])
-    assert [result.judge_test for result in results_of(out)] == ["30 of 30 right"]
-    assert list(results_of(out)) == list(read_results(out))
 
 
 def test_a_judge_with_and_without_a_file_for_results(tmp_path: Path) -> None:

@@ -26,8 +26,6 @@ from noisesense import (
     read_results,
     score,
 )
-from noisesense.errors import UnfitJudgeError
-from noisesense.judging.probe import known_texts
 from noisesense.judging.protocol import Judgement
 from noisesense_adapters.openai import OpenAILLM
 from support.command_here import run_here
@@ -130,17 +128,6 @@ def _langchain(url: str) -> Any:
     from noisesense_adapters.langchain import LangChainLLM
 
     return LangChainLLM(ChatOpenAI(model="smollm2", base_url=url, api_key="none", max_retries=0))  # type: ignore[arg-type]
-
-
-def test_auto_refuses_the_model_and_names_what_it_got_wrong(recorder: Recorder, url: str) -> None:
-    """It fails at the texts of known claims, which come first, each asked once: `probe.json`."""
-    texts = known_texts().claims
-    claims = sum(len(text.claims) for text in texts)
-    judge = LLMJudge(_openai(url), check="auto", max_reasks=0)
-    refused = rf"cannot judge: it took texts of {claims} known claims apart with \d+ mistakes"
-    with pytest.raises(UnfitJudgeError, match=refused):
-        asyncio.run(judge.entailment(["It rains."], ["It rains."]))
-    assert judge.usage.calls == len(recorder.exchanges) == len(texts)
 
 
 @pytest.mark.parametrize("options", [LIST, EACH], ids=["list", "each"])

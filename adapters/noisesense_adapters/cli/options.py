@@ -159,9 +159,8 @@ asking = taken_as(
     click.option("--concurrency", type=int, default=16, help="How many calls to make at once."),
     click.option(
         "--check",
-        type=click.Choice(["list", "each", "auto"]),
-        help="All claims in one call, by default, or each in its own, for small models; auto: "
-        "test it.",
+        type=click.Choice(["list", "each"]),
+        help="All claims in one call, by default, or each in its own, for small models.",
     ),
     click.option("--temperature", type=float, help="The model's temperature; by default its own."),
 )

@@ -83,7 +83,6 @@ class RunProgress:
             disable=not self._console.is_terminal,
         )
         self._last_line = clock()
-        self._test_result = ""  # as it was printed
         self._is_over = threading.Event()
         self._lock = threading.Lock()
 
@@ -127,10 +126,6 @@ class RunProgress:
     def _tell(self) -> None:
         """Update the bar; without a terminal, print a line each minute."""
         with self._lock:
-            test_result = getattr(self._judge, "form_reason", "")
-            if test_result != self._test_result:
-                self._test_result = test_result
-                self.say(test_result)
             now = self._clock()
             costs = self._costs()
             if not self._bar.disable:

@@ -22,7 +22,6 @@ from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.evaluate.evaluator import skip_judging
-from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.tables import mean_table, sample_table
 from noisesense_adapters.evaluate.wording import changed_claims, headline
 
@@ -83,7 +82,7 @@ def command(
     judging = None
     if judge is not None:
         asking = asking.keeping(out)
-        judging = _judge(judge, plan, asking)
+        judging = asking.make_judge(judge, plan)
     has_results = _has_results(out)
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
@@ -112,14 +111,6 @@ def _refuse(asking: Asking, *, dry_run: bool) -> None:
         raise InputError("--judge with a model", "none", where="--dry-run")
     for name in asking.given():
         raise InputError("--judge as well", f"only --{name.replace('_', '-')}", where="score")
-
-
-def _judge(model: str, plan: str, asking: Asking) -> Any:
-    """Return the judge over a model."""
-    judge = asking.make_judge(model, plan)
-    if asking.check == "auto":
-        tell("testing the judge on texts of known answer, then judging")
-    return judge
 
 
 def _has_results(out: Path | None) -> bool:
@@ -267,13 +258,10 @@ def _show_figures(name: str, summary: Summary, chunks: int) -> None:
 
 def _show_cost(summary: Summary, judge: Any) -> None:
     """Print what judging cost, and what may be wrong with it."""
-    doubts: list[str] = []
-    if judge is not None and summary.scored:
-        doubts = judge_warnings({judge.name: judge.form_reason})
     cost = spent(summary.usage)
     if cost:
         judged = "judged" if judge is not None else "judged earlier"
-        say(". ".join([f"{judged} with {cost}", *doubts]))
+        say(f"{judged} with {cost}")
     changed = changed_claims(summary)
     if changed:
         say(changed)

@@ -167,8 +167,6 @@ async def _judge_rows(
     async def ask(row: Row | BadRow) -> Result:
         try:
             result = await _judged(row, judge, chosen)
-        except errors.UnfitJudgeError:
-            raise
         except errors.JudgeError as error:
             result = unscored(row, error.within(row.place))
             failures.add(error, str(result.error), partial(on_done, result))
@@ -287,8 +285,7 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
     except errors.NoiseSenseError as error:
         failed = unscored(row, error.within(row.place))
         return replace(failed, usage=getattr(error, "usage", None) or NO_USAGE)
-    result = evaluated.result(row.id, row.sample, row.cluster)
-    return replace(result, judge_test=getattr(judge, "form_reason", None) or None)
+    return evaluated.result(row.id, row.sample, row.cluster)
 
 
 @contextmanager

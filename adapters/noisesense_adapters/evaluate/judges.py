@@ -58,25 +58,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
             raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
 
 
-def judge_warnings(judges: Mapping[str, str]) -> list[str]:
-    """Return what a reader of the figures should know of the models that judged.
-
-    Args:
-        judges: each `noisesense.LLMJudge.name`, with how the judge did when it was tested; empty
-            if nobody tested it.
-    """
-    notes: list[str] = []
-    for name, test in judges.items():
-        if test:
-            notes.append(f"The judge was tested: {test}.")
-        elif "check=" in name:
-            notes.append(
-                "This judge is untested: --check auto first asks it about texts with known "
-                "answers, and stops if it cannot judge."
-            )
-    return list(dict.fromkeys(notes))
-
-
 _judges: dict[Hashable, tuple[object, Judge]] = {}
 _judges_lock = threading.Lock()
 _JUDGES_KEPT = 16

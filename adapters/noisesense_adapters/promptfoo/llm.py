@@ -39,7 +39,7 @@ class _Settings(Model):
     timeout: float | None = Field(None, ge=0)
     max_retries: int = Field(2, ge=0)
     store: str | None = None
-    check: Literal["list", "each", "auto"] | None = None
+    check: Literal["list", "each"] | None = None
     plan: Literal["lazy", "full"] | None = None
     text_chars: int | None = Field(None, ge=1)
     votes: int | None = Field(None, ge=1)

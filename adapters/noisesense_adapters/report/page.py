@@ -33,7 +33,6 @@ from noisesense.scoring.definitions import DEFINITIONS
 from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.interval import interval_text
-from noisesense_adapters.evaluate.judges import judge_warnings
 from noisesense_adapters.evaluate.tables import (
     Table,
     ablation_tables,
@@ -149,12 +148,10 @@ def write_report(
         results = read_results(results)
     tally = Tally()
     samples = Samples()
-    judges: dict[str, str] = {}
+    judges: dict[str, None] = {}
     ranking = offenders(_collect(results, tally, samples, judges))
     summary = tally.summary(confidence=confidence)
     warnings = list(summary.warnings)
-    if not trust:
-        warnings += judge_warnings(judges)
     if baseline is not None:
         for warning in baseline.warnings:
             warnings.append(f"Of the comparison of A, the earlier run, and B, this one: {warning}")
@@ -222,14 +219,14 @@ def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
 
 
 def _collect(
-    results: Iterable[Result], tally: Tally, samples: Samples, judges: dict[str, str]
+    results: Iterable[Result], tally: Tally, samples: Samples, judges: dict[str, None]
 ) -> Iterator[Result]:
     """Yield the results, and add each to the tally, the samples and the judges."""
     for result in results:
         tally.add(result)
         samples.add(result)
         if result.judge not in (None, NO_JUDGE):
-            judges[result.judge] = result.judge_test or ""
+            judges[result.judge] = None
         yield result
 
 

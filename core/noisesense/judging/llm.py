@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from noisesense.errors import (
     InputError,
     ReplyError,
-    UnfitJudgeError,
     check_choice,
     check_whole,
     describe,
@@ -19,7 +18,6 @@ from noisesense.errors import (
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource
 from noisesense.judging.plan import Plan, PlannedJudge, check_number, check_plan
-from noisesense.judging.probe import Form, Probe, probe
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answer,
@@ -32,7 +30,6 @@ from noisesense.judging.prompts import (
     claims_form,
 )
 from noisesense.judging.protocol import ClaimChange, StructuredLLM, TextKind, WordLLM
-from noisesense.judging.sharing import SingleFlight
 from noisesense.judging.splitting import TextLimit
 from noisesense.judging.words import distinct
 from noisesense.verdicts.form import Cell
@@ -40,7 +37,7 @@ from noisesense.verdicts.form import Cell
 if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
-Check = Literal["list", "each", "auto"]
+Check = Literal["list", "each"]
 
 
 class LLMJudge(PlannedJudge):
@@ -72,10 +69,7 @@ class LLMJudge(PlannedJudge):
         llm: the model; each framework's adapter wraps its own.
         check: ``"list"`` asks a text about all its claims in one call: the fewest calls, for
             strong models. ``"each"`` asks about one claim a call, for one word: for small and
-            local models, which err less so. ``"auto"`` first tests the model on texts of known
-            claims and statements of known answer, in some 30 calls, takes the first of the two
-            that the model can do, and raises `UnfitJudgeError` if it can do neither or finds no
-            claims; `form_reason` says what came of it.
+            local models, which err less so.
         plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
             export verdicts for other metrics too.
         store: keeps every useful reply, so that a run that was killed resumes without paying
@@ -133,7 +127,6 @@ class LLMJudge(PlannedJudge):
         self._check: Check = check
         self._votes = votes
         self._attempts = 1 + max_reasks
-        self._probe = SingleFlight[Probe]()
         name = model_name(llm, model, needed=store is not None)
         version = self._prompts.version
         calls = Calls(llm, name, version, store, max_concurrency, timeout, max_wait)
@@ -148,21 +141,18 @@ class LLMJudge(PlannedJudge):
         A score is a share of all claims, so a list has to be about the text and to cover it. Where
         it may not be, the model is asked once more, and its answer decides.
         """
-        form = await self._form(run)  # before anything is paid for
 
         async def claims_of(part: str) -> list[str]:
             source = ClaimSource(part, question, self._prompts.decompose)
-            return await self._find(run, form, which, source)
+            return await self._find(run, which, source)
 
         lists = await self._limit.ask(text, claims_of)
         return distinct(claim for claims in lists for claim in claims)
 
-    async def _find(
-        self, run: SampleRun, form: Form, which: TextKind, source: ClaimSource
-    ) -> list[str]:
-        claims = await self._listed(run, form, which, source)
+    async def _find(self, run: SampleRun, which: TextKind, source: ClaimSource) -> list[str]:
+        claims = await self._listed(run, which, source)
         left_out = source.untouched(claims) if claims else []
-        said = await self._ask(run, form, Premise(claims=tuple(claims)), left_out)
+        said = await self._ask(run, Premise(claims=tuple(claims)), left_out)
         added = [line for line in left_out if said[line] is False]
         run.changes += [ClaimChange(line, which, "left out") for line in added]
         return distinct([*claims, *added])
@@ -170,9 +160,7 @@ class LLMJudge(PlannedJudge):
     def _decomposition(self, source: ClaimSource, attempt: int = 0) -> str:
         return self._prompts.decomposition(source.text, source.question, attempt=attempt)
 
-    async def _listed(
-        self, run: SampleRun, form: Form, which: TextKind, source: ClaimSource
-    ) -> list[str]:
+    async def _listed(self, run: SampleRun, which: TextKind, source: ClaimSource) -> list[str]:
         """A list that can be believed; an empty one if two agree, or the text has no letters."""
         believed = not any(map(str.isalnum, source.text))
         attempt = 0
@@ -183,7 +171,7 @@ class LLMJudge(PlannedJudge):
             call = ModelCall(prompt, most, claims_form(source.text), believe)
             listed, attempt = await self._calls.ask(run, call, attempt)
             if listed:
-                claims = await self._without_strays(run, form, which, source, listed)
+                claims = await self._without_strays(run, which, source, listed)
                 if claims:
                     return claims
                 run.problem = "none of its claims is the text's"
@@ -201,16 +189,11 @@ class LLMJudge(PlannedJudge):
         )
 
     async def _without_strays(
-        self,
-        run: SampleRun,
-        form: Form,
-        which: TextKind,
-        source: ClaimSource,
-        claims: list[str],
+        self, run: SampleRun, which: TextKind, source: ClaimSource, claims: list[str]
     ) -> list[str]:
         """Return the claims without those that are not the text's, as the model says."""
         strays = source.strays(claims)
-        said = await self._ask(run, form, Premise(source.text, source.question), strays)
+        said = await self._ask(run, Premise(source.text, source.question), strays)
         kept = [claim for claim in claims if said.get(claim) is not False]
         if kept:
             dropped = [claim for claim in strays if said[claim] is False]
@@ -218,12 +201,12 @@ class LLMJudge(PlannedJudge):
         return kept
 
     async def _ask(
-        self, run: SampleRun, form: Form, premise: Premise, statements: Sequence[str]
+        self, run: SampleRun, premise: Premise, statements: Sequence[str]
     ) -> dict[str, Cell]:
         """Return what the premise says of the statements; what stays open changes nothing."""
         if not statements:
             return {}
-        cells = await self._part(run, form, premise, statements)
+        cells = await self._part(run, premise, statements)
         run.open_questions += cells.count(None)
         return dict(zip(statements, cells, strict=True))
 
@@ -231,21 +214,18 @@ class LLMJudge(PlannedJudge):
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
         """Return a text in parts entails a claim if any part does. Votes decide by majority."""
-        form = await self._form(run)
         if not premise.text:
-            return await self._part(run, form, premise, claims)
+            return await self._part(run, premise, claims)
 
         async def cells_of(part: str) -> list[Cell]:
-            return await self._part(run, form, Premise(part, premise.question), claims)
+            return await self._part(run, Premise(part, premise.question), claims)
 
         by_part = await self._limit.ask(premise.text, cells_of, overlapping=True)
         return [any_part(cells) for cells in zip(*by_part, strict=True)]
 
-    async def _part(
-        self, run: SampleRun, form: Form, premise: Premise, claims: Sequence[str]
-    ) -> list[Cell]:
+    async def _part(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
         """As many claims in a call as it may hold."""
-        is_list = form == "list"
+        is_list = self._check == "list"
         ask = self._list if is_list else self._each
         most = self._budget.claims if is_list else 1
         batches = [claims[start : start + most] for start in range(0, len(claims), most)]
@@ -300,22 +280,6 @@ class LLMJudge(PlannedJudge):
         call = ModelCall(prompt, self._attempts, Answer, _is_yes, vote)
         found, _ = await self._calls.ask(run, call)
         return [found]
-
-    async def _form(self, run: SampleRun) -> Form:
-        """Return how claims are checked. Raises `UnfitJudgeError` if the model cannot judge."""
-        if self._check != "auto":
-            return self._check
-
-        of_probe = SampleRun()
-
-        find = partial(self._find, of_probe, "list", "response")
-        ask = partial(self._part, of_probe)
-        test, _ = await self._probe.get(partial(probe, find, ask))
-        run.usage += of_probe.usage
-        if test.form is None:
-            raise UnfitJudgeError(f"{self.model} cannot judge: {test.reason}")
-        self.form_reason = test.reason
-        return test.form
 
 
 _Ask = Callable[[SampleRun, Premise, Sequence[str], int], Coroutine[Any, Any, list[Cell]]]

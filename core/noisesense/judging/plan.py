@@ -45,9 +45,6 @@ class PlannedJudge:
         settings: what else a judgement depends on, for people to read.
     """
 
-    form_reason = ""
-    """How the judge did on texts of known answer; empty if it was not tested."""
-
     def __init__(self, calls: Calls, *, plan: Plan, settings: str) -> None:
         self.plan: Plan = plan
         self.model = calls.model

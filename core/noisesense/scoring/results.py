@@ -53,7 +53,6 @@ class ResultLine(Line):
     id: _Name = None
     cluster: _Name = None
     judge: StrictStr | None = None
-    judge_test: StrictStr | None = None
     definition: DefinitionName = "ragas"
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
@@ -128,7 +127,6 @@ class ResultLine(Line):
             changes=self.changes,
             placebos=self.placebos,
             judge=self.judge,
-            judge_test=self.judge_test,
         )
 
     def _check_figures(self, derived: dict[str, Any]) -> None:
@@ -182,7 +180,6 @@ class Result(Struct, frozen=True):
         placebos: how the judge did on the placebos of the run, of which this is the last result;
             their cost is in its usage.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
-        judge_test: the judge's result on texts whose answers are known, if it was tested.
 
     Raises:
         InputError: an id or a cluster that is no string, which a file would not give back; both a
@@ -200,7 +197,6 @@ class Result(Struct, frozen=True):
     changes: tuple[ClaimChange, ...] = ()
     placebos: Placebos = NO_PLACEBOS
     judge: str | None = None
-    judge_test: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str):
@@ -250,7 +246,7 @@ class Result(Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """Return the line of a results file, JSON-ready."""
         line: dict[str, Any] = {"id": self.id}
-        for name in ("cluster", "judge", "judge_test", "unanswered", "error"):
+        for name in ("cluster", "judge", "unanswered", "error"):
             value = getattr(self, name)
             if value not in (None, 0):
                 line[name] = value
