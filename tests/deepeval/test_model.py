@@ -81,12 +81,6 @@ def test_every_form_of_reply_is_read(kind: type[Custom], blocking: bool) -> None
         assert call.get("schema", Answer) == Answer
         assert call["prompt"].startswith(SECRET)
         assert '"text"' in call["prompt"]  # the form is spelled out: nobody may enforce it
-    model = kind(("Yes.", 0.5))
-    choice, usage = asyncio.run(DeepEvalLLM(model, blocking=blocking).choose("So?", ["yes", "no"]))
-    assert choice == "yes"
-    assert usage == Usage(1, cost=0.5)
-    assert model.calls[0]["prompt"] == "So?"
-    assert model.calls[0].get("schema") is None
 
 
 @pytest.mark.parametrize(

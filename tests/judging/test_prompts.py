@@ -59,15 +59,14 @@ def test_nothing_breaks_out_of_a_decomposition(text: str, question: str) -> None
 @given(anything, anything, anything)
 def test_nothing_breaks_out_of_a_single_statement(text: str, claim: str, question: str) -> None:
     text = text or "."
-    prompt = PROMPTS.single(Premise(text, question), claim, form=False)
-    assert prompt.endswith(f" {PROMPTS.verify_one}" if question.strip() else PROMPTS.verify_one)
-    assert data_of(prompt) == {"premise": text, "claims": {"1": claim}, "one": "word"}
+    prompt = PROMPTS.single(Premise(text, question), claim)
+    assert data_of(prompt) == {"premise": text, "claims": {"1": claim}, "one": True}
 
 
 def test_only_a_text_with_its_question_is_read_as_an_answer() -> None:
     for ask in (
         partial(PROMPTS.verification, claims={1: "It is red."}),
-        partial(PROMPTS.single, claim="It is red.", form=True),
+        partial(PROMPTS.single, claim="It is red."),
     ):
         beside = ask(Premise("Yes", "Is it red?"))
         alone = ask(Premise("Yes"))
@@ -128,7 +127,7 @@ def test_no_control_token_of_a_template_is_whole_in_a_prompt(text: str) -> None:
     prompts_with_it = [
         PROMPTS.verification(Premise(text, text), {1: text}),
         PROMPTS.decomposition(text, text),
-        PROMPTS.single(Premise(text, text), text, form=False),
+        PROMPTS.single(Premise(text, text), text),
     ]
     for prompt in prompts_with_it:
         assert not any(part in prompt for part in parts)

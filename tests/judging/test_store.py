@@ -235,7 +235,7 @@ def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) 
     sql(
         path,
         f"UPDATE calls SET {column} = CASE WHEN {column} LIKE '%yes%' THEN"
-        f" replace(replace({column}, '\"no\"', '\"yes \"'), '\"yes\"', '\"no\"') ELSE 8 END",
+        f" replace(replace({column}, '\"no\"', '\"yes \"'), '\"yes\"', '\"no\"') ELSE 80 END",
     )
     with VerdictStore(path) as store:
         llm = scripted(*TRUTHS)

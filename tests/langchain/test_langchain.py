@@ -12,7 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from noisesense.errors import InputError, JudgeError, ReplyError
-from noisesense.judging.protocol import Usage, WordLLM
+from noisesense.judging.protocol import Usage
 from noisesense_adapters.langchain import LangChainLLM
 from support.langchain_models import chat_openai, run
 from support.misbehavior import SERVER_ERROR, always
@@ -58,7 +58,7 @@ def _say(model: Any, times: int = 1) -> list[tuple[Answer, Usage]]:
     return run(main())
 
 
-def test_chat_openai_answers_in_the_form_and_in_a_word() -> None:
+def test_chat_openai_answers_in_the_form() -> None:
     with ScriptedServer(Says()) as server:
         llm = LangChainLLM(chat_openai(server))
         assert _say(llm) == [(Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4))]
@@ -71,10 +71,6 @@ def test_chat_openai_answers_in_the_form_and_in_a_word() -> None:
             ):
                 assert _say(model)[0][0] == Answer(text="yes")
     assert llm.name == "ChatOpenAI gpt-4o-mini"
-    assert isinstance(llm, WordLLM)
-    with ScriptedServer(Says("**No**")) as server:
-        asking = LangChainLLM(chat_openai(server)).choose("Does it say so?", ("yes", "no"))
-        assert run(asking) == ("no", Usage(1, 0, 0, 4, 2))
 
 
 @pytest.mark.parametrize(

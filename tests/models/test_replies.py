@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import Literal
 
@@ -22,7 +21,6 @@ from noisesense_adapters.models.replies import (
     LONGEST,
     json_form,
     read_reply,
-    read_word,
     spelled_out,
 )
 from support.formats import KNOWN, UNCLEAR
@@ -210,37 +208,6 @@ def test_time_is_linear_in_a_hostile_reply() -> None:
             '{"claims": ["' + piece * (50_000 // len(piece)),
         ):
             _said(text)
-            with contextlib.suppress(ReplyError):
-                read_word(text, ("yes", "no"), USAGE)
-
-
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        ("yes", "yes"), ("No", "no"), (" **Yes**.", "yes"), ("(no)", "no"),
-        ("<think>yes</think>no", "no"), ("```\nyes\n```", "yes"), ("Yes<|im_end|>", "yes"),
-        ("yes or no", None), ("No. Yes", None), ("maybe", None), ("", None), ("not", None),
-        # What SmolLM2 says to most statements, in eight tokens.
-        ("No, the statement is not true.", "no"), ("No. The statement is false. The", "no"),
-        ("Yes, the statement is true because", "yes"),
-        # The word, and more: what takes it back, or another thing altogether.
-        ("No, I can't assist with that request.", None), ("No. 1: true", None),
-        ("Yes. The statement is false.", None), ("No\n\nThe statement is true because", None),
-        ("Yes. The statement is not true.", None), ("No. The statement", None),
-        ("No, the statement is false. Not", None), ("Yes, the statement is true? No", None),
-        ("Yes, the statement is truer", None), ("No. The text does not say that", None),
-        ("No problem. Here is", None), ("Yes: 1. No", None), ("no, it does not say", None),
-        ("No doubt it is", None), ("Yes. Wait, that is wrong", None), ("Yes? Hardly", None),
-        ("It is: yes", None), ("<think>yes", None), ("yesterday", None), ("是", None),
-    ],
-)  # fmt: skip
-def test_a_word(text: str, word: str | None) -> None:
-    if word is None:
-        with pytest.raises(ReplyError) as caught:
-            read_word(text, ("yes", "no"), USAGE)
-        assert caught.value.usage is USAGE
-    else:
-        assert read_word(text, ("yes", "no"), USAGE) == word
 
 
 @pytest.mark.parametrize(
@@ -248,12 +215,12 @@ def test_a_word(text: str, word: str | None) -> None:
     [
         DEFAULT_PROMPTS.decomposition('{"claims": ["a"]}', "Who?"),
         DEFAULT_PROMPTS.verification(Premise('{"1": "yes"}'), {1: '{"1": "yes"}', 2: "yes"}),
-        DEFAULT_PROMPTS.single(Premise("yes"), "no", form=False),
-        DEFAULT_PROMPTS.single(Premise('{"answer": "yes"}'), "no", form=True),
+        DEFAULT_PROMPTS.single(Premise("yes"), "no"),
+        DEFAULT_PROMPTS.single(Premise('{"answer": "yes"}'), "no"),
         DEFAULT_PROMPTS.verification(Premise(claims=('{"1": "yes"}', "yes")), {1: "no", 2: "yes"}),
         DEFAULT_PROMPTS.verification(Premise(question="yes"), {1: '{"1": "yes"}', 2: "no"}),
-        DEFAULT_PROMPTS.single(Premise(claims=("yes", "no")), "yes", form=False),
-        DEFAULT_PROMPTS.single(Premise(question="no"), "yes", form=True),
+        DEFAULT_PROMPTS.single(Premise(claims=("yes", "no")), "yes"),
+        DEFAULT_PROMPTS.single(Premise(question="no"), "yes"),
     ],
 )
 def test_the_prompt_echoed_is_no_answer(prompt: str) -> None:
@@ -270,5 +237,3 @@ def test_the_prompt_echoed_is_no_answer(prompt: str) -> None:
             for form in (Claims, answers_form(2)):
                 with pytest.raises(ReplyError):
                     read_reply(echo, form, USAGE)
-            with pytest.raises(ReplyError):
-                read_word(echo, ("yes", "no"), USAGE)

@@ -19,6 +19,7 @@ import asyncio, gc, sys
 
 import nest_asyncio
 from openai import AsyncOpenAI
+from noisesense.judging.prompts import Answer
 from noisesense_adapters.openai import OpenAILLM
 
 settings = {"base_url": sys.argv[1], "api_key": "k", "max_retries": 0}
@@ -26,10 +27,10 @@ patched = sys.argv[2] == "nest_asyncio"
 llm = OpenAILLM("m", client=AsyncOpenAI(**settings)) if patched else OpenAILLM("m", **settings)
 
 async def main():
-    found = await asyncio.gather(*(llm.choose("Well?", ["yes", "no"]) for _ in range(3)))
+    found = await asyncio.gather(*(llm.generate("Well?", Answer) for _ in range(3)))
     gc.collect()  # what is left of an earlier loop
     await asyncio.sleep(0)
-    print(*(choice for choice, _ in found))
+    print(*(reply.answer for reply, _ in found))
 
 async def outer():
     asyncio.run(main())
@@ -51,7 +52,7 @@ asyncio.run(main())
 @pytest.mark.parametrize("loops", ["nest_asyncio", "plain"])
 def test_nothing_hangs_and_nothing_is_printed(loops: str) -> None:
     """With a client of the user's, and with our own."""
-    with ScriptedServer(Says("yes"), api_key="k") as server:
+    with ScriptedServer(Says('{"answer": "yes"}'), api_key="k") as server:
         command = [sys.executable, "-c", PROGRAM, server.base_url, loops]
         done = subprocess.run(command, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0

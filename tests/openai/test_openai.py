@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from noisesense.errors import JudgeError, ReplyError
+from noisesense.judging.prompts import Answer as OneAnswer
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 from support import misbehavior as bad
 from support.says import Answer, Says
 from support.server import ScriptedServer
-
-WORDS = ("yes", "no")
 
 
 def _llm(server: ScriptedServer, **settings: Any) -> OpenAILLM:
@@ -109,7 +108,7 @@ class Thinks(ChatClient):
 def test_a_model_that_thinks_first_has_room_for_it_from_then_on() -> None:
     client = Thinks(api_key="k")
     llm = OpenAILLM("m", client=client)
-    for most in (8, 8_008):
+    for most in (64, 8_064):
         with pytest.raises(ReplyError, match="cut short"):
-            _asked(lambda: llm.choose("Well?", WORDS))
+            _asked(lambda: llm.generate("Well?", OneAnswer))
         assert client.limit == most

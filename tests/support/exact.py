@@ -67,7 +67,7 @@ class ExactModel:
         words = {n: self._word(data, claim) for n, claim in data["claims"].items()}
         if "one" not in data:
             return json.dumps(words)
-        return words["1"] if data["one"] == "word" else json.dumps({"answer": words["1"]})
+        return json.dumps({"answer": words["1"]})
 
     def facts(self, text: str) -> Facts:
         """What a text or statement says."""

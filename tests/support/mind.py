@@ -42,7 +42,7 @@ class Mind:
         reply = self.reply(data)
         if "one" in data:
             word = "".join("yes" if item["entailed"] else "no" for item in reply["verdicts"])
-            return word if data["one"] == "word" else json.dumps({"answer": word})
+            return json.dumps({"answer": word})
         if "claims" in reply:
             return json.dumps(reply, ensure_ascii=False)
         return reply_of(reply["verdicts"])
@@ -105,7 +105,7 @@ def data_of(prompt: str) -> dict[str, Any]:
     """The data of one of the judge's prompts; a host may have put text around the prompt.
 
     ``{"text", "question"}`` where claims are asked for, ``{"premise", "claims"}`` where verdicts
-    are, and ``one`` beside it where a single word is, or a form with it. In place of the premise
+    are, and ``one`` beside it where it is one. In place of the premise
     ``listed``, the claims that may say a statement already, or ``asked``, the question that a
     statement may give information on.
     """
@@ -122,8 +122,7 @@ def data_of(prompt: str) -> dict[str, Any]:
     claims = {name: text for name, text in said.items() if name.isdecimal()}
     checked: dict[str, Any] = {"claims": claims}
     if "Statement" in said:
-        one = "form" if '"answer"' in prompt else "word"
-        checked = {"claims": {"1": said["Statement"]}, "one": one}
+        checked = {"claims": {"1": said["Statement"]}, "one": True}
     if "Text" in said and checked["claims"]:
         return {"premise": said["Text"], **checked}
     if "Text" in said:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
@@ -43,13 +42,6 @@ class Reply(NamedTuple):
             raise ReplyError(self.problem, self.usage)
         return replies.read_reply(self.text, schema, self.usage), self.usage
 
-    def choose(self, words: Sequence[str]) -> tuple[str, Usage]:
-        """As one of the words. Raises `ReplyError`."""
-        # A word is there before a short limit is reached.
-        if self.problem and (self.problem != CUT_SHORT or self.is_thinking):
-            raise ReplyError(self.problem, self.usage)
-        return replies.read_word(self.text, words, self.usage), self.usage
-
 
 def completion_reply(completion: Any, form: str = "") -> Reply:
     """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
@@ -87,21 +79,22 @@ def _text_in(message: Any) -> str:
 
 
 class Bridge:
-    """A host's model as a `noisesense.StructuredLLM` and `noisesense.WordLLM`.
+    """A host's model as a `noisesense.StructuredLLM`.
 
     A host's class says how the model is asked (`ask`). Here it is asked for the form and, where
-    its endpoint refuses that, in words from then on. One that cannot reply in plain text has
-    ``choose = None`` on the class: what an instance sets, ``isinstance`` does not see.
+    its endpoint refuses that, in words from then on.
 
     Attributes:
         name: of the model, for people.
         identity: what its answers depend on besides; no key.
         takes_forms: is it asked for the form? Not once its endpoint has refused that.
+        replies_in_text: can it reply in plain text?
     """
 
     name: str
     identity: str
     takes_forms: bool = True
+    replies_in_text: bool = True
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """Return one call of the model: for a reply in the form, or for plain text.
@@ -122,18 +115,11 @@ class Bridge:
         """
         return (await self.reply(prompt, schema)).read(schema)
 
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
-        """See `noisesense.WordLLM`."""
-        return (await self.reply(prompt, None)).choose(words)
-
-    async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    async def reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
         """Return the model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
-        if schema is None:
-            return await self._called(prompt, None)
         if self.takes_forms:
-            replies_in_text = self.choose is not None
             with suppress(RequestRefusedError):
-                return await self._called(prompt, schema, has_other_form=replies_in_text)
+                return await self._called(prompt, schema, has_other_form=self.replies_in_text)
         reply = await self._called(replies.spelled_out(prompt, schema), None)
         self.takes_forms = False  # only now: it was the form that was refused
         return reply

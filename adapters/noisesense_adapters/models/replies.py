@@ -1,10 +1,9 @@
-"""The text of a model's reply: the one JSON object, or the one word, that it is."""
+"""The text of a model's reply: the one JSON object that it is."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -192,47 +191,3 @@ def _object(text: str) -> object:
 
 def _without_trailing_commas(text: str) -> str:
     return _TRAILING_COMMA.sub(r"\1", text)
-
-
-_WORD_FIRST = re.compile(r"[\s*_\"'`(]*([^\W_]+)[\s*_\"'`).,:;!]*")
-# Small models say the word, and then what it answers, in eight tokens or less.
-_RESTATED = {
-    "yes": re.compile(r"the statement is (?:true|correct)\b"),
-    "no": re.compile(r"the statement is (?:not (?:entirely )?true|false|incorrect)\b"),
-}
-_TAKEN_BACK = {
-    *("wait", "actually", "but", "however", "correction", "rather", "hmm", "sorry"),
-    *("true", "false", "not"),
-}
-
-
-def read_word(text: str, words: Sequence[str], usage: Usage) -> str:
-    """Which of the words a plain reply is: the word alone, or with the statement judged again.
-
-    What else begins with the word may take it back, or be no answer ("No, I can't assist").
-
-    Raises:
-        ReplyError: it is none of the words.
-    """
-    problem = f"it is none of {', '.join(words)}"
-    try:
-        answer = answer_in(text).casefold()
-        first = _WORD_FIRST.match(answer)
-        if first is not None and _adds_nothing(answer[first.end() :], first[1], words):
-            for word in words:
-                if word.casefold() == first[1]:
-                    return word
-    except UnreadableError as error:
-        problem = str(error)
-    raise ReplyError(f"the reply is no answer: {problem}", usage)
-
-
-def _adds_nothing(rest: str, word: str, words: Sequence[str]) -> bool:
-    """Tell whether there is nothing behind the word, or only what it says again."""
-    if not rest:
-        return True
-    again = _RESTATED[word].match(rest) if word in _RESTATED else None
-    if again is None:
-        return False
-    doubts = _TAKEN_BACK.union(option.casefold() for option in words)
-    return doubts.isdisjoint(re.findall(r"\w+", rest[again.end() :]))

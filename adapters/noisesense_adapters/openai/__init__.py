@@ -45,8 +45,7 @@ __all__ = ["OpenAILLM"]
 # From the strictest to what more endpoints know; the last resort is the form in words.
 _FORMS = ("json_schema", "json_object")
 _LIMITS = ("max_tokens", "max_completion_tokens")  # OpenAI's newer models refuse the first
-_WORD = 8
-_THOUGHTS = 8_000  # tokens of a word, and of what some models think before a reply
+_THOUGHTS = 8_000  # tokens of what some models think before a reply
 _MAX_RETRIES = 2
 
 
@@ -119,12 +118,12 @@ class OpenAILLM(Bridge):
         self._refused: set[str] = set()
         self._thinks = False
 
-    async def reply(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+    async def reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
         """See `Bridge.reply`."""
         refused = set(self._refused)
-        most = _WORD if schema is None else getattr(schema, "max_tokens", None)
+        most: int | None = getattr(schema, "max_tokens", None)
         while True:
-            offer = self._offer(schema, most, refused)
+            offer = self._offer(most, refused)
             asking = self._ask(prompt, schema, offer, most)
             try:
                 reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
@@ -135,29 +134,25 @@ class OpenAILLM(Bridge):
             self._thinks = self._thinks or reply.is_thinking
             return reply
 
-    def _offer(
-        self, schema: type[BaseModel] | None, most: int | None, refused: set[str]
-    ) -> _Offer:
+    def _offer(self, most: int | None, refused: set[str]) -> _Offer:
         """Return the strictest that was not refused. A limit that the user set stands."""
-        forms = () if schema is None else _FORMS
         limits: Sequence[str] = _LIMITS
         if most is None or not self._request.keys().isdisjoint(_LIMITS):
             limits = ()
-        return _Offer(_first(forms, refused), _first(limits, refused))
+        return _Offer(_first(_FORMS, refused), _first(limits, refused))
 
     async def _ask(
-        self, prompt: str, schema: type[BaseModel] | None, offer: _Offer, most: int | None
+        self, prompt: str, schema: type[BaseModel], offer: _Offer, most: int | None
     ) -> Reply:
         body = dict(self._request)
-        form = "" if schema is None else schema.__name__
-        if offer.form == "json_object" and schema is not None:
-            body["response_format"] = {"type": offer.form}
-            prompt = spelled_out(prompt, schema)
-        elif offer.form == "json_schema" and schema is not None:
+        form = schema.__name__
+        if offer.form == "json_schema":
             json_schema = {"name": form, "schema": json_form(schema), "strict": True}
             body["response_format"] = {"type": offer.form, "json_schema": json_schema}
-        elif schema is not None:
+        else:
             prompt = spelled_out(prompt, schema)
+        if offer.form == "json_object":
+            body["response_format"] = {"type": offer.form}
         if most is not None and offer.limit:
             body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
         body["messages"] = [{"role": "user", "content": prompt}]

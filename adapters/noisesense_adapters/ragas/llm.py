@@ -149,7 +149,7 @@ class InstructorLLM(RagasLLM):
     """
 
     takes_forms = True
-    choose: Any = None
+    replies_in_text = False
 
     def __init__(self, llm: Any) -> None:
         super().__init__(llm)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from noisesense.errors import (
     BusyError,
@@ -23,8 +23,7 @@ from noisesense.errors import (
     ReplyError,
 )
 from noisesense.judging.pace import Pace
-from noisesense.judging.prompts import YES_NO, Answer
-from noisesense.judging.protocol import ClaimChange, StructuredLLM, Usage, WordLLM
+from noisesense.judging.protocol import ClaimChange, StructuredLLM, Usage
 from noisesense.judging.tokens import TokenCheck
 
 if TYPE_CHECKING:
@@ -277,8 +276,9 @@ class Calls:
         """Ask the model once. What was paid for is kept under the key before anybody hears."""
         prompt = call.prompt(attempt)
         reply: object = None
+        spent: object = None
         try:
-            reply, spent = await self._generate(prompt, call.schema)
+            reply, spent = await self.llm.generate(prompt, call.schema)
         except ReplyError as error:
             spent = error.usage
             run.problem = str(error)
@@ -305,14 +305,6 @@ class Calls:
         if answer is not None and self.store is not None:
             await self.store.put(key, as_text(reply), self.model, self.version, usage)
         return answer
-
-    async def _generate(self, prompt: str, schema: type[S]) -> tuple[Any, object]:
-        if schema is not Answer or not isinstance(self.llm, WordLLM):
-            return await self.llm.generate(prompt, schema)
-        word, usage = await self.llm.choose(prompt, YES_NO)
-        with suppress(ValidationError):
-            return Answer.model_validate({"answer": word}), usage
-        raise JudgeError(f"choose() of {type(self.llm).__name__} gave none of the words")
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
         form = [_FORM, call.schema.__name__, call.vote]

@@ -29,7 +29,7 @@ from noisesense.judging.prompts import (
     answers_form,
     claims_form,
 )
-from noisesense.judging.protocol import ClaimChange, StructuredLLM, TextKind, WordLLM
+from noisesense.judging.protocol import ClaimChange, StructuredLLM, TextKind
 from noisesense.judging.splitting import TextLimit
 from noisesense.judging.words import distinct
 from noisesense.verdicts.form import Cell
@@ -68,7 +68,7 @@ class LLMJudge(PlannedJudge):
     Args:
         llm: the model; each framework's adapter wraps its own.
         check: ``"list"`` asks a text about all its claims in one call: the fewest calls, for
-            strong models. ``"each"`` asks about one claim a call, for one word: for small and
+            strong models. ``"each"`` asks about one claim a call: for small and
             local models, which err less so.
         plan: ``"lazy"`` for the fewest calls and tokens; ``"full"`` for the shortest wait, or to
             export verdicts for other metrics too.
@@ -270,12 +270,11 @@ class LLMJudge(PlannedJudge):
     async def _each(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Cell]:
-        """As `_list`, of the only claim; the reply is one word."""
+        """As `_list`, of the only claim."""
         (claim,) = claims
-        as_form = not isinstance(self._calls.llm, WordLLM)
 
         def prompt(attempt: int) -> str:
-            return self._prompts.single(premise, claim, form=as_form, attempt=attempt)
+            return self._prompts.single(premise, claim, attempt=attempt)
 
         call = ModelCall(prompt, self._attempts, Answer, _is_yes, vote)
         found, _ = await self._calls.ask(run, call)

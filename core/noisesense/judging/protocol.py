@@ -180,20 +180,3 @@ class StructuredLLM(Protocol):
             JudgeError: the model could not be asked. Never holds a key or the prompt.
         """
         ...
-
-
-@runtime_checkable
-class WordLLM(Protocol):
-    """A `StructuredLLM` that can also reply with a single word; `LLMJudge` then asks it so.
-
-    A model without `choose` is asked by ``generate``, in a form with one field.
-    """
-
-    async def choose(self, prompt: str, words: Sequence[str]) -> tuple[str, Usage]:
-        """Return which of the words a plain reply of some 8 tokens is, and what it cost.
-
-        Raises:
-            ReplyError: the reply is none of the words.
-            JudgeError: the model could not be asked.
-        """
-        ...
