@@ -72,7 +72,7 @@ def model_judge(
     )
     settings = _given(check=check, plan=plan, timeout=timeout, max_wait=max_wait)
     if text_chars is not None:
-        settings["budget"] = Budget.of(text_chars)
+        settings["budget"] = Budget(text_chars)
     if store is not None:
         from noisesense import VerdictStore  # here, since SQLite takes its time
 

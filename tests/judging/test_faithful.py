@@ -15,7 +15,7 @@ from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName
 from support.scripted_llm import scripted
 from support.tables import matrices, sample_of
 
-SMALL = Budget(text_chars=60, overlap_chars=10, claims=3)
+SMALL = Budget(text_chars=60, claims=3)
 
 
 def with_texts(table: Matrices) -> tuple[Sample, Verdicts]:

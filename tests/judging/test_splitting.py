@@ -39,7 +39,7 @@ def test_a_long_chunk_entails_what_any_of_its_parts_does() -> None:
     """Three parts; red in the last, blue in the first, green nowhere."""
     chunk = "blue " + "1234 " * 30 + "red"
     sample = Sample(response="red green blue", reference="none", retrieved_contexts=[chunk])
-    llm, (cells, _) = judge(sample, Budget(text_chars=80, overlap_chars=20))
+    llm, (cells, _) = judge(sample, Budget(text_chars=80))
     assert cells == [((0,), ()), ((), ()), ((0,), ())]
     parts = [data["premise"] for data in llm.data[3:] if "premise" in data]
     assert len(parts) == 3
@@ -51,14 +51,14 @@ def test_what_lies_on_a_seam_is_in_the_overlap() -> None:
     for at in range(60, 120):
         chunk = "1" * at + "purple" + "2" * 80
         sample = Sample(response="purple", reference="none", retrieved_contexts=[chunk])
-        _, (cells, _) = judge(sample, Budget(text_chars=80, overlap_chars=6))
+        _, (cells, _) = judge(sample, Budget(text_chars=80))
         assert cells == [((0,), ())], at
 
 
 def test_a_long_response_is_decomposed_in_parts_in_its_order() -> None:
     words = [f"{chr(97 + i)}word" for i in range(20)]
     sample = Sample(response=" ".join(words), reference="none", retrieved_contexts=["none"])
-    llm, (_, texts) = judge(sample, Budget(text_chars=40, overlap_chars=10))
+    llm, (_, texts) = judge(sample, Budget(text_chars=40))
     assert texts == words
     assert sum("text" in data for data in llm.data) > 2
 

@@ -83,7 +83,7 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
     bridge = partial(OpenAILLM, model, client=client, params=params)
     options = settings.model_dump(include=_OF_THE_JUDGE, exclude_none=True)
     if settings.text_chars is not None:
-        options["budget"] = Budget.of(settings.text_chars)
+        options["budget"] = Budget(settings.text_chars)
     with error_context("config.judge"):
         return judge_over(
             "promptfoo", bridge, (settings, address, key), store=settings.store, options=options

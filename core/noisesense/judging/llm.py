@@ -157,16 +157,13 @@ class LLMJudge(PlannedJudge):
         run.changes += [ClaimChange(line, which, "left out") for line in added]
         return distinct([*claims, *added])
 
-    def _decomposition(self, source: ClaimSource, attempt: int = 0) -> str:
-        return self._prompts.decomposition(source.text, source.question, attempt=attempt)
-
     async def _listed(self, run: SampleRun, which: TextKind, source: ClaimSource) -> list[str]:
         """A list that can be believed; an empty one if two agree, or the text has no letters."""
         believed = not any(map(str.isalnum, source.text))
         attempt = 0
         most = self._attempts
         while attempt < most:
-            prompt = partial(self._decomposition, source)
+            prompt = partial(self._prompts.decomposition, source.text, source.question)
             believe = partial(_believed, run, source)
             call = ModelCall(prompt, most, claims_form(source.text), believe)
             listed, attempt = await self._calls.ask(run, call, attempt)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictStr, model_validator
 
-from noisesense.errors import InputError, check_whole, encodable
+from noisesense.errors import check_whole, encodable
 from noisesense.judging.markers import CONTROL
 
 _YES_NO = 'Reply in JSON: an object with the number of each statement and "yes" or "no".'
@@ -137,7 +137,7 @@ class Prompts:
     )
     again: str = "An earlier reply was incomplete. Follow the form exactly."
 
-    def decomposition(self, text: str, question: str = "", *, attempt: int = 0) -> str:
+    def decomposition(self, text: str, question: str = "", attempt: int = 0) -> str:
         """Ask for the claims of a text, which may answer a question."""
         parts = [self.decompose, f"Text: {_quoted(text)}", f"Question: {_quoted(question)}"]
         if attempt:
@@ -362,28 +362,17 @@ class Budget:
     overlap.
 
     Attributes:
-        text_chars: of one premise, or of one text to decompose.
-        overlap_chars: how far the parts of a split premise overlap; at most half of a part.
+        text_chars: of one premise, or of one text to decompose. The parts of a premise overlap by
+            a quarter, but at most by 1,000 characters.
         claims: in one call.
     """
 
     text_chars: int = 16_000
-    overlap_chars: int = 1_000
     claims: int = 50
-
-    @classmethod
-    def of(cls, text_chars: int) -> Budget:
-        """So many characters, of which a quarter overlaps, but at most 1,000."""
-        return cls(text_chars, min(cls.overlap_chars, text_chars // 4))
 
     def __post_init__(self) -> None:
         check_whole(self.text_chars, 1, "text_chars")
-        check_whole(self.overlap_chars, 0, "overlap_chars")
         check_whole(self.claims, 1, "claims")
-        half = self.text_chars // 2
-        if self.overlap_chars > half:
-            expected = f"at most half of text_chars, {half}"
-            raise InputError(expected, str(self.overlap_chars), where="overlap_chars")
 
 
 def split_text(text: str, size: int, overlap: int = 0) -> list[str]:

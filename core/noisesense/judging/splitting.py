@@ -11,6 +11,7 @@ from noisesense.judging.prompts import Budget, split_text
 
 T = TypeVar("T")
 
+_MOST_OVERLAP = 1_000
 _SHORTEST = 500
 """Characters of a part at least: what stands around a shorter one takes more room than it does."""
 
@@ -23,7 +24,6 @@ class TextLimit:
     """
 
     def __init__(self, budget: Budget) -> None:
-        self._budget = budget
         self._chars = budget.text_chars
 
     async def ask(
@@ -37,20 +37,18 @@ class TextLimit:
         Args:
             text: to be split.
             question: asks about one part.
-            overlapping: whether the parts overlap, as the budget says.
+            overlapping: do the parts overlap?
 
         Raises:
             PromptTooLongError: a part of less than 1,000 characters is too long.
         """
-        overlap = self._budget.overlap_chars if overlapping else 0
+        overlap = _MOST_OVERLAP if overlapping else 0
         return await self._in_parts(text, self._chars, overlap, question)
 
     async def _in_parts(
         self, text: str, most: int, overlap: int, question: Callable[[str], Awaitable[T]]
     ) -> list[T]:
-        is_whole_budget = most == self._budget.text_chars
-        shared = overlap if is_whole_budget else min(overlap, most // 4)
-        parts = split_text(text, most, shared)
+        parts = split_text(text, most, min(overlap, most // 4))
         by_part = await gather_all(self._answers(part, overlap, question) for part in parts)
         return [answer for of_part in by_part for answer in of_part]
 
