@@ -18,6 +18,7 @@ from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Judge, Judgement
 from noisesense.scoring.definitions import DefinitionName, Mode, check_mode
 from noisesense.scoring.outcomes import check_limit
+from noisesense.scoring.results import Result
 from noisesense.scoring.scoring import Empty, Score, Undetermined
 from noisesense_adapters.deepeval.llm import judge_of
 from noisesense_adapters.deepeval.result import begin, measured, outcome_of, reason_of, steps_of
@@ -66,6 +67,9 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         store: a `VerdictStore` that keeps what ``model`` said, so that the next run does not
             pay again. DeepEval's own cache of results (``-c``) is not used.
         judge_options: further arguments of the `LLMJudge` over ``model``.
+        results: a list that gets a `noisesense.Result` of each test case, in the order in which
+            they end, failed ones included: `noisesense.gate_run` of their summary is a gate over
+            the run, which sees a system that is broken for all. Give it to one metric of a run.
 
     Attributes:
         score_detail: the whole `Score` of the last test case. Where DeepEval measures with
@@ -103,6 +107,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         fail_undefined: bool = True,
         store: Any = None,
         judge_options: Mapping[str, Any] | None = None,
+        results: list[Result] | None = None,
     ) -> None:
         self.latest: dict[str, Any] = {}
         threshold = float(check_limit(threshold, "threshold"))
@@ -124,6 +129,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         self.fail_undefined = fail_undefined
         self.store = store
         self.judge_options = judge_options
+        self.results = results
 
     def measure(  # type: ignore[override]  # an undefined score is None
         self, test_case: LLMTestCase, *args: Any, **options: Any
@@ -159,6 +165,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
             except Exception as error:
                 self.error = str(error)
                 self.success = False
+                self._keep(Result(place_of(test_case), error=self.error))
                 if isinstance(error, TypeError):  # at which DeepEval measures all over again
                     raise NoiseSenseError(f"measuring failed with TypeError: {error}") from error
                 raise
@@ -176,7 +183,9 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         except ReplyError as error:  # it answered, but with nothing to score: not 0
             self.reason = f"{self.__name__} is undetermined: {error}."
             self.success = False
+            self._keep(Result(place_of(test_case), error=str(error)))
             return
+        self._keep(evaluated.result(place_of(test_case), row.sample))
         score = evaluated.score
         judgement = evaluated.judgement
         mode = self.mode
@@ -197,6 +206,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
             self.reason = "Higher is better." if higher else "Lower is better."
         self.verbose_logs = construct_verbose_logs(self, steps)
         self.success = self.is_successful()
+
+    def _keep(self, result: Result) -> None:
+        if self.results is not None:
+            self.results.append(result)
 
     def _judge(self) -> Judge:
         judge = judge_of(self) if self.judge is None else self.judge
