@@ -1,5 +1,5 @@
-"""What goes to a terminal or a pipe: nothing that is obeyed, nothing that cannot be encoded; how
-far a run is; and an end without a word where nobody reads."""
+"""What goes to a terminal or a pipe: nothing that is obeyed, nothing that cannot be encoded; and
+an end without a word where nobody reads."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from noisesense import (
     Result,
     Sample,
-    Usage,
     Verdicts,
     read_results,
     score,
     write_results,
 )
-from noisesense_adapters.cli.output import show_table
-from noisesense_adapters.cli.progress import RunProgress
-from noisesense_adapters.evaluate.tables import Table
 from support.command import environment
 from support.command_here import assert_fits, run_here
 
@@ -106,26 +101,6 @@ def test_no_line_is_wider_than_the_terminal_or_than_a_hundred_columns(
             assert_fits(run_here(capsys, *command.split()), widest)
 
 
-def test_a_table_that_is_too_wide_stands_in_parts(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capsys
-) -> None:
-    """13 characters of the name, a gap of 2 and 18 of an interval are 33; 80 columns hold three.
-
-    13 + 3 * (2 + 18) is 73, with a fourth it is 93.
-    """
-    interval = "-0.0855 to -0.0612"
-    titles = ("", "a", "b", "c", "d")
-    table = Table(titles, [("without-other", *[interval] * 4)], "caption")
-    for width, parts in (("33", 4), ("80", 2)):
-        monkeypatch.setenv("COLUMNS", width)
-        show_table(table)
-        _, *lines = capsys.readouterr().out.splitlines()
-        assert len(lines) == 2 * parts
-        assert sum(line.count(interval) for line in lines) == 4
-        assert all(line.startswith("without-other") for line in lines[1::2])
-        assert max(map(len, lines)) <= int(width)
-
-
 def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for path, correct in zip(paths, (False, True), strict=True):
@@ -155,28 +130,3 @@ def test_a_reader_that_left(command: str, files: tuple[Path, Path], tmp_path: Pa
     assert (*process.communicate(), process.returncode) in ((None, b"", 141), (b"", None, 141))
     if str(out) in arguments:
         assert [result.score.relevant for result in read_results(out) if result.score] == [1.0]
-
-
-@pytest.fixture
-def forty(tmp_path: Path) -> Path:
-    path = tmp_path / "d.jsonl"
-    path.write_text("{}\n" * 40, encoding="utf-8")
-    return path
-
-
-def test_without_a_terminal_a_line_every_minute_and_failures_once(
-    forty: Path, capsys: Capsys
-) -> None:
-    now = [0.0]
-    judge = SimpleNamespace(usage=Usage())
-    with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
-        for _ in range(13):
-            now[0] += 10
-            judge.usage += Usage(calls=2)
-            progress.add(Result("q", error="no"))
-    assert capsys.readouterr().err.splitlines() == [
-        "failed: no",
-        "6 of 40 samples, 12 calls, 6 failed",
-        "12 of 40 samples, 24 calls, 12 failed",
-        "12 more failed",
-    ]
