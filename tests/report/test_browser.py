@@ -25,19 +25,6 @@ def _open_all(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
 
 
-def test_every_part_is_there_and_nothing_is_fetched(show: Show) -> None:
-    with show() as seen:
-        page = seen.page
-        assert page.locator("h2").count() == 7
-        plots = page.locator("svg").all()
-        assert len(plots) == 3  # a bar of all claims, and a histogram of each mode
-        boxes = [plot.bounding_box() or {} for plot in plots]
-        assert all(min(box["width"], box["height"]) > 30 for box in boxes)
-        assert page.locator("#table tbody tr").count() == 25
-        assert seen.requests == [page.url]
-        assert not seen.complaints
-
-
 def test_the_table_is_saved_as_csv_and_no_cell_is_a_formula(show: Show) -> None:
     claim = {"text": "c", "correct": False, "entailed_by": [0]}
     read = Verdicts.model_validate
