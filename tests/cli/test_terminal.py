@@ -18,6 +18,8 @@ from noisesense import (
     score,
     write_results,
 )
+from noisesense_adapters.cli.output import show_table
+from noisesense_adapters.evaluate.tables import Table
 from support.command import environment
 from support.command_here import assert_fits, run_here
 
@@ -99,6 +101,26 @@ def test_no_line_is_wider_than_the_terminal_or_than_a_hundred_columns(
         monkeypatch.setenv("COLUMNS", columns)
         for command in FITTING:
             assert_fits(run_here(capsys, *command.split()), widest)
+
+
+def test_a_table_that_is_too_wide_stands_in_parts(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """13 characters of the name, a gap of 2 and 18 of an interval are 33; 80 columns hold three.
+
+    13 + 3 * (2 + 18) is 73, with a fourth it is 93.
+    """
+    interval = "-0.0855 to -0.0612"
+    titles = ("", "a", "b", "c", "d")
+    table = Table(titles, [("without-other", *[interval] * 4)], "caption")
+    for width, parts in (("33", 4), ("80", 2)):
+        monkeypatch.setenv("COLUMNS", width)
+        show_table(table)
+        _, *lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 2 * parts
+        assert sum(line.count(interval) for line in lines) == 4
+        assert all(line.startswith("without-other") for line in lines[1::2])
+        assert max(map(len, lines)) <= int(width)
 
 
 def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
