@@ -8,6 +8,7 @@ refuses whatever is not a list of texts; one that is made without its check is r
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, is_dataclass
@@ -105,6 +106,7 @@ SHAPES: dict[str, Shape] = {
     "LangChain's str": Shape([str(DOCUMENT)], ["a"]),
     "a document as JSON": Shape([json.dumps(DOCUMENT.model_dump())], ["a"]),
     "bytes": Shape([b"a"], ERROR),
+    "NaN": Shape(math.nan, NOTHING),
 }
 """By name: what was retrieved, and the chunks that a judge has to see.
 
@@ -121,7 +123,12 @@ DIFFERENT: dict[tuple[str, str], tuple[object, str]] = {
         (host, "None"): (NOTHING, "a table has an empty cell there")
         for host in ("CSV", "CSV of JSON")
     },
-    **{(host, "a class with text"): (ERROR, "likewise") for host in _FILES},
+    **{
+        ("deepeval", shape): (ERROR, "its test case takes lists alone")
+        for shape in ("an empty cell", "a blank cell")
+    },
+    ("CSV of JSON", "NaN"): (ERROR, "JSON has none"),
+    **{(host, "a class with text"): (ERROR, "a file has its str") for host in _FILES},
     **{
         ("Parquet", shape): (ERROR, "pyarrow writes no list of two types")
         for shape in (*_PAIRS, "pairs of a document and its score")

@@ -170,23 +170,6 @@ def test_what_fails_every_sample_is_one_error(
     assert "failed:" not in done.err
 
 
-def test_where_nothing_was_retrieved_nobody_is_asked_and_nothing_is_open(
-    tmp_path: Path, judged: Judged
-) -> None:
-    rows = texts(tmp_path)
-    nothing = {"response": "r", "reference": "g", "retrieved_contexts": []}
-    with ScriptedServer(Mind(PAIRS)) as server:
-        before = judged(rows, *options(server))
-        calls = server.log.calls
-        with rows.open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(nothing)}\n" * len(PAIRS))
-        done = judged(rows, *options(server))
-    assert (done.status, server.log.calls) == (before.status, 2 * calls) == (0, 2 * calls)
-    assert f"for {len(PAIRS)} of {2 * len(PAIRS)} questions nothing was retrieved" in done.out
-    assert f": {2 * len(PAIRS)} samples, {len(PAIRS)} measured, " in done.out
-    assert "no answer" not in done.err
-
-
 def test_a_model_that_finds_no_claim_has_measured_nothing(tmp_path: Path, judged: Judged) -> None:
     with ScriptedServer(Mind(PAIRS), script=when(bool, says('{"claims": []}'))) as server:
         done = judged(texts(tmp_path), *options(server))

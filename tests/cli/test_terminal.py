@@ -1,5 +1,5 @@
-"""What goes to a terminal or a pipe: nothing that is obeyed, nothing that cannot be encoded; how
-far a run is; and an end without a word where nobody reads."""
+"""What goes to a terminal or a pipe: nothing that is obeyed, nothing that cannot be encoded; and
+an end without a word where nobody reads."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from noisesense import (
     Result,
     Sample,
-    Usage,
     Verdicts,
     read_results,
     score,
     write_results,
 )
 from noisesense_adapters.cli.output import show_table
-from noisesense_adapters.cli.progress import RunProgress
 from noisesense_adapters.evaluate.tables import Table
 from support.command import environment
 from support.command_here import assert_fits, run_here
@@ -155,28 +152,3 @@ def test_a_reader_that_left(command: str, files: tuple[Path, Path], tmp_path: Pa
     assert (*process.communicate(), process.returncode) in ((None, b"", 141), (b"", None, 141))
     if str(out) in arguments:
         assert [result.score.relevant for result in read_results(out) if result.score] == [1.0]
-
-
-@pytest.fixture
-def forty(tmp_path: Path) -> Path:
-    path = tmp_path / "d.jsonl"
-    path.write_text("{}\n" * 40, encoding="utf-8")
-    return path
-
-
-def test_without_a_terminal_a_line_every_minute_and_failures_once(
-    forty: Path, capsys: Capsys
-) -> None:
-    now = [0.0]
-    judge = SimpleNamespace(usage=Usage())
-    with RunProgress(forty, judge, clock=lambda: now[0]) as progress:
-        for _ in range(13):
-            now[0] += 10
-            judge.usage += Usage(calls=2)
-            progress.add(Result("q", error="no"))
-    assert capsys.readouterr().err.splitlines() == [
-        "failed: no",
-        "6 of 40 samples, 12 calls, 6 failed",
-        "12 of 40 samples, 24 calls, 12 failed",
-        "12 more failed",
-    ]

@@ -229,34 +229,6 @@ def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
     assert alone.status == 2
 
 
-def test_what_a_lazy_plan_never_asked(tmp_path: Path, capsys: Capsys) -> None:
-    """Both claims of two samples are correct: what the two chunks entail was not asked."""
-    lazily = Verdicts.from_matrices(
-        [True, True],
-        [[None, None], [None, None]],
-        [[None, None]],
-        response_claims=["claim 1", "claim 2"],
-        reference_claims=["fact"],
-    )
-    own: list[Result] = []
-    for name in "ab":
-        sample = result(name).sample
-        assert sample is not None
-        known = score(lazily.with_sample(sample))
-        own.append(Result(name, known, sample=sample, judge="m, plan=lazy check=list"))
-    judged = tmp_path / "judged.jsonl"
-    sheet = tmp_path / "labels.csv"
-    write_results(judged, own)
-    run_here(capsys, "trust", "export-labels", judged, sheet)
-    fill(sheet, lambda row: "yes")
-    done = run_here(capsys, "trust", "--on", sheet, "--for", judged)
-    rows = [line.split() for line in done.out.splitlines()]
-    asked = [row[-1] for row in rows if row[:2] in (["response", "claim"], ["reference", "claim"])]
-    assert asked == ["8", "4"]
-    assert "12 more labels are in no error rate" in done.out
-    assert "have no label" not in done.err
-
-
 def test_wrong_values_name_their_row(tmp_path: Path, capsys: Capsys) -> None:
     judged, sheet, _ = exported(tmp_path, capsys, result("a"))
     rows = [{**row, "entailed": "no"} for row in rows_of(sheet)]

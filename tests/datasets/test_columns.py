@@ -333,16 +333,6 @@ def test_what_should_have_been_retrieved_labels_the_chunks_if_that_is_asked(
         assert [chunk.relevant for chunk in row.sample.retrieved_contexts] == labels
 
 
-def test_the_question_is_named_with_the_other_missing_columns(tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "d.jsonl", [{"asked": "x", "said": "y"}])
-    every = " ".join(
-        f"--map {name}=COLUMN"
-        for name in ("response", "reference", "retrieved_contexts", "user_input")
-    )
-    with pytest.raises(InputError, match=f"name the column: {every}, in Python"):
-        read_rows(path)
-
-
 THREE = ["c1", "c2", "c3"]
 NAMED = ["a.md", "b.pdf", "c.html"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -84,25 +83,6 @@ def harmless(path: Path) -> None:
     for read in (lambda path: list(read_rows(path)), count_rows):
         with suppress(NoiseSenseError):
             read(path)
-
-
-def test_damaged_parquet(tmp_path: Path) -> None:
-    """Bytes changed and files cut off, in the same places every time."""
-    chunk = {"text": "c", "id": "d", "relevant": True}
-    path = parquet(
-        tmp_path / "a.parquet", retrieved_contexts=[[chunk] * 2], response=["é" * 9] * 40
-    )
-    content = path.read_bytes()
-    generator = random.Random(7)
-    assert len(list(read_rows(path))) == 40
-    for turn in range(300):
-        damaged = bytearray(content)
-        for _ in range(generator.choice([1, 1, 3, 20])):
-            damaged[generator.randrange(len(damaged))] = generator.randrange(256)
-        if turn % 5 == 0:
-            damaged = damaged[: generator.randrange(len(damaged))]
-        path.write_bytes(damaged)
-        harmless(path)
 
 
 def test_text_that_is_not_utf8(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from noisesense import (
     write_recording,
 )
 from noisesense.fixtures import reference_examples
-from noisesense.scoring.definitions import MODES
 from noisesense.scoring.scoring import Undetermined
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
@@ -73,20 +71,6 @@ def test_what_is_undetermined_is_written_and_read(choice: Undetermined, tmp_path
 
 def scores_in(path: Path, **options: Any) -> list[Any]:
     return [result.score for result in results_of(path, **options)]
-
-
-@pytest.mark.parametrize("choice", ["none", "low", "high"])
-def test_another_reader_finds_what_each_mode_is(choice: Undetermined, tmp_path: Path) -> None:
-    path = write_jsonl(tmp_path / "d.jsonl", rows(OPEN))
-    out = tmp_path / "out.jsonl"
-    score_dataset(path, undetermined=choice, out=out)
-    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    for line, each in zip(lines, expected(OPEN, undetermined=choice), strict=True):
-        assert line.get("undetermined") == (None if choice == "none" else choice)
-        for mode in MODES:
-            shown = (line[mode], line["status"][mode], line["bounds"][mode])
-            bounds = each.bounds(mode)
-            assert shown == (each.value(mode), each.status(mode), bounds and [*bounds])
 
 
 def test_what_had_failed_still_says_why(tmp_path: Path) -> None:

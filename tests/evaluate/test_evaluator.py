@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from typing import NoReturn
 
 import pytest
@@ -93,21 +91,3 @@ def test_metrics_of_a_run_share_a_judging_and_one_metric_measures_anew() -> None
 
     assert asyncio.run(both()) == [False, True, False]
     assert judge.asked == 2
-
-
-def test_given_verdicts_load_neither_pydantic_nor_asyncio() -> None:
-    code = """
-import sys
-from noisesense.verdicts.form import light_verdicts
-from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
-
-class Row:
-    verdicts = light_verdicts(
-        {"response_claims": [{"text": "a", "correct": False, "entailed_by": [0]}],
-         "reference_claims": [{"text": "a", "entailed_by": [0]}]}, ["c"])
-
-print(Evaluator(Settings(), None).evaluate_blocking(Row()).score.relevant)
-print(sorted({"pydantic", "asyncio"} & set(sys.modules)))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.split("\n")[:2] == ["1.0", "[]"], done.stderr

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from fuzz.inputs import inputs_of
 from fuzz.targets import TARGETS, corpus, run
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "15"))
-
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_corpus(name: str) -> None:

@@ -117,34 +117,6 @@ def test_a_hostile_question_cannot_shrink_a_response() -> None:
     assert found.irrelevant == 0.25
 
 
-def test_a_model_that_calls_all_beside_the_question_hides_no_noise() -> None:
-    """It may drop the claim that nothing supports: of four claims, not five, the same two are."""
-    extra = "In May."
-    sample = SAMPLE.model_copy(update={"response": f"{SAMPLE.response} {extra}"})
-    rows = [*TRUTH.to_matrices()["chunks_to_response"], [False, False, False]]
-    truth = Verdicts.from_matrices(
-        [True, False, False, True, False],
-        rows,
-        TRUTH.to_matrices()["chunks_to_reference"],
-        response_claims=[*CLAIMS, extra],
-        reference_claims=[claim.text for claim in TRUTH.reference_claims],
-    ).with_sample(sample)
-    mind = Mind([(sample, truth)])
-    asked: list[str] = []
-
-    def answer(prompt: str) -> str:
-        data = data_of(prompt)
-        if "asked" not in data:
-            return mind.answer(prompt)
-        asked.extend(data["claims"].values())
-        return reply_of([{"id": int(i), "entailed": False} for i in data["claims"]])
-
-    found = score(asyncio.run(LLMJudge(ScriptedLLM(answer)).judge(sample)))
-    assert asked == [extra]
-    assert (score(truth).relevant, score(truth).irrelevant) == (0.2, 0.2)
-    assert (found.relevant, found.irrelevant) == (0.25, 0.25)
-
-
 def test_a_hostile_response_can_pass_for_correct() -> None:
     """Its claims stand beside the reference in one prompt: this is a limit, not a promise."""
     found = judged(captured(CLAIMS[1], lambda text: True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import re
-from functools import partial
 
 import pytest
 from hypothesis import example, given
@@ -61,19 +60,6 @@ def test_nothing_breaks_out_of_a_single_statement(text: str, claim: str, questio
     text = text or "."
     prompt = PROMPTS.single(Premise(text, question), claim)
     assert data_of(prompt) == {"premise": text, "claims": {"1": claim}, "one": True}
-
-
-def test_only_a_text_with_its_question_is_read_as_an_answer() -> None:
-    for ask in (
-        partial(PROMPTS.verification, claims={1: "It is red."}),
-        partial(PROMPTS.single, claim="It is red."),
-    ):
-        beside = ask(Premise("Yes", "Is it red?"))
-        alone = ask(Premise("Yes"))
-        assert 'Question: "Is it red?"\n' in beside
-        assert PROMPTS.as_answer in beside
-        assert PROMPTS.as_answer not in alone
-        assert "Question" not in alone
 
 
 def test_asking_again_says_so_and_never_in_the_same_words() -> None:

@@ -1,29 +1,13 @@
-"""The reply forms: strict as a schema, lenient item by item when read."""
+"""What is read of a reply: item by item, and nothing guessed."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from noisesense import LLMJudge
-from noisesense.judging.prompts import Answer, Claims, answers_form
 from support.scripted_llm import ScriptedLLM
-
-FORMS: list[type[BaseModel]] = [Claims, Answer, answers_form(3)]
-
-
-def objects(schema: Any) -> list[dict[str, Any]]:
-    """Every object type in a JSON Schema."""
-    if isinstance(schema, list):
-        return [found for each in schema for found in objects(each)]
-    if not isinstance(schema, dict):
-        return []
-    own = [schema] if schema.get("type") == "object" else []
-    return own + [found for each in schema.values() for found in objects(each)]
-
 
 T = True
 F = False

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from noisesense.judging.tokens import TokenCheck, least_tokens
+from noisesense.judging.tokens import TokenCheck
 
 WORDS = "The Elbe rises in the mountains, and it flows to the sea. "
 """12 words, 2 of them with punctuation: 14 tokens at least."""
-
-
-@pytest.mark.parametrize(
-    ("prompt", "tokens"),
-    [
-        ("", 0),
-        (WORDS, 14),
-        ("don't, can't", 3),  # a space, an apostrophe and letters may be one token, a comma not
-        ("state-of-the-art", 1),
-        ("易北河发源于克尔科诺谢山", 5),  # 12 characters of at most 2.5 a token, and no space
-        ("हिन्दी में", 2),  # its vowel signs are no ends of words
-    ],
-)
-def test_the_least_tokens_of_a_text(prompt: str, tokens: int) -> None:
-    assert least_tokens(prompt) == tokens
 
 
 def test_a_reply_that_reports_far_fewer_tokens_than_its_prompt_needs() -> None:

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
 import json
-import warnings
 from collections.abc import Sequence
 
-import pytest
-
 from noisesense import LLMJudge, Sample, Verdicts
-from noisesense.judging.llm import majority
-from support.mind import Mind, data_of, reply_of
+from support.mind import data_of, reply_of
 from support.scripted_llm import ScriptedLLM
 
 T = True
 F = False
 N = None
-
-
-@pytest.mark.parametrize(
-    ("votes", "expected"),
-    [
-        ([T], T), ([F], F), ([N], N),
-        ([T, T, F], T), ([F, T, F], F), ([T, N, T], T), ([T, N, F], N), ([T, N, N], N),
-        ([T, F], N), ([T, T], T), ([T, T, F, F], N), ([F, F, F, T], F), ([N, N, N], N),
-    ],
-)  # fmt: skip
-def test_majority(votes: Sequence[bool | None], expected: bool | None) -> None:
-    assert majority(votes) is expected
 
 
 def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]:
@@ -73,28 +55,3 @@ def test_a_tie_is_undetermined() -> None:
     _, verdicts, unanswered = judged([T, T, F], [T, F, F])
     assert [claim.correct for claim in verdicts.response_claims] == [True, None, False]
     assert unanswered == 2
-
-
-def test_an_interrupt_leaves_no_coroutine_behind() -> None:
-    """Ctrl-C ends every task at once, also those that have not begun."""
-    sample = Sample(response="x, z", reference="y", retrieved_contexts=["c"])
-    texts = {"response_claims": ["x", "z"], "reference_claims": ["y"]}
-    verdicts = Verdicts.from_matrices([False] * 2, [[True]] * 2, [[True]], **texts)
-
-    async def interrupted(steps: int) -> None:
-        llm = ScriptedLLM(Mind([(sample, verdicts)]).answer)
-        judge = LLMJudge(llm, check="each", votes=2)
-        judging = asyncio.ensure_future(judge.judge(sample))
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
-            task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await judging
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        for steps in range(100):
-            asyncio.run(interrupted(steps))
-        gc.collect()
-    assert [str(each.message) for each in caught if "never awaited" in str(each.message)] == []

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support.matrix import PLANNED, ROOT, VERSIONS_PAGE, Record, cells, changed_hosts
+from support.matrix import PLANNED, ROOT, VERSIONS_PAGE, Record, cells
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,15 +48,3 @@ def test_the_oldest_version_of_a_declared_range_passed(extra: str) -> None:
     tested = [each for each in planned if f"{each.label}.".startswith(f"{oldest[1]}.")]
     assert tested, f"{declared} is not planned"
     assert {RECORD.of(each)["result"] for each in tested} == {"passed"}
-
-
-def test_a_changed_adapter_is_run_with_its_oldest_and_newest_host() -> None:
-    """ragas is listed with 0.4.0, 0.4.1 and the latest."""
-    passed = {each.name: {"result": "passed", "adapter": each.adapter} for each in PLANNED}
-    assert changed_hosts(Record(passed)) == []
-    for name in ("ragas-0.4.0", "ragas-0.4.1", "ragas-latest"):
-        passed[name]["adapter"] = "another"
-    named = [each.name for each in changed_hosts(Record(passed))]
-    assert named == ["ragas-0.4.0", "ragas-latest"]
-    passed["ragas-0.4.0"] = {"result": "failed", "adapter": passed["ragas-0.4.1"]["adapter"]}
-    assert changed_hosts(Record(passed))[0].name == "ragas-0.4.0"

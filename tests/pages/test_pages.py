@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from noisesense.fixtures import reference_examples
-from noisesense_adapters.datasets.read import read_rows
-from noisesense_adapters.datasets.rows import Row
 from noisesense_adapters.reading.places import FILES
 from support.npm import npm_cache
 from support.pages import (
@@ -40,15 +38,6 @@ def env() -> Iterator[dict[str, str]]:
 def test_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, env: dict[str, str]) -> None:
     """With all extras: `run_each_alone.py` does it with those that the page installs."""
     check_page(page, tmp_path, env)
-
-
-def test_the_csv_of_the_command_lines_page_is_read(tmp_path: Path) -> None:
-    titled = {b.title: b.text for b in blocks_of(page_named("cli")) if b.title}
-    (tmp_path / "answers.csv").write_text(titled["answers.csv"], "utf-8")
-    for row in read_rows(tmp_path / "answers.csv", split_contexts="\n"):
-        assert isinstance(row, Row), row.error
-        assert len(row.sample.retrieved_contexts) == 2
-        assert row.sample.user_input.endswith("?")
 
 
 def test_the_columns_on_the_page_are_read() -> None:

@@ -6,12 +6,9 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from noisesense import Result, Verdicts, offenders, score
+from noisesense import Result, Verdicts, score
 from support.browser import Show
 from support.hostile_run import ATTACKS, hostile_run
-from support.readable_run import readable_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -26,34 +23,6 @@ def _open(page: Page, name: str) -> None:
 
 def _open_all(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
-
-
-def test_every_part_is_there_and_nothing_is_fetched(show: Show) -> None:
-    with show() as seen:
-        page = seen.page
-        assert page.locator("h2").count() == 7
-        plots = page.locator("svg").all()
-        assert len(plots) == 3  # a bar of all claims, and a histogram of each mode
-        boxes = [plot.bounding_box() or {} for plot in plots]
-        assert all(min(box["width"], box["height"]) > 30 for box in boxes)
-        assert page.locator("#table tbody tr").count() == 25
-        assert seen.requests == [page.url]
-        assert not seen.complaints
-
-
-@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_the_first_screen_has_what_a_reader_came_for(show: Show, width: int, height: int) -> None:
-    """Both means with intervals, the worst document with its claims, and what to do next."""
-    with show(width=width, height=height) as seen:
-        for name in (".tile.relevant", ".tile.irrelevant", ".tile.worst li", ".next"):
-            box = seen.page.locator(name).last.bounding_box() or {}
-            assert 0 < box["y"] + box["height"] <= height, name
-        found = offenders(readable_run(60)).documents[0]
-        worst = seen.page.locator(".tile.worst").inner_text()
-        assert found.document in worst
-        assert all(offence.claim in worst for offence in found.offences[:2])
-        seen.page.locator(".tile.relevant").click()
-        assert seen.page.url.endswith("#figures")
 
 
 def test_the_table_is_saved_as_csv_and_no_cell_is_a_formula(show: Show) -> None:

@@ -7,28 +7,10 @@ from typing import Any
 import pytest
 
 from noisesense import Verdicts, score
-from noisesense.scoring.definitions import all_of, any_of, negate
 
 T = True
 F = False
 U = None
-
-
-# false wins over undetermined
-AND = {(T, T): T, (T, F): F, (T, U): U, (F, F): F, (F, U): F, (U, U): U}
-
-
-def test_and_and_not() -> None:
-    for (left, right), both in AND.items():
-        assert all_of(left, right) is all_of(right, left) is both
-    assert [negate(value) for value in (T, F, U)] == [F, T, U]
-
-
-def test_exists_is_true_once_one_is_and_open_if_one_is() -> None:
-    assert any_of([]) is F
-    assert any_of([F, F]) is F
-    assert any_of([F, U]) is any_of([U, F]) is U
-    assert any_of([U, T]) is any_of([T, U]) is T
 
 
 # One claim and one chunk. Is the chunk relevant, does it entail the claim, is the claim correct?

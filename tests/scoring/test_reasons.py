@@ -40,11 +40,6 @@ SURELY = (
 )
 
 
-def test_claims_in_words() -> None:
-    assert [claim.sentence for claim in score(TWO_CHUNKS).claims] == CLAIMS
-    assert [claim.sentence for claim in score(OPEN).claims] == OPEN_CLAIMS
-
-
 def told(verdicts: Verdicts, mode: Any = "relevant", **options: Any) -> str:
     """What the reason says behind its head."""
     reason = score(verdicts, **options).reason(mode)
@@ -66,30 +61,11 @@ def test_what_each_definition_counts() -> None:
     )
 
 
-def test_what_is_undefined() -> None:
-    lacks = "the definition has no irrelevant mode"
-    assert told(TWO_CHUNKS, "irrelevant", definition="validmind") == f"undefined: {lacks}."
-    none = Verdicts(response_claims=())
-    assert told(none) == "undefined: the response has no claims."
-    assert told(none, empty="zero") == "0 by convention: the response has no claims."
-
-
 def test_what_is_open() -> None:
     between = "it lies between 0.25 and 1"
     counted = "(lower is better) with what is undetermined counted as"
     assert told(OPEN) == f"undetermined: {between} (lower is better). {SURELY}"
     assert told(OPEN, undetermined="low") == f"0.25 {counted} no noise; {between}. {SURELY}"
-
-
-def test_five_claims_are_listed_each_in_one_line_of_120_characters() -> None:
-    for claims, more in ((5, ""), (8, " And 3 more.")):
-        verdicts = Verdicts.from_matrices([F] * claims, [[T]] * claims, [[T]])
-        reason = score(verdicts).reason("relevant")
-        assert reason.endswith(f"Claim 4 {WRONG} and comes from relevant chunk 0.{more}")
-    texts = ["x" * 120, "x" * 121, "word\n  again"]
-    long = Verdicts.from_matrices([T] * 3, [[T]] * 3, [[T]], response_claims=texts)
-    shown = [claim.sentence.split('"')[1] for claim in score(long).claims]
-    assert shown == ["x" * 120, "x" * 119 + "…", "word again"]
 
 
 def test_a_chunk_with_an_id_is_named_by_it() -> None:

@@ -104,28 +104,6 @@ def test_a_recording_is_read_as_results(tmp_path: Path) -> None:
     assert result.score == score(BESIDE)
 
 
-LINE = {**json.loads(Result("q1", score(BESIDE), sample=SAMPLE).to_json()), "cluster": "art"}
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        (0, "0"),
-        (-3, "-3"),
-        (2.0, "2"),
-        (-0.0, "0"),
-        (9007199254740991.0, "9007199254740991"),
-        (12345678901234567890, "12345678901234567890"),
-        (float("nan"), None),  # nothing, as pandas writes it
-    ],
-)
-def test_a_whole_number_that_a_table_made_of_a_name_is_the_name(
-    value: float, name: str | None
-) -> None:
-    assert Result.from_json(json.dumps({**LINE, "id": value})).id == (name or SAMPLE.key)
-    assert Result.from_json(json.dumps({**LINE, "cluster": value})).cluster == name
-
-
 def test_another_definition_needs_no_judge_and_corrected_verdicts_no_figures() -> None:
     line = json.loads(Result("q1", score(BESIDE)).to_json())
     # ValidMind counts every incorrect claim and knows no irrelevant mode.

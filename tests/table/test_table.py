@@ -15,7 +15,6 @@ import pytest
 
 from noisesense import Result, Score, Summary, Tally, score, write_results
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.table import score_schema, score_table, tally_table
 from support.tables import Shape, random_pair
 
@@ -126,14 +125,8 @@ def test_any_dataframe_comes_back_as_its_own_kind(tmp_path: Path) -> None:
 BACKWARDS = [*range(12)][::-1]
 INDEXES: dict[str, Any] = {
     "reversed": pd.Index(BACKWARDS),
-    "filtered": pd.RangeIndex(7, 43, 3),
-    "names": pd.Index([f"row {i}" for i in BACKWARDS], name="question"),
     "duplicates": pd.Index([i // 2 for i in BACKWARDS]),
     "levels": pd.MultiIndex.from_tuples([(i % 2, f"{i}") for i in BACKWARDS]),
-    "times": pd.date_range("2024-05-01", periods=12, tz="Europe/Vienna")[::-1],
-    "categories": pd.CategoricalIndex([f"{i % 3}" for i in BACKWARDS], name="verdict"),
-    "intervals": pd.interval_range(0, 12)[::-1],
-    "mixed": pd.Index(["a", *BACKWARDS[1:]], dtype=object),
 }
 
 
@@ -154,30 +147,6 @@ def test_scores_of_a_pandas_frame_stand_beside_its_own_rows(index: Any) -> None:
     assert score_table(empty).index.equals(empty.index)
     scored.index.names = [f"level {level}" for level in range(index.nlevels)]
     assert frame.index.names == index.names != scored.index.names
-
-
-def test_names_of_digits_are_texts_again_that_pandas_made_numbers(tmp_path: Path) -> None:
-    names = ["0", "7", "12", "-3"]
-    clusters = ["2", None, "10", "2"]
-    made = [
-        Result(name, each.score, each.error, each.sample, cluster)
-        for name, cluster, each in zip(names, clusters, results(4), strict=True)
-    ]
-    write_results(tmp_path / "r.jsonl", made)
-    frame = pd.read_json(tmp_path / "r.jsonl", lines=True)
-    assert [frame[name].dtype for name in ("id", "cluster")] == [int, float]
-
-    expected = tally_table(pa.table({"line": [each.to_json() for each in made]}))
-    for table in (frame, frame[["verdicts", "id", "cluster"]][:3]):  # whole results; plain lines
-        scored = pa.Table.from_pandas(score_table(table))
-        assert scored["id"].to_pylist() == names[: len(table)]
-        first, second, *others = scored["cluster"].to_pylist()
-        assert [first, *others] == [clusters[0], *clusters[2 : len(table)]]
-        assert second is None or second.startswith("question ")
-    assert tally_table(frame).summary() == expected.summary()
-
-    frame.to_parquet(tmp_path / "r.parquet")
-    assert [*results_of(tmp_path / "r.parquet")] == made
 
 
 def test_a_batch_of_records_comes_back_as_one(tmp_path: Path) -> None:
