@@ -15,7 +15,6 @@
   the text. What it gets wrong is counted once more, as "hard": a model that only matches words
   has few of those right.
 - claims: how it takes answers apart, see `claims_quality.py`.
-- references: how it judges answers by short references, see `references_quality.py`.
 
 A prompt may be chosen on the half "tune" alone; both are printed. Temperature 0. ``--cache`` keeps
 every reply: a second run asks nothing. ``--failures tune`` prints what went wrong in that half.
@@ -38,9 +37,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import claims_quality
-import references_quality
 from ground import show
-from references_quality import TRUTHS
 
 from noisesense import JudgeError, LLMJudge
 from noisesense_adapters.openai import OpenAILLM
@@ -79,7 +76,7 @@ HALVES = ("tune", "held")
 WITH_IDLE = ("idle", "around")
 LATER = ("fresh", "new")
 """Answers that were written after the held-back ones had been read."""
-MEASURES = ("verdicts", "claims", "references")
+MEASURES = ("verdicts", "claims")
 HEAD = ("form", "half", "right", "hard", "false yes", "false no", "open", "calls", "tokens", "s")
 
 Row = tuple[str, ...]
@@ -224,19 +221,6 @@ def print_claims(options: argparse.Namespace, recorder: Recorder) -> None:
                 show(claims_quality.Readings.HEAD, rows, markdown=options.markdown)
 
 
-def print_references(options: argparse.Namespace, recorder: Recorder) -> None:
-    given = chosen(references_quality.questions(), options)
-    checks = [check for check in ("list", "each") if is_chosen(check, options.forms)]
-    rows: list[Row] = []
-    with recorder.running() as url:
-        for check, half in itertools.product(checks, options.half):
-            asked = [question for question in given if question.half == half]
-            judgements = references_quality.measure(check, url, half, asked, options.answers)
-            rows.append(judgements.row())
-            print_failures(options, check, half, judgements.failures())
-    show(references_quality.HEAD, rows, markdown=options.markdown)
-
-
 class OfKind(Protocol):
     @property
     def kind(self) -> str: ...
@@ -272,7 +256,6 @@ def main() -> None:
     parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
     parser.add_argument("--half", nargs="*", choices=(*HALVES, *LATER), default=HALVES)
     parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
-    parser.add_argument("--answers", nargs="*", choices=TRUTHS, default=TRUTHS)
     parser.add_argument(
         "--failures", choices=(*HALVES, *LATER), help="the half whose failures are printed"
     )
@@ -287,8 +270,6 @@ def main() -> None:
         print(f"\n{name}", flush=True)
         if options.measure == "claims":
             print_claims(options, recorder)
-        elif options.measure == "references":
-            print_references(options, recorder)
         else:
             without = Recorder(upstream, name, options.cache, schemas=False)
             print_verdicts(options, recorder, without)

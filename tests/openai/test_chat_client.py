@@ -155,13 +155,7 @@ def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests[0].path == "http://host.invalid/v1/chat/completions"
 
 
-def ask_by_package(base_url: str) -> tuple[Answer, Usage]:
-    """As `ask`, through the openai package."""
-    llm = OpenAILLM("m", base_url=base_url, api_key="k-1", max_retries=0)
-    return asyncio.run(llm.generate("Well?", Answer))
-
-
-@pytest.mark.parametrize("asking", [ask, ask_by_package])
+@pytest.mark.parametrize("asking", [ask, by_package])
 def test_a_certificate_must_be_trusted(
     monkeypatch: pytest.MonkeyPatch, asking: Callable[[str], tuple[Answer, Usage]]
 ) -> None:

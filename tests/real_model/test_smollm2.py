@@ -8,11 +8,8 @@ that had that text and that claim.
 from __future__ import annotations
 
 import asyncio
-import json
-import math
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,15 +17,8 @@ import pytest
 from noisesense import (
     LLMJudge,
     Sample,
-    Score,
-    Verdicts,
-    gate,
-    read_results,
-    score,
 )
-from noisesense.judging.protocol import Judgement
 from noisesense_adapters.openai import OpenAILLM
-from support.command_here import run_here
 from support.real_model import Recorder
 
 pytestmark = pytest.mark.broad
@@ -58,64 +48,6 @@ def is_in_a_reply(recorder: Recorder, text: str, claim: str, verdict: bool) -> b
             if re.search(rf"{before}{word}\b", exchange.text, re.IGNORECASE):
                 return True
     return False
-
-
-@pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> list[Verdicts]:
-    """The verdicts of every sample that an `LLMJudge` of this process judged to its end."""
-    found: list[Verdicts] = []
-    inner = LLMJudge.judge_detailed
-
-    async def spy(self: LLMJudge, sample: Sample) -> Judgement:
-        judgement = await inner(self, sample)
-        found.append(judgement.verdicts)
-        return judgement
-
-    monkeypatch.setattr(LLMJudge, "judge_detailed", spy)
-    return found
-
-
-def scores_of(judged: Sequence[Verdicts], recorder: Recorder) -> list[Score]:
-    """Of every sample judged; each of its verdicts stands in a reply."""
-    scores: list[Score] = []
-    for verdicts in judged:
-        for claim in (*verdicts.response_claims, *verdicts.reference_claims):
-            correct = getattr(claim, "correct", None)
-            if correct is not None:
-                assert is_in_a_reply(recorder, SAMPLE.reference, claim.text, correct)
-            for at, chunk in enumerate(verdicts.chunks or ()):
-                if at not in claim.undetermined:
-                    entailed = at in claim.entailed_by
-                    assert is_in_a_reply(recorder, chunk.text, claim.text, entailed)
-        scores.append(score(verdicts))
-    return scores
-
-
-def same(value: float | None, scores: Sequence[Score]) -> None:
-    """The host's figure is that of the kept verdicts; without any it is none."""
-    expected = scores[0].relevant if scores else None
-    if expected is None:
-        assert value is None or math.isnan(value)
-    else:
-        assert value == expected
-
-
-def test_the_command_line(
-    recorder: Recorder, url: str, judged: list[Verdicts], tmp_path: Path, capsys: Capsys
-) -> None:
-    data = tmp_path / "data.jsonl"
-    out = tmp_path / "out.jsonl"
-    data.write_text(json.dumps(ROW) + "\n", "utf-8")
-    how = ["--judge", "openai:smollm2", "--base-url", url, "--check", "each"]
-    done = run_here(capsys, "score", data, *how, "--out", out, "--fail-above", "0.2")
-    assert done.status in (0, 1, 3, 4, 5), done.err  # 4: not decided, 5: nothing was measured
-    assert recorder.exchanges
-    scores = scores_of(judged, recorder)
-    results = list(read_results(out))
-    assert len(results) == 1
-    same(results[0].score.relevant if results[0].score else None, scores)
-    if done.status == 0:
-        assert gate(scores[0], 0.2).status == "pass"
 
 
 def _openai(url: str) -> Any:
