@@ -22,7 +22,6 @@ from noisesense_adapters.openai import OpenAILLM
 from support.real_model import Recorder
 
 pytestmark = pytest.mark.broad
-Capsys = pytest.CaptureFixture[str]
 
 SAMPLE = Sample(
     user_input="What color is the lighthouse?",
@@ -30,7 +29,6 @@ SAMPLE = Sample(
     reference="The lighthouse is white.",
     retrieved_contexts=["The lighthouse is white.", "The lighthouse was built in 1864."],
 )
-ROW = SAMPLE.model_dump(mode="json", exclude_defaults=True)
 LIST, EACH = ({"check": check, "max_reasks": 1} for check in ("list", "each"))
 
 
