@@ -173,7 +173,6 @@ def _error(status: int, code: str, message: str = "scripted", **fields: str) -> 
     return bad.http_error(status, message=json.dumps({"error": error}))
 
 
-_YES = {True: "yes", False: "no"}
 _BITS = {True: 1, False: 0}
 
 # The first two calls (the claims of the response and of the reference) go out side by side.
@@ -243,9 +242,7 @@ REPLIES: tuple[Fault, ...] = (
         "partial",
         _NO_VERDICT,
     ),
-    Fault("ids as text", in_verdicts("ids as text", _each(id=str)), "exact", CALLS),
     Fault("ids as fractions", in_verdicts("2.0", _each(id=float)), "undefined", _NO_VERDICT),
-    Fault("verdicts as words", in_verdicts("yes", _each(entailed=_YES.get)), "exact", CALLS),
     # Numbers may be echoed, or a scale.
     Fault(
         "verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "undefined", _NO_VERDICT
