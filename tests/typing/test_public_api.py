@@ -6,6 +6,7 @@ Lines marked as errors must be errors: an unused mark is one itself.
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, TypeVar
 
 import pytest
@@ -18,13 +19,19 @@ from noisesense import (
     Counts,
     DefinitionName,
     InputError,
+    Judge,
+    Judgement,
+    LLMJudge,
     Matrices,
     Partition,
     Range,
     ReferenceClaim,
+    ReplyError,
     ResponseClaim,
     Sample,
     Score,
+    StructuredLLM,
+    Usage,
     Verdicts,
     score,
 )
@@ -85,3 +92,34 @@ def test_misspelt_arguments_are_errors() -> None:
         score({"response_claims": []})  # type: ignore[arg-type]
     with pytest.raises(InputError):
         ResponseClaim(text="a", correct="no", entailed_by=())  # type: ignore[arg-type]
+
+
+class _Refusing:
+    """A user's model: nothing to inherit from."""
+
+    name = "refusing"
+
+    async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
+        raise ReplyError("refused", Usage(calls=1))
+
+
+class _Own:
+    """A user's judge, likewise."""
+
+    async def judge(self, sample: Sample) -> Verdicts:
+        return Verdicts(response_claims=())
+
+
+def test_a_users_model_and_judge() -> None:
+    llm: StructuredLLM = _Refusing()
+    own: Judge = _Own()
+    sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=["It may be."])
+    judge = LLMJudge(llm, plan="full")
+    assert_type(judge.usage, Usage)
+    with pytest.raises(ReplyError):
+        assert_type(asyncio.run(judge.judge_detailed(sample)), Judgement)
+    assert_type(asyncio.run(own.judge(sample)), Verdicts)
+    none: StructuredLLM = own  # type: ignore[assignment]
+    assert none
+    with pytest.raises(ValueError, match="plan"):
+        LLMJudge(llm, plan="eager")  # type: ignore[arg-type]
