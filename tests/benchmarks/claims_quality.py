@@ -32,7 +32,7 @@ import asyncio
 import json
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -314,24 +314,6 @@ class Readings:
             f"{sum(hard) / max(1, len(hard)):.3f} of {len(hard)}",
             str(len(self.asked) - len(self.read)),
         )
-
-    def failures(self) -> Iterable[str]:
-        """The texts whose lists are not as by hand, for people to read."""
-        for reading in self.read:
-            if reading.is_clean:
-                continue
-            answer = reading.answer
-            yield f"[{answer.kind}] {answer.question} (error {reading.error:.2f})"
-            yield f"  {answer.text!r}"
-            for name in ("claims", "invented", "repeated", "compound", "not_alone"):
-                listed = getattr(reading, name)
-                if listed:
-                    yield f"  {name}: {json.dumps(listed, ensure_ascii=False)}"
-            for fact in reading.missed:
-                yield f"  missed{', WRONG' * fact.wrong}: {fact.claim}"
-        unread = {*self.asked} - {reading.answer for reading in self.read}
-        for answer in unread:
-            yield f"[{answer.kind}] {answer.question}\n  {answer.text!r}\n  no list"
 
 
 def measure(form: str, url: str, half: str, given: Sequence[Answer]) -> Readings:

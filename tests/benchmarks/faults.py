@@ -33,7 +33,6 @@ from functools import partial
 from typing import Any
 
 import ground  # noqa: F401
-from langchain_openai import ChatOpenAI
 
 from noisesense import Judgement, LLMJudge, ReferenceClaim, ResponseClaim, Verdicts
 from noisesense.errors import JudgeError, ReplyError
@@ -50,20 +49,14 @@ from support.faults import (
     STRUCK,
     Fault,
     mind,
+    other_cells,
     pairs,
 )
-from support.langchain_models import chat_openai, run
+from support.langchain_models import InWords, chat_openai, run
 from support.server import ScriptedServer
 
 Bridge = Callable[[ScriptedServer, float], Any]
 OUTCOMES = ("exact", "open", "unusable", "failed", "WRONG", "RAW")
-
-
-class InWords(ChatOpenAI):
-    """A chat model without structured output."""
-
-    def with_structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
 
 @asynccontextmanager
@@ -135,22 +128,6 @@ def other_claims(found: Verdicts, truth: Verdicts) -> bool:
 
 def texts(claims: Sequence[ResponseClaim | ReferenceClaim]) -> list[str]:
     return [claim.text for claim in claims]
-
-
-def other_cells(found: Verdicts, truth: Verdicts) -> bool:
-    """Is any verdict given that is not the true one?"""
-    table = found.to_matrices()
-    true_table = truth.to_matrices()
-    rows = [(table["reference_to_response"], true_table["reference_to_response"])]
-    rows += zip(table["chunks_to_response"], true_table["chunks_to_response"], strict=True)
-    # Without claims of the reference there is no row of them.
-    reference = true_table["chunks_to_reference"] or []
-    rows += zip(table["chunks_to_reference"] or [], reference, strict=False)
-    for row, true_row in rows:
-        for cell, true in zip(row, true_row, strict=True):
-            if cell not in (None, true):
-                return True
-    return False
 
 
 def print_table(

@@ -2,11 +2,10 @@
 
     python tests/benchmarks/judge_cost.py [--latency 0.05] [--json | --markdown]
 
-One server process speaks OpenAI chat completions and takes 50 ms a call; real clients ask it
-(langchain-openai for ``evaluate()``, openai with instructor for the collections API). Both modes
-of one sample are scored, for C = 1, 5, 10 and 20 chunks, then a run of 200 samples of 5 chunks
-through ``evaluate()``, and the calls of that run alone: the same prompts through the same client,
-16 at once, as ours sends them. Ours is measured with both plans: lazy, the default, for the
+One server process speaks OpenAI chat completions and takes 50 ms a call; langchain-openai asks
+it in ragas' ``evaluate()``. Both modes of one sample are scored, for C = 1, 5, 10 and 20 chunks,
+then a run of 200 samples of 5 chunks, and the calls of that run alone: the same prompts through
+the same client, 16 at once, as ours sends them. Ours has both plans: lazy, the default, for the
 fewest calls and tokens; full for every verdict, in the fewest rounds. Prints calls, rounds (calls
 one after another), characters sent and received, and the wall time (the middle one of three; the
 run once). Needs ragas; asserts only that both find the same scores.
@@ -39,10 +38,8 @@ from support.server import ScriptedServer
 WHOSE = ("ragas", "ours", "ours, full")
 ALONE = "the calls alone"
 AT_ONCE = 16
-BOTH_APIS = [(api, whose) for api in ("evaluate()", "ascore()") for whose in WHOSE]
 
 Scores = list[list[float]]
-Name = tuple[str, str]
 Contender = Callable[[str, Sequence[Sample]], Awaitable[Scores]]
 
 
@@ -51,7 +48,6 @@ class Row:
     """One measurement."""
 
     case: str
-    api: str
     whose: str
     calls: int
     rounds: int
@@ -81,57 +77,33 @@ async def evaluate(metric: Any, url: str, samples: Sequence[Sample], **options: 
     return [[row[f"noise_sensitivity(mode={mode})"] for mode in MODES] for row in result.scores]
 
 
-async def ascore(metric: Any, url: str, samples: Sequence[Sample], **options: Any) -> Scores:
-    """Both modes of each sample, one after the other, with an LLM of ``llm_factory``."""
-    from openai import AsyncOpenAI
-    from ragas.llms import llm_factory
-
-    async with AsyncOpenAI(base_url=url, api_key="none") as client:
-        llm = llm_factory("gpt-4o-mini", client=client)
-        metrics = [metric(mode=mode, llm=llm, **options) for mode in MODES]
-        scores: Scores = []
-        for sample in samples:  # in a comprehension only from Python 3.11 on
-            found = [await each.ascore(**ragas_row(sample)) for each in metrics]
-            scores.append([float(each.value) for each in found])
-        return scores
-
-
-def contenders() -> dict[Name, Contender]:
-    from ragas.metrics import NoiseSensitivity as Legacy
-    from ragas.metrics.collections import NoiseSensitivity as Collections
+def contenders() -> dict[str, Contender]:
+    from ragas.metrics import NoiseSensitivity as Theirs
 
     from noisesense_adapters.ragas import NoiseSensitivity as Ours
 
-    full = {"judge_options": {"plan": "full"}}
-    return {
-        (api, whose): partial(run, metric, **options)
-        for api, run, theirs in (
-            ("evaluate()", evaluate, Legacy),
-            ("ascore()", ascore, Collections),
-        )
-        for whose, metric, options in zip(WHOSE, (theirs, Ours, Ours), ({}, {}, full), strict=True)
-    }
+    full = {"plan": "full"}
+    runs = (partial(evaluate, Theirs), partial(evaluate, Ours))
+    return dict(zip(WHOSE, (*runs, partial(evaluate, Ours, judge_options=full)), strict=True))
 
 
 async def measure(
-    server: Server, case: str, pairs: Sequence[tuple[Any, Any]], names: Sequence[Name], runs: int
+    server: Server, case: str, pairs: Sequence[tuple[Any, Any]], names: Sequence[str], runs: int
 ) -> list[Row]:
     """Each contender on the same samples. The first of several runs only warms up."""
     known = contenders()
     samples = [sample for sample, _ in pairs]
     true = [[score(verdicts).value(mode) for mode in MODES] for _, verdicts in pairs]
     rows: list[Row] = []
-    for api, whose in names:
+    for whose in names:
         seconds: list[float] = []
         for _ in range(runs):
             server.figures()
             start = time.perf_counter()
-            found = await known[api, whose](server.url, samples)
+            found = await known[whose](server.url, samples)
             seconds.append(time.perf_counter() - start)
             assert found == true, f"{whose}, {case}: {found[0]} and not {true[0]}"
-        rows.append(
-            Row(case, api, whose, **server.figures(), seconds=statistics.median(seconds[-3:]))
-        )
+        rows.append(Row(case, whose, **server.figures(), seconds=statistics.median(seconds[-3:])))
         print(".", end="", file=sys.stderr, flush=True)
     return rows
 
@@ -151,19 +123,19 @@ async def alone(server: Server, case: str) -> Row:
     start = time.perf_counter()
     await asyncio.gather(*map(call, prompts))
     seconds = time.perf_counter() - start
-    return Row(case, "evaluate()", ALONE, **server.figures(), seconds=seconds)
+    return Row(case, ALONE, **server.figures(), seconds=seconds)
 
 
 async def everything(server: Server, samples: int) -> list[Row]:
     rows: list[Row] = []
     for chunks in CHUNKS:
-        rows += await measure(server, f"C = {chunks}", [pair(chunks)], BOTH_APIS, 4)
-    rows += await measure(server, "C = 10, nothing wrong", [pair(10, wrong=False)], BOTH_APIS, 4)
+        rows += await measure(server, f"C = {chunks}", [pair(chunks)], WHOSE, 4)
+    rows += await measure(server, "C = 10, nothing wrong", [pair(10, wrong=False)], WHOSE, 4)
     if samples:
         case = f"{samples} samples, C = {RUN_CHUNKS}"
         pairs = run_pairs()[:samples]
-        for api, whose in BOTH_APIS[:3]:
-            rows += await measure(server, case, pairs, [(api, whose)], 1)
+        for whose in WHOSE:
+            rows += await measure(server, case, pairs, [whose], 1)
             if whose == "ours":
                 rows.append(await alone(server, case))
     return rows
@@ -211,16 +183,16 @@ class Server:
         return self._pipe.recv()
 
 
-HEAD = ("case", "API", "whose", "calls", "rounds", "sent", "received", "seconds", "ratios")
+HEAD = ("case", "whose", "calls", "rounds", "sent", "received", "seconds", "ratios")
 
 
 def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    """Rows of text; ours with its ratios to ragas' in the same case and API."""
-    ragas = {(row.case, row.api): row for row in rows if row.whose == "ragas"}
+    """Rows of text; ours with its ratios to ragas' in the same case."""
+    ragas = {row.case: row for row in rows if row.whose == "ragas"}
     calls_alone = {row.case: row.seconds for row in rows if row.whose == ALONE}
     for row in rows:
         ratios = ""
-        peer = ragas[row.case, row.api]
+        peer = ragas[row.case]
         if row is not peer:
             calls = peer.calls / row.calls
             time_ = peer.seconds / row.seconds
@@ -230,7 +202,7 @@ def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
             ratios += f", {row.seconds / calls_alone[row.case]:.2f}× the calls alone"
         figures = (row.calls, row.rounds, row.prompt_chars, row.completion_chars)
         shown = [f"{figure:,}" for figure in figures]
-        yield row.case, row.api, row.whose, *shown, f"{row.seconds:.2f}", ratios
+        yield row.case, row.whose, *shown, f"{row.seconds:.2f}", ratios
 
 
 def main() -> None:
@@ -248,7 +220,7 @@ def main() -> None:
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
-        show(HEAD, lines_of(rows), markdown=options.markdown, right=range(3, 8))
+        show(HEAD, lines_of(rows), markdown=options.markdown, right=range(2, 7))
 
 
 if __name__ == "__main__":

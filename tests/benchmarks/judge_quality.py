@@ -17,7 +17,7 @@
 - claims: how it takes answers apart, see `claims_quality.py`.
 
 A prompt may be chosen on the half "tune" alone; both are printed. Temperature 0. ``--cache`` keeps
-every reply: a second run asks nothing. ``--failures tune`` prints what went wrong in that half.
+every reply: a second run asks nothing.
 ``--threads 1`` is faster on a busy machine, where two threads wait for each other.
 """
 
@@ -30,7 +30,7 @@ import itertools
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,7 +215,6 @@ def print_claims(options: argparse.Namespace, recorder: Recorder) -> None:
                 asked = [answer for answer in group if answer.half == half]
                 readings = claims_quality.measure(form, url, half, asked)
                 rows.append(readings.row())
-                print_failures(options, form, half, readings.failures())
             if group:
                 print(title)
                 show(claims_quality.Readings.HEAD, rows, markdown=options.markdown)
@@ -233,17 +232,6 @@ def chosen(given: Sequence[Given], options: argparse.Namespace) -> list[Given]:
     return [each for each in given if not options.kind or each.kind in options.kind]
 
 
-def print_failures(
-    options: argparse.Namespace, form: str, half: str, failures: Iterable[str]
-) -> None:
-    if half != options.failures:
-        return
-    print(f"{form}, {half}:")
-    for failure in failures:
-        print(failure)
-    print(flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="How well a model judges, by how it is asked.")
     model = parser.add_mutually_exclusive_group(required=True)
@@ -256,9 +244,6 @@ def main() -> None:
     parser.add_argument("--forms", nargs="*", help="only names that hold one of these")
     parser.add_argument("--half", nargs="*", choices=(*HALVES, *LATER), default=HALVES)
     parser.add_argument("--kind", nargs="*", help="only texts of these kinds")
-    parser.add_argument(
-        "--failures", choices=(*HALVES, *LATER), help="the half whose failures are printed"
-    )
     parser.add_argument("--cache", type=Path, help="a folder that keeps the replies")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()

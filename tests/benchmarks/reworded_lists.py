@@ -1,18 +1,16 @@
 """What lists of claims in other words cost, beside lists that copy their texts.
 
-    python tests/benchmarks/reworded_lists.py [--show]
+    python tests/benchmarks/reworded_lists.py
 
 `data/ordinary.jsonl` holds questions with a response, a reference and five chunks, in English and
 other languages, and of both texts a list of claims by hand, in the words that people reword them
 with. The judge's model makes no mistake: it lists either the sentences or those claims, and knows
 which facts each of them, and each chunk, says. "Beside copies" leaves the question about what is
-beside the question out, which depends on how many facts a claim says. ``--show`` prints what the
-judge asks about; the second table counts that in the answers of `data/claims.jsonl`, too.
+beside the question out, which depends on how many facts a claim says.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 from collections import Counter
@@ -23,7 +21,6 @@ from typing import Any
 from ground import show
 
 from noisesense import LLMJudge, Sample
-from noisesense.judging.claims import ClaimSource
 from support.exact import ExactModel
 from support.mind import data_of
 from support.scripted_llm import ScriptedLLM
@@ -35,8 +32,6 @@ LISTS = {
     "in other words": {"response": "claims", "reference": "reference_claims"},
 }
 """Where the list of each text stands in a row."""
-WITH_MORE = ("idle", "around", "table")
-"""Kinds of answers that hold sentences which no claim says, or no sentences."""
 HEAD = ("lists", "samples", "calls", "strays", "left out", "beside the question", "beside copies")
 
 Row = dict[str, Any]
@@ -92,26 +87,7 @@ def counts(given: Sequence[Row], lists: dict[str, str]) -> Counter[str]:
     return total
 
 
-def asked_about(text: str, question: str, claims: Sequence[str]) -> dict[str, list[str]]:
-    source = ClaimSource(text, question)
-    return {"strays": source.strays(claims), "left out": source.untouched(claims)}
-
-
-def print_asked(title: str, given: Sequence[tuple[str, str, list[str]]], *, lines: bool) -> None:
-    """In how many texts the judge asks about their lists, and about what."""
-    found = Counter[str]()
-    for text, question, claims in given:
-        for kind, asked in asked_about(text, question, claims).items():
-            found[kind] += bool(asked)
-            if lines and asked:
-                print(f"{kind}: {asked}\n    of {text!r}\n    {claims}")
-    print(f"{title}: of {len(given)} strays {found['strays']}, left out {found['left out']}")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--show", action="store_true", help="print what is asked about")
-    options = parser.parse_args()
     given = rows("ordinary.jsonl")
     english = [row for row in given if row["language"] == "en"]
     others = [row for row in given if row["language"] != "en"]
@@ -125,18 +101,6 @@ def main() -> None:
             share = (found["calls"] - found[beside]) / (copied["calls"] - copied[beside])
             table.append([f"{language}, {name}", str(len(group)), *figures, f"{share:.2f}"])
     show(HEAD, table, right=range(1, len(HEAD)))
-    texts: list[tuple[str, str, list[str]]] = []
-    for row in given:
-        for name, place in LISTS["in other words"].items():
-            claims = [claim for claim, _ in row[place]]
-            texts.append((text_of(row, name), row["question"], claims))
-    print_asked("texts of these samples", texts, lines=options.show)
-    by_hand: list[tuple[str, str, list[str]]] = []
-    for row in rows("claims.jsonl"):
-        if row["kind"] not in WITH_MORE:
-            claims = [fact["claim"] for fact in row["claims"]]
-            by_hand.append((row["text"], row["question"], claims))
-    print_asked("answers without greetings and tables", by_hand, lines=options.show)
 
 
 if __name__ == "__main__":

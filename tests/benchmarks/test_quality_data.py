@@ -1,10 +1,6 @@
-"""What `judge_quality.py` measures with: the facts by hand, their rules, and the two halves."""
+"""What `judge_quality.py` measures with: the facts by hand and their rules."""
 
 from __future__ import annotations
-
-from collections import Counter
-from statistics import fmean
-from typing import Any
 
 import pytest
 
@@ -33,30 +29,6 @@ def test_the_rule_of_an_idle_sentence_holds_for_no_fact(answer: Answer) -> None:
     for rule in answer.idle:
         assert states(answer.text, rule)
         assert not any(states(fact.claim, rule) for fact in answer.facts)
-
-
-def sizes(given: Any) -> Counter[tuple[str, str]]:
-    return Counter((each.kind, each.half) for each in given)
-
-
-def test_both_halves_hold_as_much_of_every_kind() -> None:
-    kinds = {answer.kind for answer in ANSWERS if answer.half == "tune"} - {"idle"}
-    halves = ("tune", "held")
-    assert sizes(ANSWERS) == Counter(
-        {(kind, half): 3 for kind in kinds for half in halves}
-        | {("idle", half): 10 for half in halves}
-        | {("table", "fresh"): 6}
-        | {(kind, "new"): 10 for kind in ("numbers", "dates", "order", "around")}
-    )
-    assert len(kinds) == 10
-
-
-def test_both_halves_are_as_wrong() -> None:
-    shares = {
-        half: fmean(answer.share for answer in ANSWERS if answer.half == half)
-        for half in ("tune", "held")
-    }
-    assert abs(shares["tune"] - shares["held"]) < 0.05
 
 
 MUSEUM = Answer(

@@ -15,7 +15,7 @@ from deepeval.test_case import LLMTestCase
 from noisesense import VerdictStore
 from noisesense_adapters.deepeval import NoiseRobustnessMetric, NoiseSensitivityMetric
 from support.command import environment
-from support.deepeval_run import CountingJudge
+from support.table_judge import TableJudge
 
 # Two chunks, three claims. By its reference claim chunk 0 is relevant and chunk 1 is not; claim 1
 # is incorrect and from chunk 0, claim 2 incorrect and from chunk 1: 1/3 in both modes.
@@ -70,7 +70,7 @@ def test_copy_metrics_keeps_every_argument() -> None:
         **{"store": VerdictStore("store.db"), "judge_options": {"plan": "full"}},
         **{"fail_undefined": False},
     }
-    given = [{**values}, {"judge": CountingJudge([])}, {"threshold": 0.9, "strict_mode": True}]
+    given = [{**values}, {"judge": TableJudge([])}, {"threshold": 0.9, "strict_mode": True}]
     with_model, with_judge, strict = [NoiseSensitivityMetric(**each) for each in given]
     copies: list[Any] = copy_metrics(copy_metrics([with_model, with_judge, strict]))
     names = set(inspect.signature(NoiseSensitivityMetric.__init__).parameters) - {"self"}
@@ -89,7 +89,7 @@ def test_what_is_undefined_fails_unless_that_is_waived(kind: Any) -> None:
         (lost, "nothing was retrieved"),
         (silent, "the response has no claims"),
     ):
-        metric = kind(judge=CountingJudge([]), include_reason=False)
+        metric = kind(judge=TableJudge([]), include_reason=False)
         metric.measure(test_case, False)
         assert metric.score is None
         assert metric.success is False
@@ -97,7 +97,7 @@ def test_what_is_undefined_fails_unless_that_is_waived(kind: Any) -> None:
         assert why in metric.reason
         assert metric.reason.endswith("What is undefined does not pass here.")
         # assert_test skips a metric without a verdict, and passes where it is the only one.
-        waived = kind(judge=CountingJudge([]), fail_undefined=False)
+        waived = kind(judge=TableJudge([]), fail_undefined=False)
         assert_test(test_case, [waived], run_async=False)
         with pytest.raises(AssertionError, match=why):
             assert_test(test_case, [metric], run_async=False)

@@ -12,7 +12,7 @@ import pytest
 from noisesense import DefinitionName, Judge, Sample
 from noisesense.scoring.definitions import MODES, Mode
 from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
-from support.experiments import GivenRow, contexts, given_rows, usage_in
+from support.experiments import usage_in
 
 pytestmark = pytest.mark.filterwarnings("default")  # MLflow warns of its own type hints
 
@@ -31,8 +31,6 @@ def evaluated(samples: Sequence[Sample], scorer: Any) -> tuple[Any, list[Any]]:
 
     @mlflow.trace(span_type=SpanType.RETRIEVER)
     def retrieve(number: int) -> object:
-        if isinstance(samples[number], GivenRow):
-            return contexts(samples[number])
         return [
             Document(
                 page_content=chunk.text,
@@ -96,14 +94,6 @@ class TestMLflow(AdapterTests):
             usage=usage_in([costs_of(each) for t in traces for each in t.assessments]),
             names=[f"trace {trace.trace_id}: " for trace in traces],
         )
-
-    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
-        return self.run(given_rows(things), judge)
-
-    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
-        from mlflow.entities import Document
-
-        return Document(page_content=text, metadata=dict(metadata))
 
 
 def costs_of(assessment: Any) -> dict[str, Any]:

@@ -5,30 +5,31 @@ The last with and without forms.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from langchain_openai import ChatOpenAI
 from openai import AsyncOpenAI
 
-from noisesense import LLMJudge, Verdicts, score
+from noisesense import LLMJudge, score
 from noisesense.errors import JudgeError, ReplyError
 from noisesense.judging.protocol import Judgement, StructuredLLM
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.openai import OpenAILLM
 from support.bridges import Make, judged, settings
-from support.faults import MAX_WAIT, RETRIES, STRUCK, TRUTH, Fault, faults_through, mind, pairs
-from support.langchain_models import chat_openai
+from support.faults import (
+    MAX_WAIT,
+    RETRIES,
+    STRUCK,
+    TRUTH,
+    Fault,
+    faults_through,
+    mind,
+    other_cells,
+    pairs,
+)
+from support.langchain_models import InWords, chat_openai
 from support.server import ScriptedServer
 from support.timeouts import ChatClientOnDemand, async_client, clients
-
-
-class InWords(ChatOpenAI):
-    """A chat model without structured output, and with a real client."""
-
-    def with_structured_output(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError
 
 
 def _openai(server: ScriptedServer) -> StructuredLLM:
@@ -75,7 +76,7 @@ def _assert_what_was_judged(fault: Fault, struck: Judgement) -> None:
     known = {"exact": (TRUTH, TRUTH), "undefined": (None, None)}
     values = _values(struck)
     assert values == known.get(fault.outcome, values)
-    _assert_nothing_wrong(struck.verdicts, pairs()[1][1])
+    assert not other_cells(struck.verdicts, pairs()[1][1])
     for mode in MODES:
         low, high = score(struck.verdicts).bounds(mode) or (0.0, 1.0)
         assert low <= TRUTH <= high
@@ -84,14 +85,3 @@ def _assert_what_was_judged(fault: Fault, struck: Judgement) -> None:
 def _values(judgement: Judgement) -> tuple[float | None, float | None]:
     found = score(judgement.verdicts)
     return found.relevant, found.irrelevant
-
-
-def _assert_nothing_wrong(judged: Verdicts, true: Verdicts) -> None:
-    """Every verdict that is there is the true one."""
-    for cell, truth in zip(_cells(judged), _cells(true), strict=True):
-        assert cell in (None, truth)
-
-
-def _cells(verdicts: Verdicts) -> list[bool | None]:
-    rows = [row for table in verdicts.to_matrices().values() for row in table or ()]
-    return [cell for row in rows for cell in (row if isinstance(row, list) else [row])]

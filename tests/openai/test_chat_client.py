@@ -91,27 +91,6 @@ def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert base64.b64decode(second.headers["Authorization"].split()[1]) == b"me:p@ss"
 
 
-@pytest.mark.parametrize(
-    ("status", "retry_after", "tries"),
-    [
-        (500, "", 2),
-        (404, "", 1),
-        # The judge waits, for all its calls.
-        (503, "", 1),
-        (429, "1.5", 1),
-    ],
-)
-def test_what_is_tried_again(
-    status: int, retry_after: str, tries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("noisesense_adapters.openai.client._FIRST_DELAY", 0.0)
-    with serving((status, {"Retry-After": retry_after})) as (address, requests):
-        once = pytest.raises(JudgeError, match=f"HTTP {status}")
-        with once if tries == 1 else contextlib.nullcontext():
-            assert ask(address, max_retries=1)[0].text == "yes"
-    assert len(requests) == tries
-
-
 def test_a_redirect_is_named_and_not_followed() -> None:
     """So that no key reaches another host."""
     with serving() as (other, requests):
@@ -155,13 +134,7 @@ def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert requests[0].path == "http://host.invalid/v1/chat/completions"
 
 
-def ask_by_package(base_url: str) -> tuple[Answer, Usage]:
-    """As `ask`, through the openai package."""
-    llm = OpenAILLM("m", base_url=base_url, api_key="k-1", max_retries=0)
-    return asyncio.run(llm.generate("Well?", Answer))
-
-
-@pytest.mark.parametrize("asking", [ask, ask_by_package])
+@pytest.mark.parametrize("asking", [ask, by_package])
 def test_a_certificate_must_be_trusted(
     monkeypatch: pytest.MonkeyPatch, asking: Callable[[str], tuple[Answer, Usage]]
 ) -> None:

@@ -41,13 +41,12 @@ def run(
     commands: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Run:
     """The suite's results, the same for all of the run's processes."""
-    whole = any(item.get_closest_marker("broad") for item in request.session.items)
 
     def make() -> Run:
         folder = tmp_path_factory.mktemp("suite")
         mind = Mind([(example.sample, example.verdicts) for example in EXAMPLES])
         with ScriptedServer(mind) as server:
-            env = write_suite(folder, server.base_url, whole=whole)
+            env = write_suite(folder, server.base_url)
             evaluation = evaluate(commands, folder, env=env)
         config = (folder / "promptfooconfig.json").read_text(encoding="utf-8")
         return Run(evaluation, server.log.requests, config)

@@ -13,7 +13,7 @@ from noisesense import DefinitionName, Judge, Sample, Usage
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense_adapters.promptfoo import get_assert, llm
 from support.adapter_tests import AdapterTests, HostRun, Shown, ShownRow
-from support.experiments import contexts, given_rows
+from support.experiments import contexts
 
 
 class TestGetAssert(AdapterTests):
@@ -23,9 +23,6 @@ class TestGetAssert(AdapterTests):
     limit = 0.25
     metrics = 2
     side_by_side = False  # the judge is replaced in the module
-
-    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
-        return self.run(given_rows(things), judge)
 
     @pytest.fixture(autouse=True)
     def _judge_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from noisesense import NoiseSenseError
 from noisesense_adapters.promptfoo import get_assert
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
 from support.promptfoo_suite import claims
@@ -108,42 +107,6 @@ HALLUCINATING = {
     "reference_claims": [{"text": "a", "entailed_by": [0]}],
     "chunks": [{"text": "b"}],
 }
-NOTHING_KNOWN = {
-    "response_claims": [{"text": "a", "correct": None, "entailed_by": [0]}],
-    "chunks": [{"text": "b", "relevant": True}],
-}
-CONFIG = {"maxNoise": 0.2}
-PYTHON = {"type": "python", "value": "file://noise.py", "config": CONFIG}
-INVERTED = {**PYTHON, "type": "not-python"}
-LIMITED = {"type": "assert-set", "threshold": 0.5, "assert": [PYTHON]}
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "word"),
-    [(NOTHING_KNOWN, "undetermined"), (claims(0, 0), "undefined"), ({}, "response_claims")],
-    ids=["undetermined", "undefined", "error"],
-)
-def test_what_promptfoo_may_turn_around_or_average_does_not_pass(verdicts: Any, word: str) -> None:
-    """The test's assertions, and what becomes of the one of `CONFIG`."""
-    others = [{"type": "not-contains", "value": "x"}, {**INVERTED, "config": {"mode": "x"}}]
-    for test, outcome in (
-        ({}, 0),
-        ({"assert": [*others, PYTHON]}, 0),
-        ({"assert": [LIMITED]}, -1000),
-        ({"assert": [PYTHON], "threshold": 0.5}, -1000),
-        ({"assert": [INVERTED]}, "raised"),
-        ({"assert": [{"type": "assert-set", "assert": [INVERTED]}]}, "raised"),
-        ({"assert": [PYTHON, INVERTED]}, "raised"),
-        ({"assert": [{**INVERTED, "config": None}]}, "raised"),  # not the test's own config
-    ):
-        context = {"vars": {"verdicts": verdicts}, "config": CONFIG, "test": test}
-        if outcome == "raised":
-            with pytest.raises(NoiseSenseError, match=word):
-                get_assert(RESPONSE, context)
-            continue
-        result = get_assert(RESPONSE, context)
-        assert result["pass"] is False
-        assert result["score"] == outcome
 
 
 PLAIN = {key: GOOD_VERDICTS[key] for key in ("response_claims", "reference_claims")}

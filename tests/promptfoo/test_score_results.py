@@ -13,7 +13,7 @@ from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.promptfoo import get_assert
 from support.promptfoo_cli import Run
-from support.promptfoo_suite import DOCUMENTED, EXAMPLES
+from support.promptfoo_suite import EXAMPLES
 
 
 def of(run: Run, folder: Path, test: str) -> Result:
@@ -32,24 +32,18 @@ def of(run: Run, folder: Path, test: str) -> Result:
     return result
 
 
-JUDGED = [pytest.param(each, "judged", id=f"judged: {each.id}") for each in EXAMPLES]
-
-
-@pytest.mark.parametrize(("example", "definition"), [*DOCUMENTED, *JUDGED])
-def test_given_verdicts_and_those_of_a_judge(
-    run: Run, example: Any, definition: Any, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
+def test_given_verdicts_and_those_of_a_judge(run: Run, example: Any, tmp_path: Path) -> None:
     """A judge's are in the metadata."""
-    test, definition = (
-        (f"judged: {example.id}", "ragas")
-        if definition == "judged"
-        else (f"{example.id}, {definition}", definition)
-    )
-    result = of(run, tmp_path, test)
-    assert result.error is None
-    figures = (result.score.relevant, result.score.irrelevant)
-    assert figures == pytest.approx(example.expected[definition], abs=1e-12)
-    assert result.sample.key == example.sample.key
+    for test, definition in (
+        (f"{example.id}, promptfoo", "promptfoo"),
+        (f"judged: {example.id}", "ragas"),
+    ):
+        result = of(run, tmp_path, test)
+        assert result.error is None
+        figures = (result.score.relevant, result.score.irrelevant)
+        assert figures == pytest.approx(example.expected[definition], abs=1e-12)
+        assert result.sample.key == example.sample.key
 
 
 def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path) -> None:

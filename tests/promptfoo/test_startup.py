@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
+from support.bad_inputs import GOOD_SAMPLE
 from support.command import environment
 from support.faults import mind, pairs
 from support.server import ScriptedServer
@@ -17,14 +17,8 @@ HEAVY = {
     *("pydantic", "pydantic_core", "numpy", "scipy", "sqlite3", "httpx", "openai", "instructor"),
     *("ragas", "deepeval", "langchain_core", "datasets", "click", "rich", "hashlib", "tempfile"),
 }
-READING = {"pydantic", "pydantic_core", "hashlib"}
 # What Promptfoo's wrapper loads before it calls any assertion is no cost of ours.
 WRAPPER = "import asyncio, importlib.util, inspect, json, os, sys\n"
-GIVEN = {
-    "query": GOOD_SAMPLE["user_input"],
-    "reference": GOOD_SAMPLE["reference"],
-    "contextChunks": GOOD_SAMPLE["retrieved_contexts"],
-}
 
 
 def loaded(script: str) -> set[str]:
@@ -58,17 +52,6 @@ def _assess(config: Any, given: Any, response: str = GOOD_SAMPLE["response"]) ->
         f"result = get_assert({response!r}, {context!r})\n"
         "assert result['metadata']['status'] == 'scored', result"
     )
-
-
-def test_scoring_what_is_given_loads_what_reads_it(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    path.write_bytes(good_line())
-    for config, given in (
-        ({"definition": "paper"}, {**GIVEN, "verdicts": GOOD_VERDICTS}),
-        ({"verdicts": str(path)}, GIVEN),
-    ):
-        found = loaded(_assess(config, given))
-        assert {name.partition(".")[0] for name in found} & HEAVY <= READING
 
 
 def test_a_model_is_asked_without_a_client_library(tmp_path: Path) -> None:

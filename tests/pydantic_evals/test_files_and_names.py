@@ -86,29 +86,3 @@ def test_the_repetitions_of_a_case_are_answers_to_one_question() -> None:
     report = asyncio.run(dataset.evaluate(lambda _: "r", progress=False, repeat=3))
     (table,) = report.analyses
     assert "6 of 6 samples have a value; 6 answers to 2 questions." in table.description
-
-
-class Retrieved:
-    """A claim is correct, and from the chunk, where the chunk is no error."""
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        is_up = sample.retrieved_contexts[0].text != "Error 503"
-        return Verdicts.from_matrices([is_up], [[is_up]], [[is_up]])
-
-
-def test_the_table_says_the_signs_of_a_broken_run() -> None:
-    """Four of six cases have the same chunk, which supports nothing."""
-    chunks = ["Error 503"] * 4 + ["A chunk.", "Another."]
-    cases = [
-        Case(name=str(n), inputs=f"q{n}", expected_output="e", metadata={"contexts": [chunk]})
-        for n, chunk in enumerate(chunks)
-    ]
-    dataset = Dataset(
-        name="rag",
-        cases=cases,
-        evaluators=[NoiseSensitivity(judge=Retrieved())],
-        report_evaluators=[NoiseSensitivitySummary()],
-    )
-    report = asyncio.run(dataset.evaluate(lambda question: f"To {question}.", progress=False))
-    (table,) = report.analyses
-    assert "A sign that the run is broken: 4 of 6 samples have the same chunk" in table.description

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pickle
 import socket
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noisesense import (
-    JudgeError,
-    Judgement,
     Sample,
     Usage,
     Verdicts,
@@ -30,7 +27,8 @@ from noisesense_adapters.ragas import (
     summarize,
 )
 from support.ragas_peer import ragas_row
-from support.ragas_runs import COLUMNS, CountingJudge, evaluated
+from support.ragas_runs import COLUMNS, evaluated
+from support.table_judge import TableJudge
 from support.tables import Shape, random_pairs
 
 RELEVANT = COLUMNS["relevant"]
@@ -58,26 +56,13 @@ def both(judge: Any, **options: Any) -> list[NoiseSensitivity]:
     return [NoiseSensitivity(mode, judge=judge, **options) for mode in MODES]
 
 
-def judged(**given: Verdicts) -> tuple[list[Sample], CountingJudge]:
+def judged(**given: Verdicts) -> tuple[list[Sample], TableJudge]:
     """Samples of such verdicts, named by their responses."""
     samples = [
         Sample(response=name, reference="It is so.", retrieved_contexts=(f"{name} 0",))  # type: ignore[arg-type]
         for name in given
     ]
-    return samples, CountingJudge(zip(samples, given.values(), strict=True))
-
-
-class Failing(CountingJudge):
-    """Two calls a judging; one sample fails."""
-
-    def __init__(self, pairs: Iterable[tuple[Sample, Verdicts]], fails: str) -> None:
-        super().__init__(pairs)
-        self._fails = fails
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        if sample.key == self._fails:
-            raise JudgeError("HTTP 503")
-        return Judgement(await self.judge(sample), Usage(calls=2, input_tokens=10))
+    return samples, TableJudge(list(zip(samples, given.values(), strict=True)))
 
 
 def test_labels_and_verdicts_travel_in_the_rubrics() -> None:
@@ -101,7 +86,7 @@ SAMPLES = [sample for sample, _ in PAIRS]
 def test_the_summary_is_the_cores() -> None:
     from ragas.metrics._string import ExactMatch
 
-    result = evaluated(SAMPLES, [ExactMatch(), *both(CountingJudge(PAIRS))])
+    result = evaluated(SAMPLES, [ExactMatch(), *both(TableJudge(PAIRS))])
     expected = summarize_scores(score(verdicts) for _, verdicts in PAIRS)
     assert summarize(result) == expected
     assert summarize(result, name=RELEVANT) == expected  # its scores have both modes
@@ -111,7 +96,9 @@ def test_the_summary_is_the_cores() -> None:
 
 def test_failed_rows_are_counted_and_shared_ones_paid_once() -> None:
     rows: list[Any] = [*SAMPLES, {**ragas_row(SAMPLES[0]), "response": " "}]
-    result = evaluated(rows, both(Failing(PAIRS, SAMPLES[3].key)))
+    each = Usage(calls=2, input_tokens=10)
+    judge = TableJudge(PAIRS, usage=each, failing=[SAMPLES[3]])
+    result = evaluated(rows, both(judge))
     # Whichever of the two metrics has paid, one column alone costs the same.
     for found in (summarize(result), *(summarize(result, name=each) for each in COLUMNS.values())):
         assert found.samples == 41

@@ -18,7 +18,6 @@ from support.mind import Mind
 from support.ragas_llms import KEY, KINDS, asked, evaluated_by
 from support.ragas_peer import ragas_row
 from support.server import ScriptedServer
-from support.sizes import by_turns, named
 from support.tables import random_pair
 
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -35,22 +34,14 @@ def paid(values: Iterable[ScoredFloat]) -> Usage:
     return sum((value.judgement.usage for value in values), Usage())
 
 
-WORKERS: dict[str, dict[str, Any]] = {
-    "as many as there are": {},
-    "1 worker": {"run_config": RunConfig(max_workers=1, max_retries=1)},
-    "3 workers": {"run_config": RunConfig(max_workers=3, max_retries=1), "batch_size": 5},
-}
-
-
-@pytest.mark.parametrize(("options", "kind"), by_turns(WORKERS, named(list(KINDS))))
-def test_ragas_workers_bound_the_calls_in_flight(options: dict[str, Any], kind: str) -> None:
+@each_kind
+def test_ragas_workers_bound_the_calls_in_flight(kind: str) -> None:
     """Without such a bound a blocking client, too, is asked several things at once."""
-    together = {} if options else {"": 4}
-    with ScriptedServer(Mind(pairs()), latency=0.01, together=together) as server:
-        evaluated_by(kind, server, SAMPLES, both(), raise_exceptions=True, **options)
+    one = RunConfig(max_workers=1, max_retries=1)
+    with ScriptedServer(Mind(pairs()), latency=0.01) as server:
+        evaluated_by(kind, server, SAMPLES, both(), raise_exceptions=True, run_config=one)
     assert server.log.calls == 2 * CALLS
-    if options:
-        assert server.log.concurrency <= options["run_config"].max_workers
+    assert server.log.concurrency == 1
 
 
 @each_kind

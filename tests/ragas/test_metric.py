@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ragas.llms.base import BaseRagasLLM
-from ragas.metrics.base import MetricOutputType, MetricWithLLM, ModeMetric, SingleTurnMetric
 
 from noisesense_adapters.ragas import NoiseSensitivity, VerdictsInRows
 
@@ -21,22 +20,6 @@ class Silent(BaseRagasLLM):
 
     def is_finished(self, response: Any) -> bool:
         return True
-
-
-def test_what_ragas_takes_it_for() -> None:
-    from ragas.metrics._noise_sensitivity import NoiseSensitivity as Own
-
-    judged = NoiseSensitivity(judge=JUDGE)
-    asking = NoiseSensitivity()
-    assert judged.llm is not None  # so that evaluate() makes no model for it, and needs no key
-    assert asking.llm is None
-    for metric in (judged, asking, NoiseSensitivity("irrelevant", Silent())):
-        assert isinstance(metric, MetricWithLLM)
-        assert isinstance(metric, SingleTurnMetric)
-        assert isinstance(metric, ModeMetric)
-        assert metric.output_type is MetricOutputType.CONTINUOUS
-        assert metric.required_columns == Own().required_columns
-        assert metric.get_required_columns(with_optional=True)["SINGLE_TURN"] >= {"rubrics"}
 
 
 def test_the_orders_of_arguments_of_both_of_ragas_apis() -> None:

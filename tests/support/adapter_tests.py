@@ -27,7 +27,6 @@ from noisesense.scoring.definitions import DEFINITIONS, MODES, Mode, modes_of
 from support import tables
 from support.table_judge import (
     KEY,
-    TEXTS,
     AgreeingLLM,
     Pair,
     TableJudge,
@@ -39,17 +38,6 @@ from support.table_judge import (
 TOLERANCE = 1e-12
 _PROMPT = "canary wording of the prompt"
 _NOTHING = "nothing was retrieved"
-
-
-# Things that a retriever or an application may return, beside the host's own documents.
-_READABLE: tuple[object, ...] = (
-    [{"text": "", "content": "The chunk."}],
-    [{"text": "The chunk.", "relevant": False}],
-    ["The chunk."],
-    {"documents": ["The chunk."]},
-)
-_WRONG: tuple[object, ...] = ({"title": "The chunk."}, "The chunk.", [1, 2], [{"id": "a"}])
-_EMPTY: tuple[object, ...] = ([], [""], [{"text": " "}])
 
 
 @dataclass(frozen=True)
@@ -101,7 +89,7 @@ class HostRun:
 
 
 class AdapterTests:
-    """The tests. Subclasses implement `run` and, if the host has documents, `retrieved`.
+    """The tests. Subclasses implement `run`.
 
     Attributes:
         definitions: the definitions that the adapter offers.
@@ -125,18 +113,6 @@ class AdapterTests:
     ) -> HostRun:
         """Evaluate both modes of the samples in the host with this judge."""
         raise NotImplementedError
-
-    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun | None:
-        """Evaluate a row for each of the things, as the output of a retriever or application.
-
-        The other texts of row ``n`` are `TEXTS` with that number. None if the host's rows hold
-        only lists of texts.
-        """
-        return None
-
-    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
-        """The host's object for a retrieved document."""
-        return {"page_content": text, "metadata": dict(metadata)}
 
     def test_reference_examples(self) -> None:
         """The published examples give the values derived by hand, under every definition."""
@@ -274,41 +250,6 @@ class AdapterTests:
             pairs.append((sample, verdicts.with_sample(sample)))
         _expect_scores(self, [*pairs, pairs[0]])
 
-    def test_a_reference_of_several_answers(self) -> None:
-        """A list of answers, any of which is right, is one text: the same in every host."""
-        texts = {
-            "user_input": "Where?",
-            "response": "In Rome.",
-            "retrieved_contexts": ["A chunk."],
-        }
-        written = Sample.model_validate({**texts, "reference": '["In Rome.", "In Italy."]'})
-        read = Sample.model_validate({**texts, "reference": "In Rome.\nor: In Italy."})
-        pair = all_from(read, False)
-        run = self.run([written], TableJudge([pair]))
-        _expect_score(run.rows[0], score(pair[1]))
-
-    def test_retrieved_documents(self) -> None:
-        """The text of the host's documents is judged; an object without a text is an error."""
-        own = self.document("The chunk.", {"text": "Its title", "id": "a.md"})
-        things = [[own], *_READABLE, *_WRONG, *_EMPTY]
-        samples = [_retrieving(thing, number) for number, thing in enumerate(things)]
-        judge = TableJudge([all_from(sample, False) for sample in samples])
-        run = self.retrieved(things, judge)
-        if run is None:
-            pytest.skip("the host's rows hold lists of texts only")
-        judged = {sample.response: sample for sample in judge.asked}
-        for thing, expected, row in zip(things, samples, run.rows, strict=True):
-            sample = judged.get(expected.response)
-            if thing in _EMPTY:
-                _expect_nothing(row, _NOTHING)
-            elif thing in _WRONG:
-                assert sample is None, f"{thing!r} is judged"
-                _expect_failed(row, "expected", f"{thing!r}")
-            else:
-                assert sample is not None, f"{thing!r} is not judged: {row.error}"
-                assert sample.key == expected.key, f"{thing!r} is judged as {sample!r}"
-                assert row.error is None, row.error
-
     def test_nothing_secret_is_stored(self) -> None:
         """Neither an API key nor a prompt is in what the host stores, nor in errors."""
         samples = _samples(_pairs(3))
@@ -348,12 +289,6 @@ class AdapterTests:
                     continue
                 outcome = score(verdicts).gate(mode, self.limit)
                 assert (passed is True) == (outcome == "pass"), f"{outcome} is shown as {passed}"
-
-
-def _retrieving(thing: object, number: int) -> Sample:
-    texts = {name: text.format(number) for name, text in TEXTS.items()}
-    contexts = [] if thing in _EMPTY else ["The chunk."]
-    return Sample(**texts, retrieved_contexts=contexts)
 
 
 def random_pair(seed: int, *, open_share: float = 0.0) -> Pair:

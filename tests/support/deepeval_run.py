@@ -14,7 +14,7 @@ from deepeval.models import DeepEvalBaseLLM
 from deepeval.models.llms import openai_model
 from deepeval.test_case import LLMTestCase
 
-from noisesense import Judgement, Sample, Usage, Verdicts
+from noisesense import Sample
 
 # Its name before 4.2, kept as one that warns.
 _names = vars(openai_model)
@@ -77,22 +77,6 @@ def run_one(case: LLMTestCase, metric: Any, **options: Any) -> tuple[Any, Any]:
     (result,) = run([case], [metric], **options)
     (data,) = result.metrics_data
     return result, data
-
-
-class CountingJudge:
-    """Knows the verdicts of some samples and counts how often it is asked for each."""
-
-    def __init__(self, pairs: Sequence[tuple[Sample, Verdicts]], usage: Usage | None = None):
-        self._verdicts = {sample.key: verdicts for sample, verdicts in pairs}
-        self._usage = usage or Usage(calls=4, input_tokens=100, output_tokens=20, cost=0.25)
-        self.asked: list[str] = []
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        return (await self.judge_detailed(sample)).verdicts
-
-    async def judge_detailed(self, sample: Sample) -> Judgement:
-        self.asked.append(sample.key)
-        return Judgement(self._verdicts[sample.key], self._usage)
 
 
 class MindModel(DeepEvalBaseLLM):

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from noisesense import Judge, Sample, Usage
-from support.adapter_tests import AdapterTests, HostRun
-from support.table_judge import TEXTS
+from noisesense import Sample, Usage
+from support.adapter_tests import AdapterTests
 
 COSTS = ("calls", "cached_calls", "input_tokens", "output_tokens", "cost")
 
 
-class GivenRow(NamedTuple):
-    """In a sample's place: what a retriever returned, whatever it is."""
-
-    user_input: str
-    response: str
-    reference: str
-    retrieved: object
-
-
-def given_rows(things: Iterable[object]) -> list[Any]:
-    """A row for each of the things, with the texts of `AdapterTests`."""
-    return [
-        GivenRow(*(TEXTS[name].format(number) for name in GivenRow._fields[:3]), thing)
-        for number, thing in enumerate(things)
-    ]
-
-
-def contexts(sample: Sample | GivenRow) -> Any:
+def contexts(sample: Sample) -> Any:
     """What a retriever returns: documents with their ids and labels."""
-    if isinstance(sample, GivenRow):
-        return sample.retrieved
     return [chunk.model_dump(exclude_none=True) for chunk in sample.retrieved_contexts]
 
 
@@ -58,11 +38,3 @@ class ExperimentTests(AdapterTests):
     """The tests for a host whose rows are whatever an application returns."""
 
     tables = 50
-
-    def retrieved(self, things: Sequence[object], judge: Judge) -> HostRun:
-        return self.run(given_rows(things), judge)
-
-    def document(self, text: str, metadata: Mapping[str, Any]) -> object:
-        from langchain_core.documents import Document
-
-        return Document(page_content=text, metadata=dict(metadata))

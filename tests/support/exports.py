@@ -121,10 +121,8 @@ _NESTED = [
 PANDAS = {
     "pandas, CSV": Export("d.csv", _csv(ROWS)),
     "pandas, CSV with its index": Export("d.csv", _csv(ROWS, index=True)),
-    "pandas, semicolons": Export("d.csv", _csv(ROWS, sep=";")),
     "pandas, TSV": Export("d.tsv", _csv(ROWS, sep="\t")),
     "pandas, UTF-16": Export("d.csv", _csv(ROWS, encoding="utf-16")),
-    "pandas, UTF-16 TSV": Export("d.tsv", _csv(ROWS, encoding="utf-16", sep="\t")),
     "pandas, UTF-8 for Excel": Export("d.csv", _csv(ROWS, encoding="utf-8-sig")),
     "pandas, arrays in CSV": Export("d.csv", _csv(_ARRAYS)),
     "pandas, JSON": Export("d.json", lambda path: _frame().to_json(path)),
@@ -139,10 +137,6 @@ PANDAS = {
         "d.json", lambda path: _frame().to_json(path, orient="records", lines=True)
     ),
     "pandas, Parquet": Export("d.parquet", lambda path: _frame().to_parquet(path)),
-    "pandas, arrays in Parquet": Export(
-        "d.parquet", lambda path: _frame(_ARRAYS).to_parquet(path)
-    ),
-    "pandas, arrays in JSON": Export("d.json", lambda path: _frame(_ARRAYS).to_json(path)),
     "pandas, other case": Export(
         "d.csv", _csv(_named("Question", "ANSWER", "Ground Truth", "Contexts"))
     ),
@@ -193,11 +187,8 @@ PLAIN = {
     "openpyxl, a sheet": Export("d.xlsx", _by_openpyxl, asks=True),
 }
 HUGGING_FACE = {
-    "datasets, CSV": Export("d.csv", lambda path: _DATASET.to_csv(path)),
-    "datasets, JSON": Export("d.json", lambda path: _DATASET.to_json(path)),
     "datasets, JSON lines": Export("d.jsonl", lambda path: _DATASET.to_json(path)),
     "datasets, Parquet": Export("d.parquet", lambda path: _DATASET.to_parquet(path)),
-    "datasets, to pandas, CSV": Export("d.csv", lambda path: _DATASET.to_pandas().to_csv(path)),
     "datasets, a dict": Export("d.json", lambda path: _json(_DATASET.to_dict())(path)),
     "datasets, splits": Export(
         "d",
@@ -293,9 +284,6 @@ def _ragas(save: Callable[[Any, Path], object]) -> Callable[[Path], object]:
 RAGAS = {
     "ragas, JSON lines": Export("d.jsonl", _ragas(lambda data, path: data.to_jsonl(path))),
     "ragas, CSV": Export("d.csv", _ragas(lambda data, path: data.to_csv(path))),
-    "ragas, to pandas, JSON": Export(
-        "d.json", _ragas(lambda data, path: data.to_pandas().to_json(path))
-    ),
     "ragas, to datasets, Parquet": Export(
         "d.parquet", _ragas(lambda data, path: data.to_hf_dataset().to_parquet(path))
     ),

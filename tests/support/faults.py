@@ -99,6 +99,22 @@ def pair(name: str) -> tuple[Sample, Verdicts]:
     return sample_of(verdicts, f"Who is {name}?"), verdicts
 
 
+def other_cells(found: Verdicts, truth: Verdicts) -> bool:
+    """Is any verdict given that is not the true one?"""
+    table = found.to_matrices()
+    true_table = truth.to_matrices()
+    rows = [(table["reference_to_response"], true_table["reference_to_response"])]
+    rows += zip(table["chunks_to_response"], true_table["chunks_to_response"], strict=True)
+    # Without claims of the reference there is no row of them.
+    reference = true_table["chunks_to_reference"] or []
+    rows += zip(table["chunks_to_reference"] or [], reference, strict=False)
+    for row, true_row in rows:
+        for cell, true in zip(row, true_row, strict=True):
+            if cell not in (None, true):
+                return True
+    return False
+
+
 def in_verdicts(name: str, change: Callable[[Items], Items]) -> Misbehavior:
     """The verdicts of a reply changed; a reply with claims is left as it is."""
 
@@ -173,9 +189,6 @@ def _error(status: int, code: str, message: str = "scripted", **fields: str) -> 
     return bad.http_error(status, message=json.dumps({"error": error}))
 
 
-_YES = {True: "yes", False: "no"}
-_BITS = {True: 1, False: 0}
-
 # The first two calls (the claims of the response and of the reference) go out side by side.
 # Where they fail, each is tried 1 + RETRIES times and nothing else is asked: 4 requests.
 _NEVER = 4
@@ -243,13 +256,6 @@ REPLIES: tuple[Fault, ...] = (
         "partial",
         _NO_VERDICT,
     ),
-    Fault("ids as text", in_verdicts("ids as text", _each(id=str)), "exact", CALLS),
-    Fault("ids as fractions", in_verdicts("2.0", _each(id=float)), "undefined", _NO_VERDICT),
-    Fault("verdicts as words", in_verdicts("yes", _each(entailed=_YES.get)), "exact", CALLS),
-    # Numbers may be echoed, or a scale.
-    Fault(
-        "verdicts as bits", in_verdicts("1", _each(entailed=_BITS.get)), "undefined", _NO_VERDICT
-    ),
     Fault("trailing comma", bad.mutated(",}", lambda text: text[:-1] + ",}"), "exact", CALLS),
     Fault("bare list", bad.mutated("[]", lambda t: t[t.index("[") : -1]), "unusable", _SPOILED),
     Fault(
@@ -276,15 +282,6 @@ REPLIES: tuple[Fault, ...] = (
     ),
     Fault("unknown ids", in_verdicts("+90", _each(id=lambda i: i + 90)), "undefined", _NO_VERDICT),
     Fault("ids from 0", in_verdicts("-1", _each(id=lambda i: i - 1)), "undefined", _NO_VERDICT),
-    *(
-        Fault(
-            f"verdict {said!r}",
-            in_verdicts(f"verdict {said!r}", _each(entailed=lambda _, said=said: said)),
-            "undefined",
-            _NO_VERDICT,
-        )
-        for said in ("perhaps", 2, None, [True])
-    ),
     # Thoughts before the reply, and what is left of them when it is cut.
     *(
         Fault(f"draft, {name}", bad.mutated(name, drafted(form)), "exact", CALLS)

@@ -18,6 +18,13 @@ _made: list[ChatOpenAI] = []
 _counter = itertools.count()
 
 
+class InWords(ChatOpenAI):
+    """A chat model without structured output, and with a real client."""
+
+    def with_structured_output(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
 def chat_openai(
     server: ScriptedServer,
     kind: type[ChatOpenAI] = ChatOpenAI,

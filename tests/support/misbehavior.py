@@ -54,10 +54,6 @@ def first(count: int, fault: Misbehavior) -> Script:
     return lambda index, prompt: fault if index < count else None
 
 
-def at(indexes: set[int], fault: Misbehavior) -> Script:
-    return lambda index, prompt: fault if index in indexes else None
-
-
 def when(wrong: Callable[[str], bool], fault: Misbehavior) -> Script:
     """Requests whose prompt satisfies the predicate go wrong."""
     return lambda index, prompt: fault if wrong(prompt) else None

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,14 +129,13 @@ def evaluate(
     *,
     env: dict[str, str] | None = None,
     seconds: float = 300,
-    arguments: Sequence[str] = (),
 ) -> Evaluation:
     """``promptfoo eval`` of the config in ``folder``, everything it writes kept."""
     outputs = [folder / "out.json", folder / "out.html"]
     done = subprocess.run(
         [
             str(commands / "promptfoo"),
-            *("eval", "--no-cache", "--no-progress-bar", "--verbose", *arguments),
+            *("eval", "--no-cache", "--no-progress-bar", "--verbose"),
             *(argument for path in outputs for argument in ("-o", str(path))),
         ],
         cwd=folder,

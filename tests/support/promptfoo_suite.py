@@ -9,7 +9,6 @@ from typing import Any
 from noisesense import write_recording
 from noisesense.fixtures import reference_examples
 from support.bad_inputs import GOOD_SAMPLE
-from support.sizes import by_turns, named
 
 CANARIES = {
     name: f"sk-canary-{name}-4f1c9a"
@@ -18,9 +17,6 @@ CANARIES = {
 """Keys, by where they were put. None may appear in anything Promptfoo prints or writes."""
 
 EXAMPLES = reference_examples()
-DEFINITIONS = ("promptfoo", "ragas", "paper", "validmind")
-DOCUMENTED = by_turns({example.id: example for example in EXAMPLES}, named(DEFINITIONS))
-"""Parameters: an example and a definition. Each is an assertion, which costs a process."""
 SHIM = "from noisesense_adapters.promptfoo import get_assert\n"
 ASYNC = """
 import asyncio
@@ -84,15 +80,10 @@ def _texts(sample: Any) -> dict[str, Any]:
     }
 
 
-def _documented(whole: bool) -> list[Any]:
-    return [
-        _case(
-            f"{example.id}, {definition}",
-            _assertion(config={"recording": "recording.jsonl", "definition": definition}),
-            **_texts(example.sample),
-        )
-        for example, definition in (case.values for case in DOCUMENTED if whole or not case.marks)
-    ]
+def _documented() -> list[Any]:
+    """Each an assertion, which costs a process: other definitions are scored without Promptfoo."""
+    recorded = _assertion(config={"recording": "recording.jsonl", "definition": "promptfoo"})
+    return [_case(f"{each.id}, promptfoo", recorded, **_texts(each.sample)) for each in EXAMPLES]
 
 
 def _forms() -> list[Any]:
@@ -192,12 +183,8 @@ def _judged(base_url: str) -> list[Any]:
     ]
 
 
-def write_suite(folder: Path, base_url: str, *, whole: bool) -> dict[str, str]:
-    """Write the config and all it names. Returns the environment it needs.
-
-    Args:
-        whole: with all of `DOCUMENTED`, also what is marked as broad.
-    """
+def write_suite(folder: Path, base_url: str) -> dict[str, str]:
+    """Write the config and all it names. Returns the environment it needs."""
     write_recording(folder / "recording.jsonl", [(e.sample, e.verdicts) for e in EXAMPLES])
     (folder / "noise.py").write_text(SHIM, encoding="utf-8")
     (folder / "async_noise.py").write_text(ASYNC, encoding="utf-8")
@@ -209,7 +196,7 @@ def write_suite(folder: Path, base_url: str, *, whole: bool) -> dict[str, str]:
         "env": {"YAML_KEY": CANARIES["yaml-env"]},
         "defaultTest": {"options": {"disableVarExpansion": True}},
         "tests": [
-            *_documented(whole), *_forms(), *_sources(), *_errors(),
+            *_documented(), *_forms(), *_sources(), *_errors(),
             *_judged(base_url),
         ],
     }  # fmt: skip

@@ -16,13 +16,11 @@ class RagcheckerExample(NamedTuple):
     Attributes:
         id: file and position.
         verdicts: the verdicts noise sensitivity needs.
-        reference_in_response: for each reference claim, does the response entail it?
         expected: RAGChecker's own metrics, as fractions.
     """
 
     id: str
     verdicts: Verdicts
-    reference_in_response: tuple[bool, ...]
     expected: dict[str, float]
 
 
@@ -52,7 +50,6 @@ def ragchecker_examples() -> tuple[RagcheckerExample, ...]:
             Verdicts.from_matrices(
                 entry["answer2response"], entry["retrieved2response"], entry["retrieved2answer"]
             ),
-            tuple(entry["response2answer"]),
             entry["expected"],
         )
         for entry in _load("ragchecker_examples.json")["samples"]

@@ -10,7 +10,6 @@ from typing import Any
 from openai import AsyncOpenAI, OpenAI
 
 from noisesense import Sample
-from support import timeouts
 from support.langchain_models import chat_openai, run
 from support.ragas_runs import dataset
 from support.server import ScriptedServer
@@ -23,28 +22,20 @@ KEY = "sk-canary-0123456789"
 
 
 @asynccontextmanager
-async def ragas_llm(
-    kind: str, server: ScriptedServer, *, key: str = KEY, on_demand: bool = False, **options: Any
-) -> AsyncIterator[Any]:
-    """The model, until the block ends. ``options`` are the client's; it retries nothing.
-
-    With ``on_demand`` it times out when the server says so, see `support.timeouts`.
-    """
+async def ragas_llm(kind: str, server: ScriptedServer) -> AsyncIterator[Any]:
+    """The model, until the block ends; its client retries nothing."""
     from ragas.llms import llm_factory
     from ragas.llms.base import LangchainLLMWrapper
 
-    options = {"max_retries": 0, **options}
-    endpoint = {"base_url": server.base_url, "api_key": key, **options}
-    clients = timeouts.clients() if on_demand else {}
+    endpoint: Any = {"base_url": server.base_url, "api_key": KEY, "max_retries": 0}
     if kind == "async client":
-        http_client = clients.get("http_async_client")
-        async with AsyncOpenAI(http_client=http_client, **endpoint) as client:
+        async with AsyncOpenAI(**endpoint) as client:
             yield llm_factory("gpt-4o-mini", client=client)
     elif kind == "sync client":
-        with OpenAI(http_client=clients.get("http_client"), **endpoint) as client:
+        with OpenAI(**endpoint) as client:
             yield llm_factory("gpt-4o-mini", client=client)
     else:
-        model = chat_openai(server, key=key, **clients, **options)
+        model = chat_openai(server, key=KEY, max_retries=0)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "LangchainLLMWrapper is", DeprecationWarning)
             yield model if kind == "LangChain" else LangchainLLMWrapper(model)
@@ -56,8 +47,6 @@ def evaluated_by(
     server: ScriptedServer,
     samples: Iterable[Sample],
     metrics: Sequence[Any],
-    *,
-    client: dict[str, Any] | None = None,
     **options: Any,
 ) -> Any:
     """The result of ragas' ``aevaluate(llm=…)`` with a model of that kind."""
@@ -68,7 +57,7 @@ def evaluated_by(
     options = {"run_config": RunConfig(max_retries=1), "show_progress": False, **options}
 
     async def main() -> Any:
-        async with ragas_llm(llm, server, **(client or {})) as model:
+        async with ragas_llm(llm, server) as model:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", r"aevaluate\(\) is", DeprecationWarning)
                 warnings.filterwarnings("ignore", "LangchainLLMWrapper is", DeprecationWarning)
@@ -79,11 +68,11 @@ def evaluated_by(
     return run(main())
 
 
-def asked(kind: str, server: ScriptedServer, work: Any, **options: Any) -> Any:
+def asked(kind: str, server: ScriptedServer, work: Any) -> Any:
     """What ``await work(model)`` gives, with a model of that kind."""
 
     async def main() -> Any:
-        async with ragas_llm(kind, server, **options) as model:
+        async with ragas_llm(kind, server) as model:
             return await work(model)
 
     return run(main())

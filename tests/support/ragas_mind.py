@@ -53,8 +53,6 @@ class RagasMind:
     def answer(self, prompt: str) -> str:
         """The JSON text that ragas expects as the reply to this prompt of its own."""
         request, _ = json.JSONDecoder().raw_decode(prompt.rpartition(_INPUT)[2])
-        if "You are a TRANSLATOR" in prompt:
-            return json.dumps({"statements": request["statements"]})
         if "statements" not in request:
             return json.dumps({"statements": self._known[request["question"], request["answer"]]})
         statements = request["statements"]

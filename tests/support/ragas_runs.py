@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-import threading
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from noisesense import Sample, Verdicts
+from noisesense import Sample
 from noisesense.scoring.definitions import MODES, Mode
 from support.ragas_peer import ragas_row
 
@@ -20,22 +18,6 @@ def columns_of(definition: str) -> dict[Mode, str]:
 
 
 COLUMNS = columns_of("ragas")
-
-
-class CountingJudge:
-    """Knows the verdicts of some samples and counts how often it is asked for each."""
-
-    def __init__(self, pairs: Iterable[tuple[Sample, Verdicts]], *, seconds: float = 0.0) -> None:
-        self._verdicts = {sample.key: verdicts for sample, verdicts in pairs}
-        self._seconds = seconds
-        self._lock = threading.Lock()
-        self.asked: list[str] = []
-
-    async def judge(self, sample: Sample) -> Verdicts:
-        with self._lock:
-            self.asked.append(sample.key)
-        await asyncio.sleep(self._seconds)
-        return self._verdicts[sample.key]
 
 
 def dataset(rows: Iterable[Sample | dict[str, Any]]) -> Any:

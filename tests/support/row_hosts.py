@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from noisesense import Sample
-from support.experiments import GivenRow, contexts
+from support.experiments import contexts
 
 OPIKS_CLIENT = "ignore:.verify=<str>. is deprecated:DeprecationWarning"
 """It hands the path of its certificates to httpx."""
@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 """``input``, ``output``, ``expected_output`` and ``contexts``; an ``error`` of the system."""
 
 
-def rows_of_samples(samples: Sequence[Sample | GivenRow]) -> list[Row]:
+def rows_of_samples(samples: Sequence[Sample]) -> list[Row]:
     return [
         {
             "input": sample.user_input,

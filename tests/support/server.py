@@ -19,7 +19,7 @@ import contextlib
 import json
 import threading
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any, Protocol
 
@@ -45,8 +45,6 @@ class ScriptedServer:
         mind: answers the prompts. An exception in it is kept in ``mind_errors`` and raised when
             the block ends, so that a test cannot pass on a mind that did not understand.
         latency: seconds each reply takes; requests are served side by side.
-        together: ``{words: n}``: requests with these words in their prompt are answered once ``n``
-            of them have arrived, however long the others take.
         script: when to misbehave, see `support.misbehavior`.
         forms: the reply forms the endpoint knows; another is a 400, as real endpoints say it.
         api_key: if given, another bearer token is a 401.
@@ -60,14 +58,12 @@ class ScriptedServer:
         script: Script | None = None,
         forms: Collection[str] = FORMS,
         api_key: str | None = None,
-        together: Mapping[str, int] | None = None,
     ) -> None:
         self.mind = mind
         self.latency = latency
         self.script = script
         self.forms = forms
         self.api_key = api_key
-        self.together = together or {}
         self.log = RequestLog()
         self.mind_errors: list[Exception] = []
         self._connections: set[asyncio.Task[None]] = set()
@@ -158,7 +154,6 @@ class ScriptedServer:
             request.status, request.ended = MARK, time.monotonic()
             await _reply(writer, MARK, "")
             return True
-        await self._all_there(request.prompt)
         wait = MAX_HANG if fault.hang else self.latency
         if wait and await _went_away(reader, wait):
             request.aborted = True
@@ -187,11 +182,6 @@ class ScriptedServer:
                 key=headers.get("authorization", "").removeprefix("Bearer "),
             )
         )
-
-    async def _all_there(self, prompt: str) -> None:
-        for words, count in self.together.items():
-            while words in prompt and sum(words in each for each in self.log.prompts) < count:
-                await asyncio.sleep(0.005)
 
     def _answer(
         self, asked: dict[str, Any], request: Request, fault: Misbehavior

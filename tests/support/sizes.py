@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +40,3 @@ def by_turns(cases: Mapping[str, Any], *ways: Mapping[str, Any]) -> list[Paramet
         for number, (name, case) in enumerate(cases.items())
         for turn, (names, values) in enumerate(combined)
     ]
-
-
-def named(values: Sequence[Any]) -> dict[str, Any]:
-    """Values under their own names, for `by_turns`."""
-    return {getattr(value, "__name__", None) or str(value): value for value in values}

@@ -20,9 +20,6 @@ Row = Sequence[bool | None]
 
 KEY = "sk-canary-5f1d0c"
 
-TEXTS = {"user_input": "Question {}?", "response": "Response {}.", "reference": "Reference {}."}
-"""The other texts of a row in `AdapterTests.retrieved`, with a place for the row's number."""
-
 
 class TableJudge:
     """A judge that returns given verdicts, records the samples, and can fail or be slow.

@@ -7,8 +7,6 @@ Lines marked as errors must be errors: an unused mark is one itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -27,7 +25,6 @@ from noisesense import (
     Matrices,
     Partition,
     Range,
-    RecordedJudge,
     ReferenceClaim,
     ReplyError,
     ResponseClaim,
@@ -36,15 +33,8 @@ from noisesense import (
     StructuredLLM,
     Usage,
     Verdicts,
-    VerdictStore,
-    read_recording,
     score,
-    write_recording,
 )
-from noisesense.judging.prompts import Budget, Prompts
-from noisesense.judging.sharing import judge_once
-from noisesense.judging.store import StoredCalls
-from noisesense.verdicts.recording import Recorded
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -113,23 +103,6 @@ class _Refusing:
         raise ReplyError("refused", Usage(calls=1))
 
 
-def test_a_model_behind_a_judge(tmp_path: Path) -> None:
-    llm: StructuredLLM = _Refusing()
-    sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=["It may be."])
-    with VerdictStore(tmp_path / "verdicts.db") as store:
-        prompts = Prompts(version="mine")
-        budget = Budget(claims=20)
-        judge = LLMJudge(llm, plan="full", store=store, prompts=prompts, budget=budget)
-        assert_type(judge.usage, Usage)
-        with pytest.raises(ReplyError):
-            assert_type(asyncio.run(judge.judge_detailed(sample)), Judgement)
-        with pytest.raises(ReplyError):
-            assert_type(asyncio.run(judge.judge(sample)), Verdicts)
-        assert_type(store.stats(), list[StoredCalls])
-    with pytest.raises(ValueError, match="plan"):
-        LLMJudge(llm, plan="eager")  # type: ignore[arg-type]
-
-
 class _Own:
     """A user's judge, likewise."""
 
@@ -137,18 +110,16 @@ class _Own:
         return Verdicts(response_claims=())
 
 
-def test_judges(tmp_path: Path) -> None:
-    path = tmp_path / "recording.jsonl"
-    sample = Sample(response="r", reference="g", retrieved_contexts=(Chunk(text="c"),))
-    write_recording(path, [(sample, Verdicts(response_claims=()))])
+def test_a_users_model_and_judge() -> None:
+    llm: StructuredLLM = _Refusing()
     own: Judge = _Own()
-    recorded: Judge = RecordedJudge(path)
-    for judge in (own, recorded):
-        judgement = asyncio.run(judge_once(judge, sample, metric="mine"))
-        assert_type(judgement, Judgement)
-        assert_type(judgement.usage, Usage)
-        assert_type(judgement.verdicts, Verdicts)
-    assert_type(read_recording(str(path)), Iterator[Recorded])
-    assert_type(RecordedJudge(path).lookup(sample), Verdicts)
+    sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=["It may be."])
+    judge = LLMJudge(llm, plan="full")
+    assert_type(judge.usage, Usage)
+    with pytest.raises(ReplyError):
+        assert_type(asyncio.run(judge.judge_detailed(sample)), Judgement)
+    assert_type(asyncio.run(own.judge(sample)), Verdicts)
     none: StructuredLLM = own  # type: ignore[assignment]
     assert none
+    with pytest.raises(ValueError, match="plan"):
+        LLMJudge(llm, plan="eager")  # type: ignore[arg-type]

@@ -97,20 +97,6 @@ def test_open_verdicts_leave_a_range_whatever_they_count_as(
             assert f"{summary.undetermined} {mode}" in title
 
 
-def test_signs_of_high_risk(run: Any, table: pd.DataFrame, recording: Path) -> None:
-    """By hand: values 1/2, 1/3, 1/3 and three of 0; and 1/2, 1/2, 1/3 and three of 0."""
-    rows = rows_of(run(table, judge=recording, mode="both"), "Signs of High Risk")
-    found = [(row["Mode"], row["Present"], row["Figure"], row["Threshold"]) for row in rows]
-    assert found == [
-        ("relevant", "yes", "0.167", 0.1),
-        ("relevant", "no", "0.0278", 0.1),
-        ("relevant", "no", "0.222", 0.25),
-        ("irrelevant", "yes", "0.333", 0.1),
-        ("irrelevant", "no", "0.0556", 0.1),
-        ("irrelevant", "yes", "0.251", 0.25),
-    ]
-
-
 def test_a_sign_at_its_threshold_is_there_and_an_open_one_is_undetermined() -> None:
     def present(*tables: list[bool | None]) -> list[str]:
         """Of samples with one claim each where the reference entails it or not."""
