@@ -8,7 +8,7 @@ says word for word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -227,3 +227,17 @@ WAYS: dict[str, Way] = {
     "a judge that finds no claims": Way(only(COUNT), finds_no_claims),
     "a judge that finds no claims in references": Way(only(COUNT), finds_no_facts, OPEN),
 }
+
+
+def samples_of(rows: Iterable[Row]) -> dict[int, Sample]:
+    """The rows that make a sample, by number."""
+    return {
+        row.number: Sample(
+            user_input=row.question,
+            response=row.response,
+            reference=row.reference,
+            retrieved_contexts=row.contexts,
+        )
+        for row in rows
+        if (row.response or "").strip() and row.reference and row.contexts is not None
+    }
