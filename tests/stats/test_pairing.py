@@ -13,8 +13,8 @@ from noisesense import (
     Sample,
     Verdicts,
     compare,
-    prediction_powered,
     score,
+    trust_results,
 )
 from noisesense.stats.labels_mean import labeled_pairs
 from noisesense.stats.pairing import pair, partners
@@ -159,7 +159,7 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     human = [result("Who?", answer) for answer in "dbx"]
     found = labeled_pairs(judge, human, None)
     assert [x.id for x, _ in found.pairs] == [judge[1].id, judge[3].id]
-    powered = prediction_powered(judge, human, mode="relevant")
+    powered = trust_results(judge, human).means["relevant"]
     assert powered.labeled == 2
     assert powered.unlabeled == 3
     with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
@@ -175,7 +175,7 @@ def test_labels_on_a_result_that_the_judge_has_twice(labeled: str) -> None:
     """One object twice in a list, as `random.choices` draws it, is two samples."""
     judge = [result(f"{i}?", "x") for i in range(10)]
     human = [result(f"{i}?", "x") for i in labeled]
-    powered = prediction_powered([*judge, judge[0]], human, mode="relevant")
+    powered = trust_results([*judge, judge[0]], human).means["relevant"]
     assert (powered.labeled, powered.unlabeled) == (len(labeled), 11 - len(labeled))
     assert not any("not in the mean" in warning for warning in powered.warnings)
 

@@ -154,7 +154,7 @@ def trust_results(
     """Return how far to trust your own results, by labels on some of their samples.
 
     First of all the mean of each mode that people would find in them, see
-    `noisesense.prediction_powered`: right on average whatever the judge's errors are, if the
+    `noisesense.PPIMean`: right on average whatever the judge's errors are, if the
     labeled samples were chosen at random. Then the judge's errors, as `trust` gives them. Samples
     are paired as in `noisesense.compare`, and their texts must be the same: labels belong to one
     answer.

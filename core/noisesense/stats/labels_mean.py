@@ -32,7 +32,12 @@ def labeled_pairs(
     human: Iterable[Result],
     by: PairedBy | None,
 ) -> Labeled:
-    """Return the samples that both have; see `prediction_powered`. Raises as it does."""
+    """Return the samples that both have, paired as in `noisesense.compare`.
+
+    Raises:
+        PairingError: no sample is in both.
+        InputError: an id twice, or results that were not scored alike.
+    """
     judged = [*map(result_in, judge)]
     labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
@@ -68,45 +73,12 @@ def labeled_pairs(
     return Labeled(judged, same, places, warnings)
 
 
-def prediction_powered(
-    judge: Iterable[Result],
-    human: Iterable[Result],
-    *,
-    mode: Mode,
-    pair_by: PairedBy | None = None,
-    confidence: float = 0.95,
-) -> PPIMean:
-    """As `prediction_powered_mean`, from results: those of the judge over all samples, those of
-    people over some of them.
-
-    Samples are paired as in `noisesense.compare`, and their texts must be the same: a label
-    belongs to one answer. What the judge left open is no sample left out, which would leave the
-    hard ones out: the judge's score is then the middle of its bounds, as the correction holds for
-    whatever the judge's scores are. Open labels make the estimate a range, which the interval
-    covers. Failed samples and those with nothing to measure are left out and counted.
-
-    Warns where the labels are hardly on a random choice of the samples: where the judge's mean of
-    the labeled ones, or their place in the results, is three standard errors from the others'.
-
-    Args:
-        judge: the judge's results.
-        human: people's, of some of the same samples.
-        mode: ``"relevant"`` or ``"irrelevant"``.
-        pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
-            question and reference.
-        confidence: of the interval.
-
-    Raises:
-        PairingError: no sample is in both.
-        InputError: as there; also an id twice.
-    """
-    labeled = labeled_pairs(judge, human, pair_by)
-    powered = corrected_mean(labeled, mode, Resampling(confidence))
-    return replace(powered, warnings=(*labeled.warnings, *powered.warnings))
-
-
 def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIMean:
-    """Of one mode; see `prediction_powered`."""
+    """Return the mean of one mode that people would find, see `powered_mean`.
+
+    Failed samples and those with nothing to measure are left out and counted. Warns where the
+    labels are hardly on a random choice of the samples. Raises `InputError` below two labels.
+    """
     with_labels = {*labeled.places}
     others: list[Range] = []
     for place, result in enumerate(labeled.judged):
