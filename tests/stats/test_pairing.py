@@ -17,7 +17,7 @@ from noisesense import (
     trust_results,
 )
 from noisesense.stats.labels_mean import labeled_pairs
-from noisesense.stats.pairing import pair, partners
+from noisesense.stats.pairing import pair, partners, same_claims
 
 CLEAN = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["It is so."])
 WRONG = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["It is not."])
@@ -180,17 +180,10 @@ def test_labels_on_a_result_that_the_judge_has_twice(labeled: str) -> None:
     assert not any("not in the mean" in warning for warning in powered.warnings)
 
 
-def test_claims_are_matched_by_one_rule() -> None:
-    """White space and case do not matter, in `compare` and in `trust` alike."""
-    folded = Verdicts.from_matrices(
-        [True], [[True]], [[True]], response_claims=["  it IS\n so. "], reference_claims=["r"]
-    )
-    plain = Verdicts.from_matrices(
-        [True], [[True]], [[True]], response_claims=["It is so."], reference_claims=["R "]
-    )
-    runs = ([Result("1", score(each))] for each in (folded, plain))
-    assert compare(*runs).changes == ()
-    # The n-th of a name with the n-th; None is nobody's name.
+def test_claims_are_matched_by_their_text() -> None:
+    """White space and case do not matter; of one text the n-th is the n-th."""
+    assert same_claims(["  it IS\n so. ", "a", "a"], ["A", "It is so."]) == {0: 1, 1: 0}
+    # None is nobody's name.
     assert partners(["a", "b", None, "a"], ["a", None, "c", "a", "a"]) == {0: 0, 3: 3}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from noisesense.scoring.definitions import DefinitionName, modes_of
-from noisesense.scoring.outcomes import BothModes, Record, check_limit
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
+from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import NO_JUDGE, Score
-from noisesense.stats.changes import SampleChange, largest_first, sample_change
+from noisesense.stats.changes import SampleChange, largest_first
 from noisesense.stats.clusters import are_questions, units_of_results
 from noisesense.stats.figures import Figure, FigureComparison, compared, value_of
 from noisesense.stats.interval import Resampling
@@ -88,11 +88,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         return tuple(worse)
 
     @property
-    def lost(self) -> bool:
-        """Has B fewer correct claims, beyond chance?"""
-        return self.correct is not None and self.correct.side == "worse"
-
-    @property
     def undefined_share(self) -> float | None:
         """The share of the scored pairs in which only one version has something to measure."""
         scored = self.pairs - len(self.failed)
@@ -116,8 +111,8 @@ def compare(
     versions do not differ, each figure is called better or worse about ``1 − confidence`` of the
     time, and *worse* half as often. Where verdicts are open, B is worse only if every way in which
     they may fall says so. Fewer than 6 pairs decide nothing. Pairs that name the same cluster, or
-    else have the same question and reference, count as one. Claims are matched by their text
-    within a sample. Memory grows with the number of samples.
+    else have the same question and reference, count as one. Memory grows with the number
+    of samples.
 
     Args:
         a: the results of the first version, the baseline.
@@ -156,7 +151,7 @@ def compare(
             continue
         results.append((x, y))
         scores.append((x.score, y.score))
-        changes.append(sample_change(x.id, x.score, y.score))
+        changes.append(SampleChange(x.id, _bounds(x.score), _bounds(y.score)))
         if _lacks(x.score, y.score):
             undefined_in_a.append(x.id)
         if _lacks(y.score, x.score):
@@ -196,6 +191,10 @@ def compare(
         margin=margin,
         warnings=tuple(warnings),
     )
+
+
+def _bounds(score: Score) -> dict[Mode, Range | None]:
+    return {mode: score.bounds(mode) for mode in MODES}
 
 
 def _lacks(score: Score, other: Score) -> bool:

@@ -25,14 +25,12 @@ class Offence(NamedTuple):
         claim: the claim's text.
         position: of the claim in the response.
         relevant: was the document relevant there? None: undetermined.
-        alone: did no other retrieved chunk entail the claim? None: undetermined.
     """
 
     sample: str
     claim: str
     position: int
     relevant: bool | None
-    alone: bool | None
 
 
 _ANYTHING = Range(0.0, 1.0)
@@ -60,7 +58,7 @@ class Offender(Record):
         interval: of the rate, 95%, over the range; see `noisesense.stats.shrinkage`.
     """
 
-    _derived = ("claims", "alone")
+    _derived = ("claims",)
 
     document: str
     text: str
@@ -76,11 +74,6 @@ class Offender(Record):
     def claims(self) -> int:
         """Incorrect claims it entails for certain."""
         return len(self.offences)
-
-    @property
-    def alone(self) -> int:
-        """Of these, those that for certain no other retrieved chunk entails."""
-        return sum(offence.alone is True for offence in self.offences)
 
 
 @dataclass(frozen=True)
@@ -100,9 +93,9 @@ def offenders(results: Iterable[Result]) -> Offenders:
     """Return the documents that entail incorrect claims, the surest first: by the low end of the
     interval of their rate, how often a document misleads when it is retrieved.
 
-    A claim counts for every retrieved document that entails it; ``alone`` counts those for which
-    there is no other. A document is what has the same id, or the same text where there is none; it
-    is counted once a sample, even if it was retrieved twice.
+    A claim counts for every retrieved document that entails it. A document is what has the same
+    id, or the same text where there is none; it is counted once a sample, even if it was retrieved
+    twice.
     Documents of which the judge left open whether they entail an incorrect claim are listed too,
     after those that do for certain: an empty list means that none did.
 
@@ -134,7 +127,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
 def _order(each: Offender) -> tuple[object, ...]:
     # Rounded: the same counts are one.
     low = round(each.interval.low, 12)
-    return not each.claims, -low, -each.claims, -each.alone, -each.undetermined, each.document
+    return not each.claims, -low, -each.claims, -each.undetermined, each.document
 
 
 def _add(documents: dict[str, Offender], sample: str, score: Score) -> dict[str, Range]:
@@ -150,11 +143,9 @@ def _add(documents: dict[str, Offender], sample: str, score: Score) -> dict[str,
         if claim.correct is None:
             perhaps |= sure.keys()
             sure = {}
-        is_only = len(sure) == 1
-        alone = None if is_only and perhaps else is_only
         for name, j in sure.items():
             relevant = score.chunk_relevance[j]
-            offence = Offence(sample, claim.text, claim.index, relevant, alone)
+            offence = Offence(sample, claim.text, claim.index, relevant)
             documents[name].offences.append(offence)
             misled[name] = _SURELY
         for name in perhaps:
