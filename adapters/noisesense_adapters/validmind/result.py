@@ -115,13 +115,13 @@ def _reaches(figure: Range, threshold: float) -> str | None:
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
     minimum = None
+    maximum = None
     low: float | str = "undefined"
     high: float | str = "undefined"
     if mode.mean is not None:
         ranges = [values for values, _ in mode.ranges]
-        minimum = Range(
-            min(values.low for values in ranges), min(values.high for values in ranges)
-        )
+        minimum = Range(*map(min, zip(*ranges, strict=True)))
+        maximum = Range(*map(max, zip(*ranges, strict=True)))
         low, high = mode.mean
     return {
         "Mode": mode.mode,
@@ -129,7 +129,7 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
         # Names and order as in ValidMind's test, where Count is of all samples, too.
         "Mean Score": _figure(mode.mean, mode, choice),
         "Median Score": _figure(mode.median, mode, choice),
-        "Max Score": _figure(mode.maximum, mode, choice),
+        "Max Score": _figure(maximum, mode, choice),
         "Min Score": _figure(minimum, mode, choice),
         "Standard Deviation": _figure(_stdev(mode), mode),
         "Count": summary.samples,

@@ -35,10 +35,7 @@ class ModeSummary(Record):
         mean: macro average, every sample counts the same: the headline.
         interval: of the mean; where that is a range, it covers all of it. None below two units.
         median: the middle value.
-        maximum: the highest value.
         claims: noisy, determined and all response claims over all samples.
-        micro: ``noisy / total`` claims, every claim counts the same.
-        micro_interval: of that share.
         ranges: the distinct ranges of single samples, ascending, and how many have each.
     """
 
@@ -49,10 +46,7 @@ class ModeSummary(Record):
     mean: Range | None
     interval: Interval | None
     median: Range | None
-    maximum: Range | None
     claims: Counts
-    micro: Range | None
-    micro_interval: Interval | None
     ranges: tuple[tuple[Range, int], ...]
 
     @property
