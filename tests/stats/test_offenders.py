@@ -49,11 +49,11 @@ def test_a_document_that_misleads() -> None:
     assert bad.claims == 3
     assert bad.samples == 2
     assert bad.retrieved == 3
-    assert bad.offences == [
+    assert bad.offences == (
         Offence("q1", "x", 0, True),
         Offence("q1", "y", 1, True),
         Offence("q2", "x", 0, True),
-    ]
+    )
     data = json.loads(json.dumps(bad.to_dict()))
     assert data["claims"] == 3
     assert data["offences"][2]["claim"] == "x"
@@ -67,7 +67,7 @@ def test_documents_that_are_perhaps_not_wrong() -> None:
     assert good.claims == 0
     assert good.undetermined == 1
     assert good.samples == 0
-    assert good.offences == []
+    assert good.offences == ()
     assert good.retrieved == 3
     assert good.rate.low < good.rate.high < good.interval.high
 

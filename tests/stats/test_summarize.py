@@ -29,7 +29,6 @@ def test_figures_derived_by_hand() -> None:
     assert found.undetermined == 0
     assert found.undefined == 0
     assert found.mean == (0.5, 0.5)
-    assert found.median == (0.5, 0.5)
     assert found.claims.bounds == (3 / 7, 3 / 7)
     assert found.claims == (3, 7, 7)
     assert found.distribution == ((0.0, 1), (0.5, 1), (1.0, 1))

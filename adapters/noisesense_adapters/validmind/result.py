@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from statistics import stdev
+from statistics import median, stdev
 from typing import Any
 
 from noisesense import ModeSummary, Range, Result, Score, Summary, Undetermined
@@ -66,12 +66,23 @@ def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
     Source: ValidMind, test NoiseSensitivity, "Signs of High Risk".
     """
     share = gap = None
-    if mode.mean and mode.median:
+    middle = _median(mode)
+    if mode.mean and middle:
         share = _share_of_high(mode)
-        gap = mode.mean.minus(mode.median).absolute
+        gap = mode.mean.minus(middle).absolute
     yield _sign(mode, f"high scores (share of samples at {HIGH:g} up)", share, MANY)
     yield _sign(mode, "mean far from median (distance)", gap, GAP)
     yield _sign(mode, "high standard deviation", _stdev(mode), SPREAD)
+
+
+def _median(mode: ModeSummary) -> Range | None:
+    """Return the middle of the lowest values, and that of the highest."""
+    lows: list[float] = []
+    highs: list[float] = []
+    for values, count in mode.ranges:
+        lows += [values.low] * count
+        highs += [values.high] * count
+    return Range(median(lows), median(highs)) if lows else None
 
 
 def _share_of_high(mode: ModeSummary) -> Range:
@@ -128,7 +139,7 @@ def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> di
         "Definition": summary.definition,
         # Names and order as in ValidMind's test, where Count is of all samples, too.
         "Mean Score": _figure(mode.mean, mode, choice),
-        "Median Score": _figure(mode.median, mode, choice),
+        "Median Score": _figure(_median(mode), mode, choice),
         "Max Score": _figure(maximum, mode, choice),
         "Min Score": _figure(minimum, mode, choice),
         "Standard Deviation": _figure(_stdev(mode), mode),

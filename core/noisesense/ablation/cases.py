@@ -96,9 +96,10 @@ class Case:
             elif claim.correct is False and outcome.from_a_chunk is False:
                 self.unexplained.append(position)
 
-    def seed(self, seed: int) -> str:
-        """Return a seed of what comes or goes by chance of this sample."""
-        return encodable(f"{seed} {self.id}")
+    @property
+    def seed(self) -> str:
+        """Of what comes or goes by chance of this sample."""
+        return encodable(f"0 {self.id}")
 
     @property
     def claims(self) -> Sequence[ResponseClaimForm]:

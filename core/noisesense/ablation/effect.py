@@ -98,7 +98,7 @@ def _count_unasked(
         for case in cases:
             is_of_case = variant == "relevant-only" or case.noisy
             is_answered = variant in case.answers
-            if is_of_case and not is_answered and contexts_of(case, variant, 0) is None:
+            if is_of_case and not is_answered and contexts_of(case, variant) is None:
                 reasons[_UNASKED[variant]] += 1
 
 

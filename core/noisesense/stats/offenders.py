@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from math import fsum
 from statistics import fmean
@@ -14,7 +14,7 @@ from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Interval
-from noisesense.stats.shrinkage import Hits, shrunken
+from noisesense.stats.shrinkage import Hits, Rate, shrunken
 
 
 class Offence(NamedTuple):
@@ -33,13 +33,7 @@ class Offence(NamedTuple):
     relevant: bool | None
 
 
-_ANYTHING = Range(0.0, 1.0)
-_NOT = Range(0.0, 0.0)
-_SURELY = Range(1.0, 1.0)
-_UNKNOWN = Interval(0.0, 1.0, 0.95, "posterior", 0)
-
-
-@dataclass
+@dataclass(frozen=True)
 class Offender(Record):
     """A document that misled, or of which the judge left open whether it did.
 
@@ -47,7 +41,6 @@ class Offender(Record):
         document: its id, or its text where it has none; empty where it has neither.
         text: as retrieved.
         retrieved: in how many scored samples it was retrieved.
-        clusters: in how many of their clusters; each counts as one in the rate.
         samples: in how many it entails an incorrect claim for certain.
         undetermined: further claims of which open verdicts decide whether they are incorrect and
             it entails them: at most ``claims + undetermined`` are.
@@ -55,20 +48,20 @@ class Offender(Record):
         rate: how often it misleads when it is retrieved, estimated: ``samples / retrieved``, of
             each cluster on average, drawn towards the rates of all documents, the more the fewer
             the clusters are. A range where verdicts are open.
-        interval: of the rate, 95%, over the range; see `noisesense.stats.shrinkage`.
+        interval: of the rate, 95%, over the range; see `noisesense.stats.shrinkage`. Its units are
+            the clusters that it was retrieved in.
     """
 
     _derived = ("claims",)
 
     document: str
     text: str
-    retrieved: int = 0
-    clusters: int = 0
-    samples: int = 0
-    undetermined: int = 0
-    offences: list[Offence] = field(default_factory=list[Offence])
-    rate: Range = _ANYTHING
-    interval: Interval = _UNKNOWN
+    retrieved: int
+    samples: int
+    undetermined: int
+    offences: tuple[Offence, ...]
+    rate: Range
+    interval: Interval
 
     @property
     def claims(self) -> int:
@@ -105,8 +98,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
     Raises:
         InputError: something else than results, or results that were not scored alike.
     """
-    documents: dict[str, Offender] = {}
-    guilt = defaultdict[str, defaultdict[Hashable, list[Range]]](lambda: defaultdict(list))
+    documents: dict[str, _Seen] = {}
     first_scored: Result | None = None
     for place, result in enumerate(results):
         scored = result_in(result).score
@@ -115,11 +107,15 @@ def offenders(results: Iterable[Result]) -> Offenders:
         first_scored = first_scored or result
         check_scored_alike((first_scored, result), "results")
         cluster = cluster_of(result)
-        unit = place if cluster is None else cluster
-        for name, misled in _add(documents, result.id, scored).items():
-            guilt[name][unit].append(misled)
-    _estimate(documents, guilt)
-    ranked = [each for each in documents.values() if each.claims or each.undetermined]
+        _count(documents, result.id, place if cluster is None else cluster, scored)
+    fewest = {name: _hits(seen, 0) for name, seen in documents.items()}
+    most = {name: _hits(seen, 1) for name, seen in documents.items()}
+    least = shrunken(Counter(fewest.values()))
+    greatest = shrunken(Counter(most.values()))
+    ranked: list[Offender] = []
+    for name, seen in documents.items():
+        if seen.offences or seen.undetermined:
+            ranked.append(_offender(name, seen, least[fewest[name]], greatest[most[name]]))
     ranked.sort(key=_order)
     return Offenders(documents=tuple(ranked), retrieved=len(documents))
 
@@ -130,9 +126,29 @@ def _order(each: Offender) -> tuple[object, ...]:
     return not each.claims, -low, -each.claims, -each.undetermined, each.document
 
 
-def _add(documents: dict[str, Offender], sample: str, score: Score) -> dict[str, Range]:
-    """Count a sample for each document that was retrieved, and tell which misled in it."""
-    names = _retrieved(documents, score)
+@dataclass
+class _Seen:
+    """What is known of a document so far. By cluster: of each sample, whether it misled there."""
+
+    text: str
+    undetermined: int = 0
+    offences: list[Offence] = field(default_factory=list[Offence])
+    misled: dict[Hashable, list[Range]] = field(default_factory=dict[Hashable, list[Range]])
+
+
+_NOT = Range(0.0, 0.0)
+_SURELY = Range(1.0, 1.0)
+
+
+def _count(documents: dict[str, _Seen], sample: str, unit: Hashable, score: Score) -> None:
+    """Count a sample for each document that was retrieved."""
+    chunks = score.verdicts.chunks or ()
+    names = [chunk.id or chunk.text for chunk in chunks]
+    for name, chunk in zip(names, chunks, strict=True):
+        documents.setdefault(name, _Seen(chunk.text))
+    if not chunks and score.verdicts.chunk_count:
+        names = [""] * score.verdicts.chunk_count
+        documents.setdefault("", _Seen(""))
     misled = dict.fromkeys(names, _NOT)
     for claim in score.claims:
         if claim.correct:
@@ -152,39 +168,25 @@ def _add(documents: dict[str, Offender], sample: str, score: Score) -> dict[str,
             documents[name].undetermined += 1
             misled[name] = misled[name]._replace(high=1.0)
     for name, ends in misled.items():
-        documents[name].samples += ends == _SURELY
-    return misled
+        documents[name].misled.setdefault(unit, []).append(ends)
 
 
-def _retrieved(documents: dict[str, Offender], score: Score) -> list[str]:
-    """Return the documents' names by position. Each document is counted as retrieved."""
-    chunks = score.verdicts.chunks or ()
-    names = [chunk.id or chunk.text for chunk in chunks]
-    names = names or [""] * score.verdicts.chunk_count
-    for name in dict.fromkeys(names):
-        text = chunks[names.index(name)].text if chunks else ""
-        document = documents.setdefault(name, Offender(name, text))
-        document.retrieved += 1
-    return names
+def _hits(seen: _Seen, end: int) -> Hits:
+    """Return in how many clusters it misled, by the low or the high end."""
+    shares = [fmean(ends[end] for ends in unit) for unit in seen.misled.values()]
+    return Hits(round(fsum(shares), 9), len(shares))
 
 
-def _estimate(
-    documents: dict[str, Offender], guilt: Mapping[str, Mapping[Hashable, list[Range]]]
-) -> None:
-    """The rates, once with the fewest samples that each can have misled and once with the most."""
-    fewest: dict[str, Hits] = {}
-    most: dict[str, Hits] = {}
-    for name, by_unit in guilt.items():
-        units = by_unit.values()
-        lows = [fmean(misled.low for misled in unit) for unit in units]
-        highs = [fmean(misled.high for misled in unit) for unit in units]
-        fewest[name] = Hits(round(fsum(lows), 9), len(lows))
-        most[name] = Hits(round(fsum(highs), 9), len(highs))
-    least = shrunken(Counter(fewest.values()))
-    greatest = least if fewest == most else shrunken(Counter(most.values()))
-    for name, each in documents.items():
-        low = least[fewest[name]]
-        high = greatest[most[name]]
-        each.clusters = fewest[name].cases
-        each.rate = Range(low.mean, max(low.mean, high.mean))
-        each.interval = _UNKNOWN._replace(low=low.low, high=high.high, units=each.clusters)
+def _offender(name: str, seen: _Seen, least: Rate, greatest: Rate) -> Offender:
+    """Return a document, whose rate is once of the fewest hits and once of the most."""
+    samples = [ends for unit in seen.misled.values() for ends in unit]
+    return Offender(
+        document=name,
+        text=seen.text,
+        retrieved=len(samples),
+        samples=samples.count(_SURELY),
+        undetermined=seen.undetermined,
+        offences=tuple(seen.offences),
+        rate=Range(least.mean, max(least.mean, greatest.mean)),
+        interval=Interval(least.low, greatest.high, 0.95, "posterior", len(seen.misled)),
+    )

@@ -34,7 +34,6 @@ class ModeSummary(Record):
         undefined: scored samples with nothing to measure; in no figure.
         mean: macro average, every sample counts the same: the headline.
         interval: of the mean; where that is a range, it covers all of it. None below two units.
-        median: the middle value.
         claims: noisy, determined and all response claims over all samples.
         ranges: the distinct ranges of single samples, ascending, and how many have each.
     """
@@ -45,7 +44,6 @@ class ModeSummary(Record):
     undefined: int
     mean: Range | None
     interval: Interval | None
-    median: Range | None
     claims: Counts
     ranges: tuple[tuple[Range, int], ...]
 

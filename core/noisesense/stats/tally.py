@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
 from operator import attrgetter
 
 from msgspec import Struct
@@ -240,7 +238,6 @@ def _mode(
         undefined=undefined,
         mean=_mean(shares),
         interval=mean_interval(means, resampling),
-        median=_median(ranges),
         claims=_sum(shares.items()),
         ranges=tuple(sorted(ranges.items())),
     )
@@ -277,23 +274,6 @@ def _mean(shares: Counter[Counts]) -> Range | None:
         low += Fraction(counts.noisy, claims) * times
         high += Fraction(counts.highest, claims) * times
     return Range(float(low / samples), float(high / samples))
-
-
-def _median(ranges: Counter[Range]) -> Range | None:
-    """Return the middle of the lowest values, and that of the highest."""
-    if not ranges:
-        return None
-    lows = sorted((each.low, times) for each, times in ranges.items())
-    highs = sorted((each.high, times) for each, times in ranges.items())
-    return Range(_middle(lows), _middle(highs))
-
-
-def _middle(counted: Sequence[tuple[float, int]]) -> float:
-    """Return the middle of ascending values, each with how often it occurs."""
-    ends = list(accumulate(times for _, times in counted))
-    below, _ = counted[bisect(ends, (ends[-1] - 1) // 2)]
-    above, _ = counted[bisect(ends, ends[-1] // 2)]
-    return (below + above) / 2
 
 
 def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:
