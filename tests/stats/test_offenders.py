@@ -96,7 +96,6 @@ def test_the_surest_culprit_stands_first() -> None:
     assert 0.4 < culprit.rate.low < 7 / 14
     assert once.rate.low < 0.6
     assert rare.rate.value == pytest.approx(12 / 900, abs=0.001)
-    assert once.interval.method == "posterior"
     assert once.interval.units == 1
 
 

@@ -184,11 +184,8 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
         result = result_in(item)
         sample = result.sample
         scored = result.score
-        if sample is None:
-            left_out["results without texts"] += 1
-            continue
-        if scored is None:
-            left_out["results without a score"] += 1
+        if sample is None or scored is None:
+            left_out["results without texts or a score"] += 1
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")

@@ -140,8 +140,6 @@ def plan(
 
 def _check(cases: Sequence[Case], variants: Sequence[str]) -> None:
     """Raise `InputError` for variants that cannot be planned, or if no sample asks anything."""
-    if isinstance(variants, str):
-        raise InputError("a list of variants", describe(variants), where="variants")
     for variant in variants:
         distractors(variant)
     if not any(case.sample.user_input.strip() for case in cases):

@@ -19,11 +19,10 @@ from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
 class Labeled(NamedTuple):
     """A judge's results beside people's."""
 
-    judged: list[Result]
     pairs: list[tuple[Result, Result]]
     """The judge's and people's on the same texts, answer included."""
-    places: list[int]
-    """Of each pair, in `judged`, which may hold one object twice."""
+    others: list[Result]
+    """The judge's results without labels."""
     warnings: list[str]
 
 
@@ -63,14 +62,14 @@ def labeled_pairs(
             f"labeled samples that are not in the results, or with another text: {others} of "
             f"{len(labels)}; they are in no figure."
         )
-    unlabeled = {*range(len(judged))} - {*places}
-    if differ(places, [*unlabeled]):
+    unlabeled = sorted({*range(len(judged))} - {*places})
+    if differ(places, unlabeled):
         warnings.append(
             "The labeled samples stand together in the results, more than a random choice would: "
             "labels on the first ones tell nothing of the others. 'noisesense trust "
             "export-labels' writes a sheet in random order, to be filled in from the top."
         )
-    return Labeled(judged, same, places, warnings)
+    return Labeled(same, [judged[place] for place in unlabeled], warnings)
 
 
 def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIMean:
@@ -79,12 +78,8 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
     Failed samples and those with nothing to measure are left out and counted. Warns where the
     labels are hardly on a random choice of the samples. Raises `InputError` below two labels.
     """
-    with_labels = {*labeled.places}
-    others: list[Range] = []
-    for place, result in enumerate(labeled.judged):
-        bounds = result.bounds(mode)
-        if bounds is not None and place not in with_labels:
-            others.append(bounds)
+    bounds = [result.bounds(mode) for result in labeled.others]
+    others = [each for each in bounds if each is not None]
     scores: list[Range] = []
     labels: list[Range] = []
     of_mode: list[tuple[Result, Result]] = []
@@ -96,7 +91,7 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
             labels.append(label)
             of_mode.append((ours, people))
     powered = powered_mean(others, scores, labels, resampling, units_of_results(of_mode))
-    left_out = len(labeled.judged) - len(others) - len(labels)
+    left_out = len(bounds) - len(others) + len(labeled.pairs) - len(labels)
     if left_out:
         are = "sample is" if left_out == 1 else "samples are"
         warning = f"{left_out} {are} not in the mean: failed, or with nothing to measure."

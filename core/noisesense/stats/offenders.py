@@ -188,5 +188,5 @@ def _offender(name: str, seen: _Seen, least: Rate, greatest: Rate) -> Offender:
         undetermined=seen.undetermined,
         offences=tuple(seen.offences),
         rate=Range(least.mean, max(least.mean, greatest.mean)),
-        interval=Interval(least.low, greatest.high, 0.95, "posterior", len(seen.misled)),
+        interval=Interval(least.low, greatest.high, 0.95, len(seen.misled)),
     )

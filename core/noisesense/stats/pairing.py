@@ -221,13 +221,11 @@ def _too_few(
     if count:
         expected = f"at least {percent_text(min_paired)} of {runs[0]} in {runs[1]}"
         got = f"{count} of {len(a)}"
-        allowed = 100 * count // len(a) / 100  # never more than there are
-        hint += f", or allow fewer: --min-paired {allowed:g} (in Python min_paired=) or less"
+        hint += ", or allow fewer: --min-paired (in Python min_paired=)"
     for run, results, alone in ((runs[0], a, paired.only_a), (runs[1], b, paired.only_b)):
         if alone:
             first = next(result for result in results if result.id == alone[0])
-            more = ", …" if len(alone) > 1 else ""
-            got += f"; only in {run}: {describe(_called(first))}{more}"
+            got += f"; only in {run}: {describe(_called(first))}"
     return PairingError(expected, got, where=f"paired by {paired.by}", hint=hint)
 
 

@@ -16,6 +16,7 @@ from noisesense.stats.interval import (
     mean_range,
     units_of,
 )
+from noisesense.stats.numerics import numpy
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def powered_mean(
     samples = count + len(others)
     low = (labeled.low + len(others) * endless.low) / samples
     high = (labeled.high + len(others) * endless.high) / samples
-    interval = Interval(low, high, resampling.confidence, "dirichlet", samples)
+    interval = Interval(low, high, resampling.confidence, samples)
     if others:
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         error = _error_nobody_saw([*scores, *middle_labels, *rest], count)
@@ -148,18 +149,15 @@ def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
 
     It is 0 where the judge gives them all the same score.
     """
-    count = len(labels) - 1
-    sum_y = fsum(labels)
-    sum_f = fsum(scores)
-    sum_yf = fsum(y * f for y, f in zip(labels, scores, strict=True))
-    sum_ff = fsum(f * f for f in scores)
-    slopes: list[float] = []
-    for y, f in zip(labels, scores, strict=True):
-        spread = sum_ff - f * f - (sum_f - f) ** 2 / count
-        shared = sum_yf - y * f - (sum_y - y) * (sum_f - f) / count
-        slope = shared / spread if spread > _TINY else 0.0
-        slopes.append(min(max(slope, 0.0), 1.0))
-    return slopes
+    np = numpy()
+    others = len(labels) - 1
+    y = np.array(labels)
+    f = np.array(scores)
+    spread = f @ f - f * f - (f.sum() - f) ** 2 / others
+    shared = y @ f - y * f - (y.sum() - y) * (f.sum() - f) / others
+    slopes = np.zeros(len(f))
+    np.divide(shared, spread, out=slopes, where=spread > _TINY)
+    return np.clip(slopes, 0.0, 1.0).tolist()
 
 
 _TINY = 1e-9

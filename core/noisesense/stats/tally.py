@@ -159,10 +159,10 @@ class Tally:
         scored = samples.total()
         lacking = Counter[Lack | None]()
         kinds = Counter[str]()
-        from_chunks = Counter[Counts]()
+        from_chunks: list[tuple[Counts, int]] = []
         for sample, times in samples.items():
             lacking[sample.lack] += times
-            from_chunks[Counts.of(sample.outcomes, "from_a_chunk")] += times
+            from_chunks.append((Counts.of(sample.outcomes, "from_a_chunk"), times))
             for outcome in sample.outcomes:
                 kinds[outcome.category] += times
         modes: dict[Mode, ModeSummary] = {}
@@ -183,7 +183,7 @@ class Tally:
             signs=self._signs.signs(placebos),
             echoes=sums["echoes"],
             partition=Partition(*map(kinds.__getitem__, Partition._fields)),
-            from_chunks=_sum(from_chunks.items()),
+            from_chunks=_sum(from_chunks),
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
             usage=usage,
