@@ -72,10 +72,6 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
         change = _change(cases, variant)
         if change is not None:
             changes[variant] = change
-        answers = [case.answers[variant] for case in cases if variant in case.answers]
-        count = sum(answer.unsupported is None for answer in answers)
-        if count:
-            reasons[f"answers to `{variant}` without claims"] = count
     arms = arms_of(cases)
     without: list[Followed] = []
     for arm in arms:

@@ -40,7 +40,7 @@ def labeled_pairs(
     judged = [*map(result_in, judge)]
     labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
-    paired = pair(judged, labels, by, runs=("judge", "human"))
+    paired = pair(judged, labels, by)
     same: list[tuple[Result, Result]] = []
     places: list[int] = []
     for i, j in paired.places:

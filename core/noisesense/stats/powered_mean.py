@@ -157,7 +157,8 @@ def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
     shared = y @ f - y * f - (y.sum() - y) * (f.sum() - f) / others
     slopes = np.zeros(len(f))
     np.divide(shared, spread, out=slopes, where=spread > _TINY)
-    return np.clip(slopes, 0.0, 1.0).tolist()
+    within: list[float] = np.clip(slopes, 0.0, 1.0).tolist()
+    return within
 
 
 _TINY = 1e-9

@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from msgspec import Struct
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.judging.protocol import COUNTED, NO_PLACEBOS, NO_USAGE, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
 from noisesense.scoring.outcomes import Counts, Partition, Range
@@ -123,29 +123,23 @@ class Tally:
                 hint="read the results with definition=… to score all of them alike",
             )
 
-    def merge(self, other: Tally) -> None:
-        """Count all that the other has counted.
+    def __add__(self, other: Tally) -> Tally:
+        """Return a new tally of all that both have counted.
 
         Raises:
-            InputError: no tally, or one of another definition; nothing was counted.
+            InputError: they are of two definitions.
         """
-        if not isinstance(other, Tally):
-            raise InputError("a Tally", describe(other), where="merge")
-        if other.definition is not None:
-            self._settle(other.definition, "merge")
-        self._signs.merge(other._signs)
-        self._sums.update(other._sums)
-        self._changes.update(other._changes)
-        self._samples.update(other._samples)
-        self._pay(other._cost)
-
-    def __add__(self, other: Tally) -> Tally:
-        """Return a new tally of all that both have counted. Raises as `merge`."""
         if not isinstance(other, Tally):
             return NotImplemented
         both = Tally()
-        both.merge(self)
-        both.merge(other)
+        for part in (self, other):
+            if part.definition is not None:
+                both._settle(part.definition, "a sum of tallies")
+            both._signs.merge(part._signs)
+            both._sums.update(part._sums)
+            both._changes.update(part._changes)
+            both._samples.update(part._samples)
+            both._pay(part._cost)
         return both
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
