@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
@@ -18,7 +18,6 @@ from noisesense.stats.pairing import (
     Paired,
     PairedBy,
     pair,
-    same_texts,
 )
 from noisesense.stats.summarize import (
     FEW_UNITS,
@@ -171,7 +170,6 @@ def compare(
         *_of_unpaired(paired),
         *_of_judges(results),
         *_echoes(results),
-        *_same_texts(results, {change.id for change in changed}),
     ]
     return Comparison(
         definition=definition,
@@ -247,17 +245,3 @@ def _echoes(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
         echoes = sum(pair[place].echoes for pair in pairs)
         if are_echoes(echoes, len(pairs)):
             yield f"{run}: {echo_of(echoes, len(pairs))}"
-
-
-def _same_texts(pairs: Sequence[tuple[Result, Result]], changed: Container[str]) -> Iterator[str]:
-    """Samples that changed, though their texts did not."""
-    alike = 0
-    for x, y in pairs:
-        alike += x.id in changed and x.sample is not None and same_texts(x, y)
-    if alike:
-        have = "has" if alike == 1 else "have"
-        yield (
-            f"{counted(alike, 'sample')} that changed {have} the same texts in both, judged or "
-            "labeled otherwise: with one store for both runs (score --store FILE) a text is "
-            "judged once."
-        )

@@ -19,7 +19,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from noisesense.scoring.outcomes import Range, check_between, extent
@@ -135,14 +134,7 @@ def mean_interval(units: Units, resampling: Resampling) -> Interval | None:
     """Of a mean or a share from 0 to 1, over independent units; None below two of them."""
     if sum(units.values()) < 2 or not any(unit.size for unit in units):
         return None
-    # Sorted: what is computed of units goes through them in their order.
-    return _kept_interval(tuple(sorted(units.items())), resampling)
-
-
-@lru_cache(maxsize=64)
-def _kept_interval(listed: tuple[tuple[Unit, int], ...], resampling: Resampling) -> Interval:
-    # Kept: a table, a report and a gate ask for the same.
-    return dirichlet_interval(dict(listed), resampling)
+    return dirichlet_interval(units, resampling)
 
 
 def dirichlet_interval(
