@@ -122,7 +122,7 @@ def test_too_few_pairs_are_an_error() -> None:
     a = [result(f"{i}?", "x", name=str(i)) for i in range(20)]
     b = [result(f"{i}?", "x", name=str(i)) for i in range(3, 23)]
     expected = (
-        r"at least 90% of A in B, got 17 of 20; only in A: '0'; only in B: '20'.*--min-paired"
+        r"of A in B, at least 90%, got 17 of 20; only in A: '0'; only in B: '20'.*--min-paired"
     )
     with pytest.raises(PairingError, match=expected):
         compare(a, b)
@@ -146,7 +146,7 @@ def test_runs_with_nothing_in_common_never_pass(named: bool) -> None:
     a = [result(f"{i}?", "x", name=f"a{i}" if named else None) for i in range(5)]
     b = [result(f"{i}!", "x", name=f"b{i}" if named else None) for i in range(5)]
     for least in (0.9, 0):
-        with pytest.raises(PairingError, match="expected samples that both runs have, got 0 of 5"):
+        with pytest.raises(PairingError, match="got 0 of 5; only in A"):
             compare(a, b, min_paired=least)
 
 
@@ -203,7 +203,7 @@ def test_which_rule_a_run_gets() -> None:
     # Where a side has no texts there is nothing but ids, whether or not any is found.
     assert compare([bare("1")], [bare("1")]).paired_by == "id"
     assert compare([bare("1")], [named("One?")]).paired_by == "id"
-    with pytest.raises(PairingError, match=r"^paired by id: expected samples that"):
+    with pytest.raises(PairingError, match=r"^paired by id: expected samples of A"):
         compare([bare("1")], [bare("2")])
     # All ids were given: they count, also for what has no texts.
     both = [result("One?", "x", name="1"), bare("2")]
@@ -221,7 +221,7 @@ def test_which_rule_a_run_gets() -> None:
     assert found.paired_by == "id"
     assert found.pairs == 1
     # And that is an error where few are left.
-    with pytest.raises(PairingError, match=r"^paired by id: expected at least 90%"):
+    with pytest.raises(PairingError, match=r"^paired by id: .*at least 90%"):
         compare([unnamed("One?"), named("Two?")], [unnamed("Three?"), named("Four?")])
     # Nor is it another question where one side does not say which.
     found = compare([named("One?")], [bare("1")])

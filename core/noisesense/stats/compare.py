@@ -48,7 +48,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         changes: the samples that changed, those that changed most first.
         clusters: how many clusters the scored pairs are in, of which each figure's ``interval``
             counts those with something to measure; None: the intervals are over single pairs.
-        margin: the difference that does not matter; 0: any may.
         warnings: what a reader of the figures must know, in words.
     """
 
@@ -68,7 +67,6 @@ class Comparison(Record, BothModes[FigureComparison]):
     correct: FigureComparison | None
     changes: tuple[SampleChange, ...]
     clusters: int | None
-    margin: float
     warnings: tuple[str, ...]
 
     @property
@@ -186,7 +184,6 @@ def compare(
         correct=figures.get("correct"),
         changes=changed,
         clusters=clusters if clusters < len(units) else None,
-        margin=margin,
         warnings=tuple(warnings),
     )
 

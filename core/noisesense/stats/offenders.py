@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import fsum
 from statistics import fmean
 from typing import NamedTuple
 
-from noisesense.scoring.outcomes import Range, Record
+from noisesense.scoring.outcomes import ClaimOutcome, Range, Record
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
@@ -142,23 +142,12 @@ _SURELY = Range(1.0, 1.0)
 
 def _count(documents: dict[str, _Seen], sample: str, unit: Hashable, score: Score) -> None:
     """Count a sample for each document that was retrieved."""
-    chunks = score.verdicts.chunks or ()
-    names = [chunk.id or chunk.text for chunk in chunks]
-    for name, chunk in zip(names, chunks, strict=True):
-        documents.setdefault(name, _Seen(chunk.text))
-    if not chunks and score.verdicts.chunk_count:
-        names = [""] * score.verdicts.chunk_count
-        documents.setdefault("", _Seen(""))
+    names = _retrieved(documents, score)
     misled = dict.fromkeys(names, _NOT)
     for claim in score.claims:
         if claim.correct:
             continue
-        entailing = (*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabeled_chunks)
-        sure = {names[j]: j for j in sorted(entailing, reverse=True)}
-        perhaps = {names[j] for j in claim.undetermined_chunks} - sure.keys()
-        if claim.correct is None:
-            perhaps |= sure.keys()
-            sure = {}
+        sure, perhaps = _suspects(claim, names)
         for name, j in sure.items():
             relevant = score.chunk_relevance[j]
             offence = Offence(sample, claim.text, claim.index, relevant)
@@ -169,6 +158,29 @@ def _count(documents: dict[str, _Seen], sample: str, unit: Hashable, score: Scor
             misled[name] = misled[name]._replace(high=1.0)
     for name, ends in misled.items():
         documents[name].misled.setdefault(unit, []).append(ends)
+
+
+def _retrieved(documents: dict[str, _Seen], score: Score) -> list[str]:
+    """Return the documents' names by position."""
+    chunks = score.verdicts.chunks
+    if not chunks:
+        names = [""] * score.verdicts.chunk_count
+        for name in names:
+            documents.setdefault(name, _Seen(""))
+        return names
+    for chunk in chunks:
+        documents.setdefault(chunk.id or chunk.text, _Seen(chunk.text))
+    return [chunk.id or chunk.text for chunk in chunks]
+
+
+def _suspects(claim: ClaimOutcome, names: Sequence[str]) -> tuple[dict[str, int], set[str]]:
+    """Return the documents that entail a wrong claim, with the first place; those that may."""
+    entailing = (*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabeled_chunks)
+    sure = {names[j]: j for j in sorted(entailing, reverse=True)}
+    perhaps = {names[j] for j in claim.undetermined_chunks} - sure.keys()
+    if claim.correct is None:
+        return {}, perhaps | sure.keys()
+    return sure, perhaps
 
 
 def _hits(seen: _Seen, end: int) -> Hits:

@@ -9,7 +9,7 @@ it would keep exactly the samples that stayed the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice, describe
@@ -115,22 +115,10 @@ def pair(
             raise InputError("at least one result", "none", where=run)
     check_limit(min_paired, "min_paired")
     rule, found = _found(a, b, by)
-    in_b = {*found.values()}
-    only_a = [result for i, result in enumerate(a) if i not in found]
-    only_b = [result for j, result in enumerate(b) if j not in in_b]
+    only_a = _alone(a, found.keys())
+    only_b = _alone(b, {*found.values()})
     if not found or len(found) < min_paired * len(a) - 1e-9:
-        got = f"{len(found)} of {len(a)}"
-        for run, alone in (("A", only_a), ("B", only_b)):
-            if alone:
-                got += f"; only in {run}: {describe(_called(alone[0]))}"
-        expected = "samples that both runs have"
-        if found:
-            expected = f"at least {percent_text(min_paired)} of A in B"
-        hint = (
-            "give the samples of both runs the same ids, or allow fewer: --min-paired (in Python "
-            "min_paired=)"
-        )
-        raise PairingError(expected, got, where=f"paired by {rule}", hint=hint)
+        raise _too_few(rule, f"{len(found)} of {len(a)}", only_a, only_b, min_paired)
     warnings = _of_ids(a, b, found) if rule == "id" else _of_questions(a, b)
     return Paired(
         by=rule,
@@ -139,6 +127,28 @@ def pair(
         only_b=tuple(result.id for result in only_b),
         warnings=tuple(warnings),
     )
+
+
+def _alone(results: Sequence[Result], paired: Container[int]) -> list[Result]:
+    return [result for place, result in enumerate(results) if place not in paired]
+
+
+def _too_few(
+    rule: PairedBy,
+    got: str,
+    only_a: Sequence[Result],
+    only_b: Sequence[Result],
+    min_paired: float,
+) -> PairingError:
+    for run, alone in (("A", only_a), ("B", only_b)):
+        if alone:
+            got += f"; only in {run}: {describe(_called(alone[0]))}"
+    hint = (
+        "give the samples of both runs the same ids, or allow fewer: --min-paired (in Python "
+        "min_paired=)"
+    )
+    expected = f"samples of A in B, at least {percent_text(min_paired)}"
+    return PairingError(expected, got, where=f"paired by {rule}", hint=hint)
 
 
 def _found(
