@@ -43,12 +43,10 @@ from noisesense.stats.labels import LabeledVerdicts as LabeledVerdicts
 from noisesense.stats.labels import Trust as Trust
 from noisesense.stats.labels import trust as trust
 from noisesense.stats.labels import trust_results as trust_results
-from noisesense.stats.labels_mean import prediction_powered as prediction_powered
 from noisesense.stats.offenders import Offender as Offender
 from noisesense.stats.offenders import Offenders as Offenders
 from noisesense.stats.offenders import offenders as offenders
 from noisesense.stats.powered_mean import PPIMean as PPIMean
-from noisesense.stats.powered_mean import prediction_powered_mean as prediction_powered_mean
 from noisesense.stats.summarize import ModeSummary as ModeSummary
 from noisesense.stats.summarize import Summary as Summary
 from noisesense.stats.tally import Tally as Tally

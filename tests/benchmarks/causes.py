@@ -257,7 +257,7 @@ def named(world: Planted, seed: int) -> Named:
         correct ^= rng.random(CLAIMS) < world.errors
         case = case_of(i, correct, np.zeros(CLAIMS, bool), chunks)
         results.append(Result(case.id, case.score, sample=case.sample))
-    rows = plan(results, (), seed, leave_out=world.budget)
+    rows = plan(results, (), leave_out=world.budget)
     cases = cases_of(results, Counter())
     for row in rows:
         case = cases[row["id"]]

@@ -118,7 +118,7 @@ def test_a_run_that_was_killed_goes_on(
     folder = results.parent
     env = {"OPENAI_API_KEY": "k"}
     kept = ["--answers", folder / "answers.jsonl", "--store", folder / "judged.db", "--json"]
-    asked = ["--answer", "system:answer", "--variants", "again,without", "--seed", "3"]
+    asked = ["--answer", "system:answer", "--variants", "again,without"]
     arguments = ["ablation", "run", results, *asked, *judge, *kept]
     killed = run(*arguments, cwd=folder, env={**env, "KILL_AT": "7"})
     assert killed.returncode < 0

@@ -99,8 +99,6 @@ def partly_open(tmp_path: Path) -> str:
         "Relevant mode, mean 0.150 to 0.250",
         "Share of claims 0.150 to 0.250 3 to 5 of 20",
         "left open by the judge 2 0 rerun: only these are asked again",
-        # Position 4.5 of ten: the median is 0 or 1/4.
-        "Median 0.000 to 0.250",
         # The irrelevant mode depends on nothing that is open.
         "Irrelevant mode, mean 0.000",
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,6 @@ from scipy import stats
 
 from noisesense import InputError, Result, Sample, Verdicts, compare, score
 from noisesense.scoring.definitions import DEFINITIONS, DefinitionName
-from noisesense.stats.changes import ClaimChange
 from noisesense.stats.figures import FigureComparison
 from support.simulated import Draw, result_of
 
@@ -137,22 +135,6 @@ def test_what_has_something_to_measure_in_one_version_alone_changed_by_no_number
     assert nothing.difference is None
 
 
-def test_claims_that_changed() -> None:
-    before = told("q", ("It is Old.", False, [0]), ("It is red.", True, []), ("Gone.", False, []))
-    after = told("q", ("it is  old.", True, []), ("It is red.", True, []), ("New.", False, [1]))
-    found = compare([before], [after])
-    (change,) = found.changes
-    assert change.claims == (
-        ClaimChange("It is Old.", "relevant", "correct"),
-        ClaimChange("Gone.", "hallucination", None),
-        ClaimChange("New.", None, "irrelevant"),
-    )
-    assert change.a == {"relevant": (1 / 3, 1 / 3), "irrelevant": (0.0, 0.0)}
-    (written,) = json.loads(json.dumps(found.to_dict()))["changes"]
-    first = {"text": "It is Old.", "before": "relevant", "after": "correct"}
-    assert written["claims"][0] == first
-
-
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
@@ -201,11 +183,9 @@ def test_answers_that_became_refusals_lost_their_correct_claims() -> None:
     assert found.correct.mean_a == (2.0, 2.0)
     assert found.correct.mean_b == (0.0, 0.0)
     assert found.correct.decision == "worse"
-    assert found.lost is True
     assert found.worse == ("correct",)
     back = compare(REFUSALS, ANSWERS)
     assert back.correct.decision == "better"
-    assert back.lost is False
     # A quarter more of A's two correct claims: 0.5 an answer.
     assert compare(ANSWERS, REFUSALS, margin=0.25).correct.margin == 0.5
 
@@ -228,7 +208,6 @@ def test_where_nothing_was_retrieved_no_correct_claim_is_lost() -> None:
     nothing = score(Verdicts(response_claims=(), chunks=()))
     unasked = compare(ANSWERS, [Result(str(i), nothing) for i in range(8)])
     assert unasked.correct.pairs == 0
-    assert unasked.lost is False
 
 
 @pytest.mark.parametrize("definition", ["promptfoo", "validmind"])

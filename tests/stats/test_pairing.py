@@ -13,11 +13,11 @@ from noisesense import (
     Sample,
     Verdicts,
     compare,
-    prediction_powered,
     score,
+    trust_results,
 )
 from noisesense.stats.labels_mean import labeled_pairs
-from noisesense.stats.pairing import pair, partners
+from noisesense.stats.pairing import pair, partners, same_claims
 
 CLEAN = Verdicts.from_matrices([True], [[True]], [[True]], response_claims=["It is so."])
 WRONG = Verdicts.from_matrices([False], [[True]], [[True]], response_claims=["It is not."])
@@ -121,18 +121,15 @@ def test_the_same_question_several_times() -> None:
 def test_too_few_pairs_are_an_error() -> None:
     a = [result(f"{i}?", "x", name=str(i)) for i in range(20)]
     b = [result(f"{i}?", "x", name=str(i)) for i in range(3, 23)]
-    expected = r"at least 90% of A in B, got 17.*--min-paired 0\.85 .*or less"
+    expected = (
+        r"of A in B, at least 90%, got 17 of 20; only in A: '0'; only in B: '20'.*--min-paired"
+    )
     with pytest.raises(PairingError, match=expected):
         compare(a, b)
     found = compare(a, b, min_paired=0.85)
     assert found.pairs == 17
     assert len(found.only_a) == 3
     assert len(found.only_b) == 3
-    # 179 of 200 are 89.5%: "0.9 or less" was what had just been refused.
-    many = [result(f"{i}?", "x", name=str(i)) for i in range(200)]
-    with pytest.raises(PairingError, match=r"--min-paired 0\.89 .*or less"):
-        compare(many, many[:179])
-    assert compare(many, many[:179], min_paired=0.89).pairs == 179
     # The share is of A: a part that was the baseline is compared with the whole, and a run that
     # stopped is not.
     assert compare(a[:5], a).pairs == 5
@@ -149,7 +146,7 @@ def test_runs_with_nothing_in_common_never_pass(named: bool) -> None:
     a = [result(f"{i}?", "x", name=f"a{i}" if named else None) for i in range(5)]
     b = [result(f"{i}!", "x", name=f"b{i}" if named else None) for i in range(5)]
     for least in (0.9, 0):
-        with pytest.raises(PairingError, match="expected samples that both runs have, got none"):
+        with pytest.raises(PairingError, match="got 0 of 5; only in A"):
             compare(a, b, min_paired=least)
 
 
@@ -159,7 +156,7 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     human = [result("Who?", answer) for answer in "dbx"]
     found = labeled_pairs(judge, human, None)
     assert [x.id for x, _ in found.pairs] == [judge[1].id, judge[3].id]
-    powered = prediction_powered(judge, human, mode="relevant")
+    powered = trust_results(judge, human).means["relevant"]
     assert powered.labeled == 2
     assert powered.unlabeled == 3
     with pytest.raises(InputError, match="pair_by: expected 'id' or 'question'"):
@@ -167,7 +164,7 @@ def test_labels_without_ids_are_found_by_question_and_text() -> None:
     # Where one side has no texts, the id says that it is the same sample.
     judge = [result("One?", "x", name="1"), result("Two?", "y", name="2")]
     label = Result("2", score(WRONG))
-    assert labeled_pairs(judge, [label], None)[1:] == ([(judge[1], label)], [1], [])
+    assert labeled_pairs(judge, [label], None) == ([(judge[1], label)], [judge[0]], [])
 
 
 @pytest.mark.parametrize("labeled", ["01", "001"])
@@ -175,22 +172,15 @@ def test_labels_on_a_result_that_the_judge_has_twice(labeled: str) -> None:
     """One object twice in a list, as `random.choices` draws it, is two samples."""
     judge = [result(f"{i}?", "x") for i in range(10)]
     human = [result(f"{i}?", "x") for i in labeled]
-    powered = prediction_powered([*judge, judge[0]], human, mode="relevant")
+    powered = trust_results([*judge, judge[0]], human).means["relevant"]
     assert (powered.labeled, powered.unlabeled) == (len(labeled), 11 - len(labeled))
     assert not any("not in the mean" in warning for warning in powered.warnings)
 
 
-def test_claims_are_matched_by_one_rule() -> None:
-    """White space and case do not matter, in `compare` and in `trust` alike."""
-    folded = Verdicts.from_matrices(
-        [True], [[True]], [[True]], response_claims=["  it IS\n so. "], reference_claims=["r"]
-    )
-    plain = Verdicts.from_matrices(
-        [True], [[True]], [[True]], response_claims=["It is so."], reference_claims=["R "]
-    )
-    runs = ([Result("1", score(each))] for each in (folded, plain))
-    assert compare(*runs).changes == ()
-    # The n-th of a name with the n-th; None is nobody's name.
+def test_claims_are_matched_by_their_text() -> None:
+    """White space and case do not matter; of one text the n-th is the n-th."""
+    assert same_claims(["  it IS\n so. ", "a", "a"], ["A", "It is so."]) == {0: 1, 1: 0}
+    # None is nobody's name.
     assert partners(["a", "b", None, "a"], ["a", None, "c", "a", "a"]) == {0: 0, 3: 3}
 
 
@@ -213,7 +203,7 @@ def test_which_rule_a_run_gets() -> None:
     # Where a side has no texts there is nothing but ids, whether or not any is found.
     assert compare([bare("1")], [bare("1")]).paired_by == "id"
     assert compare([bare("1")], [named("One?")]).paired_by == "id"
-    with pytest.raises(PairingError, match=r"^paired by id: expected samples that"):
+    with pytest.raises(PairingError, match=r"^paired by id: expected samples of A"):
         compare([bare("1")], [bare("2")])
     # All ids were given: they count, also for what has no texts.
     both = [result("One?", "x", name="1"), bare("2")]
@@ -231,7 +221,7 @@ def test_which_rule_a_run_gets() -> None:
     assert found.paired_by == "id"
     assert found.pairs == 1
     # And that is an error where few are left.
-    with pytest.raises(PairingError, match=r"^paired by id: expected at least 90%"):
+    with pytest.raises(PairingError, match=r"^paired by id: .*at least 90%"):
         compare([unnamed("One?"), named("Two?")], [unnamed("Three?"), named("Four?")])
     # Nor is it another question where one side does not say which.
     found = compare([named("One?")], [bare("1")])

@@ -42,9 +42,6 @@ variants = click.option(
     default=",".join(VARIANTS),
     help="Of again, without, without-other, relevant-only and plus-K.",
 )
-seed = click.option(
-    "--seed", type=int, default=0, help="Of the documents that come or go by chance."
-)
 leave_out = click.option(
     "--leave-out",
     type=options.COUNT,
@@ -88,14 +85,12 @@ output = options.taken_as("output", Output, options.report, options.as_json)
 @options.results
 @click.option("--out", type=options.FILE, required=True, help="The rows: .jsonl.")
 @variants
-@seed
 @leave_out
 @options.force
 def write_plan(
     results: Path,
     out: Path,
     variants: str,
-    seed: int,
     leave_out: int,
     force: bool,
 ) -> int:
@@ -103,7 +98,7 @@ def write_plan(
     check_new(out, force=force)
     check_not_dataset(out, results)
     reading = options.Reading()
-    rows = plan(reading.results(results), variants.split(","), seed, leave_out)
+    rows = plan(reading.results(results), variants.split(","), leave_out)
     write_whole(out, map(to_json, rows))
     files = f"{quote(str(results))} {quote(str(out))}"
     say(
@@ -140,7 +135,6 @@ def report(results: Path, answered: Path, judge: str, asking: Asking, output: Ou
     help="`again` is not asked: the same documents always give the same response.",
 )
 @variants
-@seed
 @leave_out
 @judge
 @options.asking
@@ -151,7 +145,6 @@ def run(
     answers: Path | None,
     deterministic: bool,
     variants: str,
-    seed: int,
     leave_out: int,
     judge: str,
     asking: Asking,
@@ -171,7 +164,6 @@ def run(
         system,
         judging,
         variants=variants.split(","),
-        seed=seed,
         leave_out=leave_out,
         answers=answers,
         deterministic=deterministic,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -11,7 +10,7 @@ import click
 
 from noisesense import Comparison, Summary, compare
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES, Category, modes_of
+from noisesense.scoring.definitions import MODES, modes_of
 from noisesense.scoring.outcomes import extent_beside, percent_text
 from noisesense.stats.changes import SampleChange
 from noisesense.stats.figures import Figure, FigureComparison
@@ -28,7 +27,7 @@ from noisesense_adapters.cli.gate import (
     gate,
     worst,
 )
-from noisesense_adapters.cli.output import Heads, kind, one_line
+from noisesense_adapters.cli.output import Heads
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.evaluate.tables import comparison_table, shown
 from noisesense_adapters.evaluate.wording import FIGURE_NAMES, by_more, comparison_sentences
@@ -94,7 +93,7 @@ def command(
     """Compare B with A, the baseline, over the same samples.
 
     Shows the paired difference of each mode, of all claims from documents and of correct claims,
-    with intervals, the samples that changed most and the claims whose kind changed. B is worse if
+    with intervals, and the samples that changed most. B is worse if
     the interval lies above zero (of correct claims: below); where the judge left verdicts open, it
     holds for every way to fill them in. With --margin B is worse if the interval lies above M,
     and the same if all of it is within M of zero; else there are too few pairs to say.
@@ -246,34 +245,18 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     _show_names("failed in one or both:", comparison.failed, heads)
     _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
     _show_names("nothing to measure in B only:", comparison.undefined_in_b, heads)
-    _show_kinds(comparison)
     _show_changes(comparison, top, heads)
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
-def _show_kinds(comparison: Comparison) -> None:
-    """Print how many claims went from which kind to which."""
-    kinds = Counter[tuple[Category | None, Category | None]]()
-    for change in comparison.changes:
-        kinds.update((claim.before, claim.after) for claim in change.claims)
-    lines: list[str] = []
-    for (before, after), count in kinds.items():
-        if before != after:
-            lines.append(f"  {count:,} {kind(before)} -> {kind(after)}")
-    output.section("claims whose kind changed (absent: not among that version's claims):", lines)
-
-
 def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
-    """Print the samples that changed most, each with the claims that changed."""
+    """Print the samples that changed most."""
     changes = comparison.changes[:top]
     if changes:
         counts = f"({len(changes):,} of {len(comparison.changes):,})"
         output.say("", f"samples that changed, largest change first {counts}:")
     for change in changes:
         output.say(f"  {heads[change.id]}: {_values(comparison, change)}")
-        for claim in change.claims:
-            kinds = f"{kind(claim.before)} -> {kind(claim.after)}"
-            output.say(f'    {kinds}: "{one_line(claim.text)}"')
 
 
 _SHOWN_NAMES = 5
@@ -297,4 +280,4 @@ def _values(comparison: Comparison, change: SampleChange) -> str:
         after = change.b[mode]
         if comparison.mode(mode) and before != after:
             changes.append(f"{mode} {shown(before)} -> {shown(after)}")
-    return ", ".join(changes) or "same values, other claims"
+    return ", ".join(changes)

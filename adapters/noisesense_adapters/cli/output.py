@@ -14,7 +14,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from noisesense import Result
-from noisesense.scoring.definitions import MODES, Category
 from noisesense_adapters.cli.terminal import columns, show, visible
 from noisesense_adapters.evaluate.tables import Table
 
@@ -87,13 +86,6 @@ def _show_columns(
 
 _GAP = 2
 """The spaces between columns."""
-
-
-def kind(category: Category | None) -> str:
-    """Return the kind of a claim; None is a claim that is not there."""
-    if category is None:
-        return "absent"
-    return f"{category} noise" if category in MODES else category
 
 
 class Heads:

@@ -31,7 +31,6 @@ async def ablate(
     judge: Judge,
     *,
     variants: Sequence[str] = VARIANTS,
-    seed: int = 0,
     leave_out: int = 0,
     deterministic: bool = False,
     max_concurrency: int = 4,
@@ -46,7 +45,6 @@ async def ablate(
             function. A function runs in a thread.
         judge: as `ablation` takes it; with a store, its calls are not paid for twice.
         variants: as `plan` takes them.
-        seed: likewise.
         leave_out: likewise.
         deterministic: the same question and chunks always give the same response: ``again`` is
             not asked, and repeats the old response.
@@ -63,7 +61,7 @@ async def ablate(
     check_whole(max_concurrency, 1, "max_concurrency")
     results = list(results)
     cases = cases_of(results, Counter())
-    rows = [Row.model_validate(row) for row in plan(results, variants, seed, leave_out)]
+    rows = [Row.model_validate(row) for row in plan(results, variants, leave_out)]
     path = as_path(answers or os.devnull)
     earlier = _earlier_answers(path)
     answered: list[Row] = []

@@ -95,7 +95,6 @@ _ADVICE = {
 _LEGEND = {
     "claims": "wrong ones that came from it",
     "open": "the judge left open whether they are",
-    "only": "in no other document",
     "samples": "with such a claim, of those that retrieved it",
     "rate": "that share, drawn towards the share of all documents, the more so the less often it "
     "was retrieved",
@@ -117,14 +116,13 @@ _SHORT = 28
 
 def offender_table(documents: Iterable[Offender]) -> Table:
     """Return what is known of each document."""
-    titles = ("document", "claims", "open", "only", "samples", "rate", "95% interval")
+    titles = ("document", "claims", "open", "samples", "rate", "95% interval")
     rows: list[tuple[str, ...]] = []
     for document in documents:
         row = (
             document_name(document.document, _SHORT),
             shown(document.claims),
             shown(document.undetermined),
-            shown(document.alone),
             f"{document.samples:,} of {document.retrieved:,}",
             shown(document.rate, ".0%"),
             shown(document.interval, ".0%"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from statistics import stdev
+from statistics import median, stdev
 from typing import Any
 
 from noisesense import ModeSummary, Range, Result, Score, Summary, Undetermined
@@ -66,12 +66,23 @@ def signs(mode: ModeSummary) -> Iterator[dict[str, Any]]:
     Source: ValidMind, test NoiseSensitivity, "Signs of High Risk".
     """
     share = gap = None
-    if mode.mean and mode.median:
+    middle = _median(mode)
+    if mode.mean and middle:
         share = _share_of_high(mode)
-        gap = mode.mean.minus(mode.median).absolute
+        gap = mode.mean.minus(middle).absolute
     yield _sign(mode, f"high scores (share of samples at {HIGH:g} up)", share, MANY)
     yield _sign(mode, "mean far from median (distance)", gap, GAP)
     yield _sign(mode, "high standard deviation", _stdev(mode), SPREAD)
+
+
+def _median(mode: ModeSummary) -> Range | None:
+    """Return the middle of the lowest values, and that of the highest."""
+    lows: list[float] = []
+    highs: list[float] = []
+    for values, count in mode.ranges:
+        lows += [values.low] * count
+        highs += [values.high] * count
+    return Range(median(lows), median(highs)) if lows else None
 
 
 def _share_of_high(mode: ModeSummary) -> Range:
@@ -115,21 +126,21 @@ def _reaches(figure: Range, threshold: float) -> str | None:
 
 def _aggregates(summary: Summary, mode: ModeSummary, choice: Undetermined) -> dict[str, Any]:
     minimum = None
+    maximum = None
     low: float | str = "undefined"
     high: float | str = "undefined"
     if mode.mean is not None:
         ranges = [values for values, _ in mode.ranges]
-        minimum = Range(
-            min(values.low for values in ranges), min(values.high for values in ranges)
-        )
+        minimum = Range(*map(min, zip(*ranges, strict=True)))
+        maximum = Range(*map(max, zip(*ranges, strict=True)))
         low, high = mode.mean
     return {
         "Mode": mode.mode,
         "Definition": summary.definition,
         # Names and order as in ValidMind's test, where Count is of all samples, too.
         "Mean Score": _figure(mode.mean, mode, choice),
-        "Median Score": _figure(mode.median, mode, choice),
-        "Max Score": _figure(mode.maximum, mode, choice),
+        "Median Score": _figure(_median(mode), mode, choice),
+        "Max Score": _figure(maximum, mode, choice),
         "Min Score": _figure(minimum, mode, choice),
         "Standard Deviation": _figure(_stdev(mode), mode),
         "Count": summary.samples,

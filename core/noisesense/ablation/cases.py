@@ -96,9 +96,10 @@ class Case:
             elif claim.correct is False and outcome.from_a_chunk is False:
                 self.unexplained.append(position)
 
-    def seed(self, seed: int) -> str:
-        """Return a seed of what comes or goes by chance of this sample."""
-        return encodable(f"{seed} {self.id}")
+    @property
+    def seed(self) -> str:
+        """Of what comes or goes by chance of this sample."""
+        return encodable(f"0 {self.id}")
 
     @property
     def claims(self) -> Sequence[ResponseClaimForm]:
@@ -183,11 +184,8 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
         result = result_in(item)
         sample = result.sample
         scored = result.score
-        if sample is None:
-            left_out["results without texts"] += 1
-            continue
-        if scored is None:
-            left_out["results without a score"] += 1
+        if sample is None or scored is None:
+            left_out["results without texts or a score"] += 1
             continue
         if result.id in cases:
             raise InputError("each id once", describe(result.id), where="results")

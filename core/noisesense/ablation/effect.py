@@ -72,10 +72,6 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
         change = _change(cases, variant)
         if change is not None:
             changes[variant] = change
-        answers = [case.answers[variant] for case in cases if variant in case.answers]
-        count = sum(answer.unsupported is None for answer in answers)
-        if count:
-            reasons[f"answers to `{variant}` without claims"] = count
     arms = arms_of(cases)
     without: list[Followed] = []
     for arm in arms:
@@ -98,7 +94,7 @@ def _count_unasked(
         for case in cases:
             is_of_case = variant == "relevant-only" or case.noisy
             is_answered = variant in case.answers
-            if is_of_case and not is_answered and contexts_of(case, variant, 0) is None:
+            if is_of_case and not is_answered and contexts_of(case, variant) is None:
                 reasons[_UNASKED[variant]] += 1
 
 

@@ -20,7 +20,7 @@ class _Place(NamedTuple):
 
 
 def leaving_out(
-    cases: Iterable[Case], asked: AbstractSet[str], budget: int, seed: int
+    cases: Iterable[Case], asked: AbstractSet[str], budget: int
 ) -> Iterator[tuple[Case, str]]:
     """Yield what to leave out, document by document, with the variant's name.
 
@@ -31,7 +31,6 @@ def leaving_out(
         cases: all of them.
         asked: the ids of those that are answered again already.
         budget: how many answers there may be, those to ``again`` counted.
-        seed: of the shams.
     """
     done = defaultdict[str, set[int]](set)
     for place in _suspicious([*cases]):
@@ -39,7 +38,7 @@ def leaving_out(
         before = done[case.id]
         new = {place.position} - before
         if not before:
-            new.add(_another(place, seed))
+            new.add(_another(place))
             budget -= case.id not in asked
         budget -= len(new)
         if budget < 0:
@@ -70,7 +69,7 @@ def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
             yield from places[document]
 
 
-def _another(place: _Place, seed: int) -> int:
+def _another(place: _Place) -> int:
     """Return the position of another document of the sample, by chance."""
     others = {*place.case.documents.values()} - {place.position}
-    return Random(place.case.seed(seed)).choice(sorted(others))
+    return Random(place.case.seed).choice(sorted(others))

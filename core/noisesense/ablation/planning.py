@@ -16,7 +16,7 @@ from noisesense.stats.summarize import counted
 from noisesense.verdicts.sample import Chunk
 
 
-def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
+def contexts_of(case: Case, variant: str) -> list[Chunk] | None:
     """The chunks of a variant without distractors; None where it says nothing about the sample."""
     if variant == "again":
         return [*case.sample.retrieved_contexts]
@@ -30,22 +30,22 @@ def contexts_of(case: Case, variant: str, seed: int) -> list[Chunk] | None:
     if not case.noisy:
         return None
     innocent = case.chunks_without(case.sources)
-    return (innocent or None) if variant == "without" else _without_others(case, innocent, seed)
+    return (innocent or None) if variant == "without" else _without_others(case, innocent)
 
 
-def _without_others(case: Case, innocent: Sequence[Chunk], seed: int) -> list[Chunk] | None:
+def _without_others(case: Case, innocent: Sequence[Chunk]) -> list[Chunk] | None:
     """The chunks without as many innocent ones as there are guilty; None if there are fewer."""
     texts = sorted({chunk.text for chunk in innocent})
     if len(texts) < len(case.sources):
         return None
-    others = Random(case.seed(seed)).sample(texts, len(case.sources))
+    others = Random(case.seed).sample(texts, len(case.sources))
     return case.chunks_without({*others})
 
 
 class _Pool:
     """The chunks of all samples, each text once, in random order."""
 
-    def __init__(self, cases: Iterable[Case], seed: int) -> None:
+    def __init__(self, cases: Iterable[Case]) -> None:
         chunks: dict[str, Chunk] = {}
         self._owners = defaultdict[str, set[object]](set)
         """By text, the samples that it is in, and the questions that it may be relevant to."""
@@ -56,15 +56,15 @@ class _Pool:
                 if relevant is not False:
                     self._owners[chunk.text].add((case.sample.user_input,))
         self._chunks = [chunks[text] for text in sorted(chunks)]
-        Random(seed).shuffle(self._chunks)
+        Random(0).shuffle(self._chunks)
 
-    def with_distractors(self, case: Case, count: int, seed: int) -> list[Chunk]:
+    def with_distractors(self, case: Case, count: int) -> list[Chunk]:
         """The sample's chunks, and at random places ``count`` that hold nothing of its reference.
 
         Raises:
             InputError: there are not so many.
         """
-        random = Random(case.seed(seed))  # plus-4 holds the distractors of plus-2
+        random = Random(case.seed)  # plus-4 holds the distractors of plus-2
         first = random.randrange(len(self._chunks))
         chunks = [*case.sample.retrieved_contexts]
         added = 0
@@ -94,7 +94,6 @@ class _Pool:
 def plan(
     results: Iterable[Result],
     variants: Sequence[str] = VARIANTS,
-    seed: int = 0,
     leave_out: int = 0,
 ) -> list[dict[str, Any]]:
     """Return what to ask the system: a row for each sample and variant, in the results' order.
@@ -106,7 +105,6 @@ def plan(
     Args:
         results: with verdicts and texts, as `noisesense.read_results` gives them.
         variants: ``"without"``, ``"without-other"``, ``"relevant-only"``, ``"plus-K"``.
-        seed: of what comes or goes by chance.
         leave_out: how many answers may be asked for beside those, to leave out one document at a
             time: those that no wrong claim was entailed by, and that were retrieved most often
             where an answer had a wrong claim that no chunk entails.
@@ -121,19 +119,19 @@ def plan(
     """
     cases = cases_of(results, Counter())
     _check([*cases.values()], variants)
-    pool = _Pool(cases.values(), seed)
+    pool = _Pool(cases.values())
     planned = defaultdict[str, dict[str, list[Chunk]]](dict)
     asked = [variant for variant in variants if variant != "again"]
     for case, variant in product(cases.values(), asked):
         count = distractors(variant)
         if count:
-            planned[case.id][variant] = pool.with_distractors(case, count, seed)
+            planned[case.id][variant] = pool.with_distractors(case, count)
             continue
-        chunks = contexts_of(case, variant, seed)
+        chunks = contexts_of(case, variant)
         if chunks is not None:
             planned[case.id][variant] = chunks
-    for case, variant in leaving_out(cases.values(), {*planned}, leave_out, seed):
-        planned[case.id][variant] = contexts_of(case, variant, seed) or []
+    for case, variant in leaving_out(cases.values(), {*planned}, leave_out):
+        planned[case.id][variant] = contexts_of(case, variant) or []
     rows: list[dict[str, Any]] = []
     for case in cases.values():
         rows += _rows(case, planned[case.id])
@@ -142,8 +140,6 @@ def plan(
 
 def _check(cases: Sequence[Case], variants: Sequence[str]) -> None:
     """Raise `InputError` for variants that cannot be planned, or if no sample asks anything."""
-    if isinstance(variants, str):
-        raise InputError("a list of variants", describe(variants), where="variants")
     for variant in variants:
         distractors(variant)
     if not any(case.sample.user_input.strip() for case in cases):
@@ -197,7 +193,7 @@ def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[C
 
 
 def _fits(case: Case, row: Row) -> bool:
-    """Tell whether some plan, of any seed, gives the sample these contexts."""
+    """Tell whether some plan gives the sample these contexts."""
     retrieved = _texts(case.sample.retrieved_contexts)
     contexts = _texts(row.retrieved_contexts)
     count = distractors(row.variant)
@@ -207,7 +203,7 @@ def _fits(case: Case, row: Row) -> bool:
         taken = {*retrieved} - {*contexts}
         is_sham = len(taken) == len(case.sources) and not taken & case.sources
         return bool(taken) and is_sham and contexts == _texts(case.chunks_without(taken))
-    planned = contexts_of(case, row.variant, 0)
+    planned = contexts_of(case, row.variant)
     return planned is not None and contexts == _texts(planned)
 
 

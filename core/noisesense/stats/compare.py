@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from noisesense.scoring.definitions import DefinitionName, modes_of
-from noisesense.scoring.outcomes import BothModes, Record, check_limit
+from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
+from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import NO_JUDGE, Score
-from noisesense.stats.changes import SampleChange, largest_first, sample_change
+from noisesense.stats.changes import SampleChange, largest_first
 from noisesense.stats.clusters import are_questions, units_of_results
 from noisesense.stats.figures import Figure, FigureComparison, compared, value_of
 from noisesense.stats.interval import Resampling
@@ -18,7 +18,6 @@ from noisesense.stats.pairing import (
     Paired,
     PairedBy,
     pair,
-    same_texts,
 )
 from noisesense.stats.summarize import (
     FEW_UNITS,
@@ -49,7 +48,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         changes: the samples that changed, those that changed most first.
         clusters: how many clusters the scored pairs are in, of which each figure's ``interval``
             counts those with something to measure; None: the intervals are over single pairs.
-        margin: the difference that does not matter; 0: any may.
         warnings: what a reader of the figures must know, in words.
     """
 
@@ -69,7 +67,6 @@ class Comparison(Record, BothModes[FigureComparison]):
     correct: FigureComparison | None
     changes: tuple[SampleChange, ...]
     clusters: int | None
-    margin: float
     warnings: tuple[str, ...]
 
     @property
@@ -86,11 +83,6 @@ class Comparison(Record, BothModes[FigureComparison]):
             if comparison.decision == "worse":
                 worse.append(comparison.figure)
         return tuple(worse)
-
-    @property
-    def lost(self) -> bool:
-        """Has B fewer correct claims, beyond chance?"""
-        return self.correct is not None and self.correct.side == "worse"
 
     @property
     def undefined_share(self) -> float | None:
@@ -116,8 +108,8 @@ def compare(
     versions do not differ, each figure is called better or worse about ``1 − confidence`` of the
     time, and *worse* half as often. Where verdicts are open, B is worse only if every way in which
     they may fall says so. Fewer than 6 pairs decide nothing. Pairs that name the same cluster, or
-    else have the same question and reference, count as one. Claims are matched by their text
-    within a sample. Memory grows with the number of samples.
+    else have the same question and reference, count as one. Memory grows with the number
+    of samples.
 
     Args:
         a: the results of the first version, the baseline.
@@ -156,7 +148,7 @@ def compare(
             continue
         results.append((x, y))
         scores.append((x.score, y.score))
-        changes.append(sample_change(x.id, x.score, y.score))
+        changes.append(SampleChange(x.id, _bounds(x.score), _bounds(y.score)))
         if _lacks(x.score, y.score):
             undefined_in_a.append(x.id)
         if _lacks(y.score, x.score):
@@ -176,7 +168,6 @@ def compare(
         *_of_unpaired(paired),
         *_of_judges(results),
         *_echoes(results),
-        *_same_texts(results, {change.id for change in changed}),
     ]
     return Comparison(
         definition=definition,
@@ -193,9 +184,12 @@ def compare(
         correct=figures.get("correct"),
         changes=changed,
         clusters=clusters if clusters < len(units) else None,
-        margin=margin,
         warnings=tuple(warnings),
     )
+
+
+def _bounds(score: Score) -> dict[Mode, Range | None]:
+    return {mode: score.bounds(mode) for mode in MODES}
 
 
 def _lacks(score: Score, other: Score) -> bool:
@@ -248,17 +242,3 @@ def _echoes(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
         echoes = sum(pair[place].echoes for pair in pairs)
         if are_echoes(echoes, len(pairs)):
             yield f"{run}: {echo_of(echoes, len(pairs))}"
-
-
-def _same_texts(pairs: Sequence[tuple[Result, Result]], changed: Container[str]) -> Iterator[str]:
-    """Samples that changed, though their texts did not."""
-    alike = 0
-    for x, y in pairs:
-        alike += x.id in changed and x.sample is not None and same_texts(x, y)
-    if alike:
-        have = "has" if alike == 1 else "have"
-        yield (
-            f"{counted(alike, 'sample')} that changed {have} the same texts in both, judged or "
-            "labeled otherwise: with one store for both runs (score --store FILE) a text is "
-            "judged once."
-        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.scoring import Score
@@ -137,17 +137,18 @@ def compared(
         resampling: confidence, resamples, seed.
         margin: the difference that does not matter; of ``"correct"`` a share of A's mean.
     """
-    values = _values(figure, pairs, units)
-    before = [pair.a for pair in values]
-    after = [pair.b for pair in values]
+    measured = _measured(figure, pairs, units)
+    before = [was for was, _, _ in measured]
+    after = [now for _, now, _ in measured]
+    differences = _differences(before, after)
+    worsening = differences
     mean_a = mean_range(before)
     limit = 1.0
-    sign = 1
     if figure == "correct" and mean_a is not None:
-        sign = -1
-        limit = max(1.0, _highest(before), _highest(after))
+        worsening = _differences(after, before)
+        limit = max(1.0, *(value.high for value in (*before, *after)))
         margin *= mean_a.high
-    by_unit = units_of((pair.unit, pair.worsening(sign)) for pair in values)
+    by_unit = units_of(zip((unit for _, _, unit in measured), worsening, strict=True))
     interval = difference_interval(by_unit, resampling, limit)
     effective = effective_units(by_unit) if by_unit else 0.0
     decision: Decision = "undecided"
@@ -160,51 +161,41 @@ def compared(
         left_open = interval.low <= margin < ends.greatest
     return FigureComparison(
         figure=figure,
-        pairs=len(values),
+        pairs=len(measured),
         effective=effective,
-        undetermined=sum(pair.is_open for pair in values),
-        undefined=len(pairs) - len(values),
+        undetermined=_open_pairs(before, after),
+        undefined=len(pairs) - len(measured),
         mean_a=mean_a,
         mean_b=mean_range(after),
-        difference=mean_range([pair.worsening(1) for pair in values]),
-        interval=interval if sign > 0 else _turned(interval),
+        difference=mean_range(differences),
+        interval=_turned(interval) if figure == "correct" else interval,
         margin=margin,
         decision=decision,
         left_open=left_open,
     )
 
 
-def _highest(values: Sequence[Range]) -> float:
-    return max(value.high for value in values)
-
-
-class _Values(NamedTuple):
-    """A pair in which both versions have something to measure."""
-
-    a: Range
-    b: Range
-    unit: Hashable
-
-    @property
-    def is_open(self) -> bool:
-        """Did the judge leave a value open?"""
-        return self.a.value is None or self.b.value is None
-
-    def worsening(self, sign: int) -> Range:
-        """By how much B is more, or with a sign of -1 less."""
-        return self.b.minus(self.a) if sign > 0 else self.a.minus(self.b)
-
-
-def _values(
+def _measured(
     figure: Figure, pairs: Sequence[tuple[Score, Score]], units: Sequence[Hashable]
-) -> list[_Values]:
-    values: list[_Values] = []
+) -> list[tuple[Range, Range, Hashable]]:
+    """Return the values of the pairs in which both versions have one, with what they share."""
+    measured: list[tuple[Range, Range, Hashable]] = []
     for (x, y), unit in zip(pairs, units, strict=True):
-        a = value_of(figure, x)
-        b = value_of(figure, y)
-        if a is not None and b is not None:
-            values.append(_Values(a, b, unit))
-    return values
+        was = value_of(figure, x)
+        now = value_of(figure, y)
+        if was is not None and now is not None:
+            measured.append((was, now, unit))
+    return measured
+
+
+def _differences(first: Sequence[Range], second: Sequence[Range]) -> list[Range]:
+    return [now.minus(was) for was, now in zip(first, second, strict=True)]
+
+
+def _open_pairs(before: Sequence[Range], after: Sequence[Range]) -> int:
+    """Count the pairs of which the judge left a value open."""
+    pairs = zip(before, after, strict=True)
+    return sum(was.value is None or now.value is None for was, now in pairs)
 
 
 def _turned(interval: Interval | None) -> Interval | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Literal, get_args
 
 from noisesense.errors import check_choice, check_whole
@@ -131,16 +130,15 @@ def gate_run(
     for name in waive:
         check_choice(name, SIGNS, "waive")
     modes = _modes(summary, mode or summary.only)
-    findings = [*_shares(summary, min_correct, max_hallucinated)]
-    is_check = (limit, min_correct, max_hallucinated) != (None, None, None)
-    if limit is not None:
-        check_limit(limit)
+    limits = {"limit": limit, "min_correct": min_correct, "max_hallucinated": max_hallucinated}
+    given = [check_limit(each, name) for name, each in limits.items() if each is not None]
     if not summary.partition.total:
         cause = summary.unmeasured or "there are no results"
         nothing = Finding("not measured", f"nothing was measured: {cause}")
         return RunGate((nothing,), summary.unmeasured)
+    findings = [*_shares(summary.partition, min_correct, max_hallucinated)]
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
-    if is_check:
+    if given:
         findings += sign_findings(summary, waive)
     if limit is not None:
         if summary.is_echo:
@@ -217,39 +215,27 @@ def _unmeasured(reason: str, option: str) -> Finding:
     return Finding("not measured", f"{reason} ({hint})")
 
 
-def _shares(
-    summary: Summary, min_correct: float | None, max_hallucinated: float | None
-) -> Iterator[Finding]:
+def _shares(claims: Partition, least: float | None, most: float | None) -> Iterator[Finding]:
     """Findings on the shares of correct and of hallucinated claims."""
-    claims = summary.partition
     total = counted(claims.total, "claim")
-    if min_correct is not None:
-        least = check_limit(min_correct, "min_correct")
-        wrong = claims.total - claims.correct - claims.undetermined
-        yield from _share(
-            claims,
-            wrong,
-            1 - Fraction(str(least)),
+    if least is not None:
+        reason = (
             f"{claims.correct:,} of {total} are correct, and at least {percent_text(least)} "
-            "have to be",
+            "have to be"
         )
-    if max_hallucinated is not None:
-        most = check_limit(max_hallucinated, "max_hallucinated")
-        yield from _share(
-            claims,
-            claims.hallucination,
-            Fraction(str(most)),
+        if (claims.correct + claims.undetermined) / claims.total < least:
+            yield Finding("fail", reason)
+        elif claims.correct / claims.total < least:
+            yield Finding("undecided", reason)
+    if most is not None:
+        reason = (
             f"{claims.hallucination:,} of {total} are in neither the reference nor a chunk, and "
-            f"at most {percent_text(most)} may be",
+            f"at most {percent_text(most)} may be"
         )
-
-
-def _share(claims: Partition, fewest: int, limit: Fraction, reason: str) -> Iterator[Finding]:
-    """A finding unless so many claims are within the limit; undetermined ones may be of them."""
-    if fewest > limit * claims.total:
-        yield Finding("fail", reason)
-    elif fewest + claims.undetermined > limit * claims.total:
-        yield Finding("undecided", reason)
+        if claims.hallucination / claims.total > most:
+            yield Finding("fail", reason)
+        elif (claims.hallucination + claims.undetermined) / claims.total > most:
+            yield Finding("undecided", reason)
 
 
 def _value(

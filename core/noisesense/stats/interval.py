@@ -19,8 +19,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from noisesense.scoring.outcomes import Range, check_between, extent
 from noisesense.stats.numerics import numpy
@@ -78,9 +77,6 @@ def mean_range(ranges: Sequence[Range]) -> Range | None:
     return Range(low, high).over(len(ranges))
 
 
-Method = Literal["dirichlet", "t", "posterior"]
-
-
 class Interval(NamedTuple):
     """A confidence interval.
 
@@ -88,15 +84,12 @@ class Interval(NamedTuple):
         low: its lower end.
         high: its upper end. Of a figure that open verdicts leave a range, both cover all of it.
         confidence: how often such an interval is meant to hold the true figure, e.g. 0.95.
-        method: ``"dirichlet"``: random weights on the units; ``"t"``: Student's t, of a paired
-            comparison; ``"posterior"``: of one rate among many, see `noisesense.stats.shrinkage`.
         units: how many independent units (samples, or clusters of samples) it rests on.
     """
 
     low: float
     high: float
     confidence: float
-    method: Method
     units: int
 
     def __str__(self) -> str:
@@ -106,13 +99,11 @@ class Interval(NamedTuple):
 def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
     """Return the ends of an interval.
 
-    Of one that is made of random draws as many decimals, 2 to 4, as show two digits of its width:
-    further ones would change with the seed.
+    With as many decimals, 2 to 4, as show two digits of its width: further ones would say nothing.
     """
     width = interval.high - interval.low
-    drawn = not isinstance(interval, Interval) or interval.method != "t"
     digits = 4
-    if drawn and width > 0:
+    if width > 0:
         digits = min(max(1 - math.floor(math.log10(width)), 2), 4)
     form = f".{digits - 2}%" if percent else f".{digits}f"
     return extent((interval.low, interval.high), form)
@@ -143,17 +134,7 @@ def mean_interval(units: Units, resampling: Resampling) -> Interval | None:
     """Of a mean or a share from 0 to 1, over independent units; None below two of them."""
     if sum(units.values()) < 2 or not any(unit.size for unit in units):
         return None
-    # Sorted: what is computed of units goes through them in their order.
-    return _kept_interval(tuple(sorted(units.items())), resampling)
-
-
-@lru_cache(maxsize=64)
-def _kept_interval(listed: tuple[tuple[Unit, int], ...], resampling: Resampling) -> Interval:
-    # Kept: a table, a report and a gate ask for the same.
-    return dirichlet_interval(dict(listed), resampling)
-
-
-_DRAWN_AT_ONCE = 2**21
+    return dirichlet_interval(units, resampling)
 
 
 def dirichlet_interval(
@@ -185,23 +166,17 @@ def dirichlet_interval(
     draws = np.random.Generator(np.random.PCG64(resampling.seed))
     low_sum, high_sum, size_sum = (math.fsum(column) for column in values.T * times)
     unseen = draws.standard_gamma(0.5, resampling.resamples) * size_sum / effective_units(units)
-    lows: list[float] = []
-    highs: list[float] = []
-    # The weights of many units fill the memory: some resamples at a time.
-    rows = max(_DRAWN_AT_ONCE // len(times), 1)
-    for start in range(0, resampling.resamples, rows):
-        beside = unseen[start : start + rows]
-        weights = draws.standard_gamma(times, (len(beside), len(times)))
-        low, high, size = (weights @ values).T
-        lows.extend((low + limits[0] * beside) / (size + beside))
-        highs.extend((high + limits[1] * beside) / (size + beside))
+    weights = draws.standard_gamma(times, (resampling.resamples, len(times)))
+    low, high, size = (weights @ values).T
+    whole = size + unseen
+    lows = (low + limits[0] * unseen) / whole
+    highs = (high + limits[1] * unseen) / whole
     low_end = float(np.quantile(lows, resampling.tail))
     high_end = float(np.quantile(highs, 1 - resampling.tail))
     return Interval(
         low=min(low_end, low_sum / size_sum),
         high=max(high_end, high_sum / size_sum),
         confidence=resampling.confidence,
-        method="dirichlet",
         units=int(times.sum()),
     )
 

@@ -154,7 +154,7 @@ def trust_results(
     """Return how far to trust your own results, by labels on some of their samples.
 
     First of all the mean of each mode that people would find in them, see
-    `noisesense.prediction_powered`: right on average whatever the judge's errors are, if the
+    `noisesense.PPIMean`: right on average whatever the judge's errors are, if the
     labeled samples were chosen at random. Then the judge's errors, as `trust` gives them. Samples
     are paired as in `noisesense.compare`, and their texts must be the same: labels belong to one
     answer.
@@ -178,7 +178,8 @@ def trust_results(
     labeled = labeled_pairs(results, labels, pair_by)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
-    for mode in _modes_of(labeled):
+    scored = [people.score for _, people in labeled.pairs if people.score is not None]
+    for mode in modes_of(scored[0].definition) if scored else ():
         try:
             mean = corrected_mean(labeled, mode, Resampling(confidence))
         except InputError as error:
@@ -217,11 +218,3 @@ def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
                 name=ours.id,
                 cluster=cluster_of(ours, people),
             )
-
-
-def _modes_of(labeled: Labeled) -> tuple[Mode, ...]:
-    """Return the modes of the definition that all were scored under."""
-    for result in labeled.judged:
-        if result.score is not None:
-            return modes_of(result.score.definition)
-    return ()

@@ -19,11 +19,10 @@ from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
 class Labeled(NamedTuple):
     """A judge's results beside people's."""
 
-    judged: list[Result]
     pairs: list[tuple[Result, Result]]
     """The judge's and people's on the same texts, answer included."""
-    places: list[int]
-    """Of each pair, in `judged`, which may hold one object twice."""
+    others: list[Result]
+    """The judge's results without labels."""
     warnings: list[str]
 
 
@@ -32,11 +31,16 @@ def labeled_pairs(
     human: Iterable[Result],
     by: PairedBy | None,
 ) -> Labeled:
-    """Return the samples that both have; see `prediction_powered`. Raises as it does."""
+    """Return the samples that both have, paired as in `noisesense.compare`.
+
+    Raises:
+        PairingError: no sample is in both.
+        InputError: an id twice, or results that were not scored alike.
+    """
     judged = [*map(result_in, judge)]
     labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
-    paired = pair(judged, labels, by, runs=("judge", "human"))
+    paired = pair(judged, labels, by)
     same: list[tuple[Result, Result]] = []
     places: list[int] = []
     for i, j in paired.places:
@@ -58,61 +62,24 @@ def labeled_pairs(
             f"labeled samples that are not in the results, or with another text: {others} of "
             f"{len(labels)}; they are in no figure."
         )
-    unlabeled = {*range(len(judged))} - {*places}
-    if differ(places, [*unlabeled]):
+    unlabeled = sorted({*range(len(judged))} - {*places})
+    if differ(places, unlabeled):
         warnings.append(
             "The labeled samples stand together in the results, more than a random choice would: "
             "labels on the first ones tell nothing of the others. 'noisesense trust "
             "export-labels' writes a sheet in random order, to be filled in from the top."
         )
-    return Labeled(judged, same, places, warnings)
-
-
-def prediction_powered(
-    judge: Iterable[Result],
-    human: Iterable[Result],
-    *,
-    mode: Mode,
-    pair_by: PairedBy | None = None,
-    confidence: float = 0.95,
-) -> PPIMean:
-    """As `prediction_powered_mean`, from results: those of the judge over all samples, those of
-    people over some of them.
-
-    Samples are paired as in `noisesense.compare`, and their texts must be the same: a label
-    belongs to one answer. What the judge left open is no sample left out, which would leave the
-    hard ones out: the judge's score is then the middle of its bounds, as the correction holds for
-    whatever the judge's scores are. Open labels make the estimate a range, which the interval
-    covers. Failed samples and those with nothing to measure are left out and counted.
-
-    Warns where the labels are hardly on a random choice of the samples: where the judge's mean of
-    the labeled ones, or their place in the results, is three standard errors from the others'.
-
-    Args:
-        judge: the judge's results.
-        human: people's, of some of the same samples.
-        mode: ``"relevant"`` or ``"irrelevant"``.
-        pair_by: ``"id"`` or ``"question"``; by default by the ids that were supplied, else by
-            question and reference.
-        confidence: of the interval.
-
-    Raises:
-        PairingError: no sample is in both.
-        InputError: as there; also an id twice.
-    """
-    labeled = labeled_pairs(judge, human, pair_by)
-    powered = corrected_mean(labeled, mode, Resampling(confidence))
-    return replace(powered, warnings=(*labeled.warnings, *powered.warnings))
+    return Labeled(same, [judged[place] for place in unlabeled], warnings)
 
 
 def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIMean:
-    """Of one mode; see `prediction_powered`."""
-    with_labels = {*labeled.places}
-    others: list[Range] = []
-    for place, result in enumerate(labeled.judged):
-        bounds = result.bounds(mode)
-        if bounds is not None and place not in with_labels:
-            others.append(bounds)
+    """Return the mean of one mode that people would find, see `powered_mean`.
+
+    Failed samples and those with nothing to measure are left out and counted. Warns where the
+    labels are hardly on a random choice of the samples. Raises `InputError` below two labels.
+    """
+    bounds = [result.bounds(mode) for result in labeled.others]
+    others = [each for each in bounds if each is not None]
     scores: list[Range] = []
     labels: list[Range] = []
     of_mode: list[tuple[Result, Result]] = []
@@ -124,7 +91,7 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
             labels.append(label)
             of_mode.append((ours, people))
     powered = powered_mean(others, scores, labels, resampling, units_of_results(of_mode))
-    left_out = len(labeled.judged) - len(others) - len(labels)
+    left_out = len(bounds) - len(others) + len(labeled.pairs) - len(labels)
     if left_out:
         are = "sample is" if left_out == 1 else "samples are"
         warning = f"{left_out} {are} not in the mean: failed, or with nothing to measure."

@@ -62,7 +62,7 @@ def difference_interval(
         wide = dirichlet_interval(units, resampling, (-limit, limit))
         low = wide.low if low < _TIE else low
         high = wide.high if high > -_TIE else high
-    return Interval(max(low, -limit), min(high, limit), resampling.confidence, "t", count)
+    return Interval(max(low, -limit), min(high, limit), resampling.confidence, count)
 
 
 def _mirrored(units: Units) -> Counter[Unit]:

@@ -9,7 +9,7 @@ it would keep exactly the samples that stayed the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice, describe
@@ -90,7 +90,6 @@ def pair(
     b: Sequence[Result],
     by: PairedBy | None = None,
     *,
-    runs: tuple[str, str] = ("A", "B"),
     min_paired: float = 0.0,
 ) -> Paired:
     """Find each sample of A in B.
@@ -103,7 +102,6 @@ def pair(
         a: a run.
         b: another one.
         by: the rule.
-        runs: what messages call the two.
         min_paired: the least share of A that must have a partner in B, whichever is larger.
 
     Raises:
@@ -112,30 +110,63 @@ def pair(
     """
     if by is not None:
         check_choice(by, get_args(PairedBy), "pair_by")
-    for run, results in zip(runs, (a, b), strict=True):
+    for run, results in (("A", a), ("B", b)):
         if not results:
             raise InputError("at least one result", "none", where=run)
     check_limit(min_paired, "min_paired")
-    paired = _by_rule(a, b, by, runs)
-    count = len(paired.places)
-    if not count or count < min_paired * len(a) - 1e-9:
-        raise _too_few(paired, a, b, runs, min_paired)
-    return paired
+    rule, found = _found(a, b, by)
+    only_a = _alone(a, found.keys())
+    only_b = _alone(b, {*found.values()})
+    if not found or len(found) < min_paired * len(a) - 1e-9:
+        raise _too_few(rule, f"{len(found)} of {len(a)}", only_a, only_b, min_paired)
+    warnings = _of_ids(a, b, found) if rule == "id" else _of_questions(a, b)
+    return Paired(
+        by=rule,
+        places=[*found.items()],
+        only_a=tuple(result.id for result in only_a),
+        only_b=tuple(result.id for result in only_b),
+        warnings=tuple(warnings),
+    )
 
 
-def _by_rule(
-    a: Sequence[Result], b: Sequence[Result], by: PairedBy | None, runs: tuple[str, str]
-) -> Paired:
-    """Raise `InputError` for an id that occurs twice in a run."""
+def _alone(results: Sequence[Result], paired: Container[int]) -> list[Result]:
+    return [result for place, result in enumerate(results) if place not in paired]
+
+
+def _too_few(
+    rule: PairedBy,
+    got: str,
+    only_a: Sequence[Result],
+    only_b: Sequence[Result],
+    min_paired: float,
+) -> PairingError:
+    for run, alone in (("A", only_a), ("B", only_b)):
+        if alone:
+            got += f"; only in {run}: {describe(_called(alone[0]))}"
+    hint = (
+        "give the samples of both runs the same ids, or allow fewer: --min-paired (in Python "
+        "min_paired=)"
+    )
+    expected = f"samples of A in B, at least {percent_text(min_paired)}"
+    return PairingError(expected, got, where=f"paired by {rule}", hint=hint)
+
+
+def _found(
+    a: Sequence[Result], b: Sequence[Result], by: PairedBy | None
+) -> tuple[PairedBy, dict[int, int]]:
+    """Return the rule, and the places in B by those in A. Raise `InputError` for an id twice."""
     # An id without texts counts as supplied.
     is_named = all(each.id != _key(each) for each in (*a, *b))
-    by_name = by == "id" or (by is None and is_named)
-    paired = _by_id(a, b, runs) if by_name else _by_question(a, b)
-    if by is None and (not paired.places or _are_places(paired, a, b)):
-        otherwise = _by_question(a, b) if is_named else _by_id(a, b, runs)
-        if otherwise.places:
-            return otherwise
-    return paired
+    if by == "id" or (by is None and is_named):
+        by_id = _by_id(a, b)
+        if by == "id" or (by_id and not _are_places(a, b, by_id)):
+            return "id", by_id
+    by_question = _by_question(a, b)
+    if by is None and not by_question:
+        by_id = _by_id(a, b)
+        if by_id or is_named:
+            return "id", by_id
+    return "question", by_question
 
 
 def _asks_otherwise(x: Result, y: Result) -> bool:
@@ -144,58 +175,44 @@ def _asks_otherwise(x: Result, y: Result) -> bool:
     return question is not None and other is not None and question != other
 
 
-def _are_places(paired: Paired, a: Sequence[Result], b: Sequence[Result]) -> bool:
+def _are_places(a: Sequence[Result], b: Sequence[Result], found: dict[int, int]) -> bool:
     """Tell whether the ids number the samples, as Promptfoo's do, in other places in B.
 
     An id of A then stands at another question in B, and its own question at another id.
     """
     questions = {_question(each) for each in b}
-    others = [_question(a[i]) for i, j in paired.places if _asks_otherwise(a[i], b[j])]
+    others = [_question(a[i]) for i, j in found.items() if _asks_otherwise(a[i], b[j])]
     return not questions.isdisjoint(others)
 
 
-def _by_id(a: Sequence[Result], b: Sequence[Result], runs: tuple[str, str]) -> Paired:
-    found = partners(_ids(a, runs[0]), _ids(b, runs[1]))
+def _by_id(a: Sequence[Result], b: Sequence[Result]) -> dict[int, int]:
+    return partners(_ids(a, "A"), _ids(b, "B"))
+
+
+def _by_question(a: Sequence[Result], b: Sequence[Result]) -> dict[int, int]:
+    same = partners([*map(_key, a)], [*map(_key, b)])
+    return partners([*map(_asked, a)], [*map(_asked, b)], same)
+
+
+def _of_ids(a: Sequence[Result], b: Sequence[Result], found: dict[int, int]) -> Iterator[str]:
     doubtful = sum(_asks_otherwise(a[i], b[j]) for i, j in found.items())
-    warnings: list[str] = []
     if doubtful:
-        warnings.append(
+        yield (
             f"{doubtful:,} of {len(found):,} pairs have the same id and another question or "
             "reference: if they are not the same sample, pair by question (--pair-by question, "
             "in Python pair_by=)."
         )
-    return _paired("id", a, b, found, warnings)
 
 
-def _by_question(a: Sequence[Result], b: Sequence[Result]) -> Paired:
-    same = partners([*map(_key, a)], [*map(_key, b)])
-    found = partners([*map(_asked, a)], [*map(_asked, b)], same)
-    warnings: list[str] = []
+def _of_questions(a: Sequence[Result], b: Sequence[Result]) -> Iterator[str]:
     for results in (a, b):
         questions = [question for question in map(_question, results) if question]
         if len({*questions}) < len(questions):
-            warnings = [
+            yield (
                 "Several samples have the same question and reference; they are paired in order, "
                 "the first with the first. Ids would say which belong together."
-            ]
-    return _paired("question", a, b, found, warnings)
-
-
-def _paired(
-    by: PairedBy,
-    a: Sequence[Result],
-    b: Sequence[Result],
-    found: dict[int, int],
-    warnings: list[str],
-) -> Paired:
-    in_b = {*found.values()}
-    return Paired(
-        by=by,
-        places=[*found.items()],
-        only_a=tuple(result.id for i, result in enumerate(a) if i not in found),
-        only_b=tuple(result.id for j, result in enumerate(b) if j not in in_b),
-        warnings=tuple(warnings),
-    )
+            )
+            return
 
 
 def _ids(results: Sequence[Result], run: str) -> list[str]:
@@ -205,30 +222,6 @@ def _ids(results: Sequence[Result], run: str) -> list[str]:
         hint = "give every sample its own id"
         raise InputError("each sample once", f"{name!r} {times} times", where=run, hint=hint)
     return ids
-
-
-def _too_few(
-    paired: Paired,
-    a: Sequence[Result],
-    b: Sequence[Result],
-    runs: tuple[str, str],
-    min_paired: float,
-) -> PairingError:
-    count = len(paired.places)
-    expected = "samples that both runs have"
-    got = "none"
-    hint = "give the samples of both runs the same ids"
-    if count:
-        expected = f"at least {percent_text(min_paired)} of {runs[0]} in {runs[1]}"
-        got = f"{count} of {len(a)}"
-        allowed = 100 * count // len(a) / 100  # never more than there are
-        hint += f", or allow fewer: --min-paired {allowed:g} (in Python min_paired=) or less"
-    for run, results, alone in ((runs[0], a, paired.only_a), (runs[1], b, paired.only_b)):
-        if alone:
-            first = next(result for result in results if result.id == alone[0])
-            more = ", …" if len(alone) > 1 else ""
-            got += f"; only in {run}: {describe(_called(first))}{more}"
-    return PairingError(expected, got, where=f"paired by {paired.by}", hint=hint)
 
 
 def _called(result: Result) -> str:

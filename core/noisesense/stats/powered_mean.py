@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
-from numbers import Real
 from statistics import fmean, pvariance
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Interval,
@@ -17,6 +16,7 @@ from noisesense.stats.interval import (
     mean_range,
     units_of,
 )
+from noisesense.stats.numerics import numpy
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,6 @@ class PPIMean(Record):
         interval: of the estimate, cut to what the labels leave possible; covers its range. With
             all samples labeled it is the mean itself.
         judge_mean: the naive one: the judge's over all samples, as wrong as the judge is.
-        human_mean: over the labeled samples alone: right on average, as uncertain as they are few.
-        weight: of the judge's scores, 0 (they do not help) to 1.
         labeled: how many samples have labels.
         unlabeled: how many have only the judge's scores.
         warnings: what a reader must know, in words.
@@ -38,19 +36,17 @@ class PPIMean(Record):
     mean: Range
     interval: Interval
     judge_mean: Range
-    human_mean: Range
-    weight: float
     labeled: int
     unlabeled: int
     warnings: tuple[str, ...]
 
 
-def prediction_powered_mean(
-    judge_unlabeled: Sequence[float],
-    judge_labeled: Sequence[float],
-    human_labeled: Sequence[float],
-    *,
-    confidence: float = 0.95,
+def powered_mean(
+    others: list[Range],
+    judged: list[Range],
+    labels: list[Range],
+    resampling: Resampling,
+    units: Sequence[Hashable] | None = None,
 ) -> PPIMean:
     """Correct the judge's mean over these samples by its measured error.
 
@@ -69,54 +65,27 @@ def prediction_powered_mean(
     sample whose error nobody saw (see `noisesense.stats.interval`). It is narrowed by
     ``√(N / (n + N))``, as the labeled samples are part of what the mean is of.
 
+    What the judge left open is no sample left out, which would leave the hard ones out: its score
+    is the middle of its bounds, as the correction holds for whatever the judge's scores are. Open
+    labels make the estimate a range, which the interval covers.
+
     Args:
-        judge_unlabeled: ``[N]`` the judge's scores of samples without labels; may be empty.
-        judge_labeled: ``[n]`` the judge's scores of the labeled samples.
-        human_labeled: ``[n]`` people's scores of the same samples, in the same order.
-        confidence: of the interval.
+        others: ``[N]`` the judge's scores of samples without labels; may be empty.
+        judged: ``[n]`` the judge's scores of the labeled samples.
+        labels: ``[n]`` people's scores of the same samples, in the same order.
+        resampling: confidence, resamples, seed.
+        units: of each labeled sample what it shares with others; by default each is alone.
 
     Raises:
-        InputError: fewer than two labels, sets of different length, or a number out of range.
+        InputError: fewer than two labels.
 
     Sources: Angelopoulos, Duchi and Zrnic (2023), PPI++, arXiv:2311.01453; Mickey (1959), Some
     finite population unbiased ratio and regression estimators, JASA 54; Zrnic and Candès (2024),
     Cross-prediction-powered inference, PNAS 121.
     """
-    count = len(human_labeled)
-    if len(judge_labeled) != count:
-        raise InputError(f"{count} numbers", str(len(judge_labeled)), where="judge_labeled")
-    return powered_mean(
-        _ranges("judge_unlabeled", judge_unlabeled),
-        _ranges("judge_labeled", judge_labeled),
-        _ranges("human_labeled", human_labeled),
-        Resampling(confidence),
-    )
-
-
-def _ranges(name: str, scores: Iterable[float]) -> list[Range]:
-    ranges: list[Range] = []
-    for i, value in enumerate(scores):
-        # What is undefined (None, NaN) has no place in a mean.
-        if not isinstance(value, Real) or not 0 <= value <= 1:
-            raise InputError("numbers from 0 to 1", describe(value), where=f"{name}, score {i}")
-        ranges.append(Range(value, value))
-    return ranges
-
-
-def powered_mean(
-    others: list[Range],
-    judged: list[Range],
-    labels: list[Range],
-    resampling: Resampling,
-    units: Sequence[Hashable] | None = None,
-) -> PPIMean:
-    """As `prediction_powered_mean`, of ranges: with the lowest labels and with the highest.
-
-    ``units`` says of each labeled sample what it shares with others; by default each is alone.
-    """
     count = len(labels)
     if count < 2:
-        raise InputError("at least two scores", str(count), where="human_labeled")
+        raise InputError("at least two labeled samples", str(count))
     scores = _middles(judged)
     rest = _middles(others)
     middle_labels = _middles(labels)
@@ -132,7 +101,7 @@ def powered_mean(
     samples = count + len(others)
     low = (labeled.low + len(others) * endless.low) / samples
     high = (labeled.high + len(others) * endless.high) / samples
-    interval = Interval(low, high, resampling.confidence, "dirichlet", samples)
+    interval = Interval(low, high, resampling.confidence, samples)
     if others:
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         error = _error_nobody_saw([*scores, *middle_labels, *rest], count)
@@ -155,8 +124,6 @@ def powered_mean(
         mean=Range(low, high),
         interval=interval,
         judge_mean=judge_mean,
-        human_mean=labeled.over(count),
-        weight=slope,
         labeled=count,
         unlabeled=len(others),
         warnings=tuple(_of_choice(scores, rest)),
@@ -182,18 +149,16 @@ def _slopes(labels: Sequence[float], scores: Sequence[float]) -> list[float]:
 
     It is 0 where the judge gives them all the same score.
     """
-    count = len(labels) - 1
-    sum_y = fsum(labels)
-    sum_f = fsum(scores)
-    sum_yf = fsum(y * f for y, f in zip(labels, scores, strict=True))
-    sum_ff = fsum(f * f for f in scores)
-    slopes: list[float] = []
-    for y, f in zip(labels, scores, strict=True):
-        spread = sum_ff - f * f - (sum_f - f) ** 2 / count
-        shared = sum_yf - y * f - (sum_y - y) * (sum_f - f) / count
-        slope = shared / spread if spread > _TINY else 0.0
-        slopes.append(min(max(slope, 0.0), 1.0))
-    return slopes
+    np = numpy()
+    others = len(labels) - 1
+    y = np.array(labels)
+    f = np.array(scores)
+    spread = f @ f - f * f - (f.sum() - f) ** 2 / others
+    shared = y @ f - y * f - (y.sum() - y) * (f.sum() - f) / others
+    slopes = np.zeros(len(f))
+    np.divide(shared, spread, out=slopes, where=spread > _TINY)
+    within: list[float] = np.clip(slopes, 0.0, 1.0).tolist()
+    return within
 
 
 _TINY = 1e-9

@@ -34,11 +34,7 @@ class ModeSummary(Record):
         undefined: scored samples with nothing to measure; in no figure.
         mean: macro average, every sample counts the same: the headline.
         interval: of the mean; where that is a range, it covers all of it. None below two units.
-        median: the middle value.
-        maximum: the highest value.
         claims: noisy, determined and all response claims over all samples.
-        micro: ``noisy / total`` claims, every claim counts the same.
-        micro_interval: of that share.
         ranges: the distinct ranges of single samples, ascending, and how many have each.
     """
 
@@ -48,11 +44,7 @@ class ModeSummary(Record):
     undefined: int
     mean: Range | None
     interval: Interval | None
-    median: Range | None
-    maximum: Range | None
     claims: Counts
-    micro: Range | None
-    micro_interval: Interval | None
     ranges: tuple[tuple[Range, int], ...]
 
     @property
@@ -169,27 +161,20 @@ class Summary(Record, BothModes[ModeSummary]):
     def unmeasured(self) -> str:
         """What there was nothing to measure of, in words; empty if there was something of all.
 
-        E.g. ``12 of 40 answers claim nothing, for 3 nothing was retrieved, 1 failed``.
+        E.g. ``12 of 40 answers claim nothing, for 3 of 40 questions nothing was retrieved``.
         """
+        answers = counted(self.samples, "answer")
+        questions = counted(self.samples, "question")
+        samples = counted(self.samples, "sample")
         parts: list[str] = []
-        of = f" of {self.samples:,}"
-        all_samples = f" of {counted(self.samples, 'sample')}"
-        claimed = self.nothing_claimed
-        if claimed:
-            answers = "answer" if self.samples == 1 else "answers"
-            parts.append(f"{claimed:,}{of} {answers} claim{'s' if claimed == 1 else ''} nothing")
-            of = ""
+        if self.nothing_claimed:
+            parts.append(f"{self.nothing_claimed:,} of {answers} claim nothing")
         if self.nothing_retrieved:
-            questions = f" of {counted(self.samples, 'question')}" if of else ""
-            parts.append(f"for {self.nothing_retrieved:,}{questions} nothing was retrieved")
-            of = ""
+            parts.append(f"for {self.nothing_retrieved:,} of {questions} nothing was retrieved")
         if self.otherwise_undefined:
-            samples = all_samples if of else ""
-            parts.append(f"for {self.otherwise_undefined:,}{samples} there is nothing to measure")
-            of = ""
+            parts.append(f"for {self.otherwise_undefined:,} of {samples} nothing can be measured")
         if self.failed:
-            samples = all_samples if of else ""
-            parts.append(f"{self.failed:,}{samples} failed")
+            parts.append(f"{self.failed:,} of {samples} failed")
         return ", ".join(parts)
 
     @property
@@ -273,16 +258,13 @@ def echo_of(echoes: int, samples: int) -> str:
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
-    units = mode.determined + mode.undetermined
     unit = "sample" if run.clusters is None else "cluster"
-    if units and run.clusters is not None:
-        units = 1 if mode.interval is None else mode.interval.units
-    if not units:
+    if mode.mean is None:
         yield f"{mode.mode}: no sample has anything to measure."
-    elif units == 1:
+    elif mode.interval is None:
         yield f"{mode.mode}: only 1 {unit}: there is no range, as it takes two {unit}s."
-    elif units < FEW_UNITS:
-        yield f"{mode.mode}: only {units} {unit}s: trust the range, not the average."
+    elif mode.interval.units < FEW_UNITS:
+        yield f"{mode.mode}: only {mode.interval.units} {unit}s: trust the range, not the average."
 
 
 def counted(count: int, unit: str) -> str:

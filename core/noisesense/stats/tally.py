@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
-from itertools import accumulate
 from operator import attrgetter
 
 from msgspec import Struct
 
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.judging.protocol import COUNTED, NO_PLACEBOS, NO_USAGE, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
 from noisesense.scoring.outcomes import Counts, Partition, Range
@@ -37,6 +34,9 @@ class _Sample(Struct, frozen=True, cache_hash=True):
     """The modes with something to measure."""
     lack: Lack | None
 
+
+_InCluster = tuple[str | None, _Sample]
+"""A sample, with the cluster that it is in; None: it stands alone."""
 
 _Unit = frozenset[tuple[_Sample, int]]
 """What is independent of the rest: the different samples in it, and how often each occurs."""
@@ -66,8 +66,7 @@ class Tally:
     _sums: Counter[str] = field(default_factory=Counter[str], init=False)
     _changes: Counter[str] = field(default_factory=Counter[str], init=False)
     _cost: Fraction | None = field(default=None, init=False)
-    _alone: Counter[_Sample] = field(default_factory=Counter[_Sample], init=False)
-    _clusters: dict[str, _Unit] = field(default_factory=dict[str, _Unit], init=False)
+    _samples: Counter[_InCluster] = field(default_factory=Counter[_InCluster], init=False)
     _signs: SignCounts = field(default_factory=SignCounts, init=False)
 
     def add(self, result: Result | Score) -> None:
@@ -106,13 +105,7 @@ class Tally:
             needed, missing = cells_of(score)
             sums["needed_cells"] += needed
             sums["open_cells"] += missing
-        sample = _Sample(outcomes, measures, lack)
-        cluster = cluster_of(result)
-        if cluster is None:
-            self._alone[sample] += 1
-        else:
-            unit = self._clusters.get(cluster, _NOTHING)
-            self._clusters[cluster] = _with(unit, sample)
+        self._samples[cluster_of(result), _Sample(outcomes, measures, lack)] += 1
 
     def _pay(self, cost: float | Fraction | None) -> None:
         """Without rounding; None: nobody knows what it was."""
@@ -130,33 +123,23 @@ class Tally:
                 hint="read the results with definition=… to score all of them alike",
             )
 
-    def merge(self, other: Tally) -> None:
-        """Count all that the other has counted.
+    def __add__(self, other: Tally) -> Tally:
+        """Return a new tally of all that both have counted.
 
         Raises:
-            InputError: no tally, or one of another definition; nothing was counted.
+            InputError: they are of two definitions.
         """
-        if not isinstance(other, Tally):
-            raise InputError("a Tally", describe(other), where="merge")
-        if other.definition is not None:
-            self._settle(other.definition, "merge")
-        self._signs.merge(other._signs)
-        self._sums.update(other._sums)
-        self._changes.update(other._changes)
-        self._alone.update(other._alone)
-        for cluster, unit in other._clusters.items():
-            for sample, times in unit:
-                own = self._clusters.get(cluster, _NOTHING)
-                self._clusters[cluster] = _with(own, sample, times)
-        self._pay(other._cost)
-
-    def __add__(self, other: Tally) -> Tally:
-        """Return a new tally of all that both have counted. Raises as `merge`."""
         if not isinstance(other, Tally):
             return NotImplemented
         both = Tally()
-        both.merge(self)
-        both.merge(other)
+        for part in (self, other):
+            if part.definition is not None:
+                both._settle(part.definition, "a sum of tallies")
+            both._signs.merge(part._signs)
+            both._sums.update(part._sums)
+            both._changes.update(part._changes)
+            both._samples.update(part._samples)
+            both._pay(part._cost)
         return both
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
@@ -164,20 +147,21 @@ class Tally:
         resampling = Resampling(confidence)
         sums = self._sums
         units = self._units()
-        scored = 0
+        samples = Counter[_Sample]()
+        for (_, sample), times in self._samples.items():
+            samples[sample] += times
+        scored = samples.total()
         lacking = Counter[Lack | None]()
         kinds = Counter[str]()
-        from_chunks = Counter[Counts]()
-        for unit, alike in units.items():
-            for sample, times in unit:
-                scored += times * alike
-                lacking[sample.lack] += times * alike
-                from_chunks[Counts.of(sample.outcomes, "from_a_chunk")] += times * alike
-                for outcome in sample.outcomes:
-                    kinds[outcome.category] += times * alike
+        from_chunks: list[tuple[Counts, int]] = []
+        for sample, times in samples.items():
+            lacking[sample.lack] += times
+            from_chunks.append((Counts.of(sample.outcomes, "from_a_chunk"), times))
+            for outcome in sample.outcomes:
+                kinds[outcome.category] += times
         modes: dict[Mode, ModeSummary] = {}
         for mode in modes_of(self.definition) if self.definition else ():
-            modes[mode] = _mode(mode, units, resampling)
+            modes[mode] = _mode(mode, samples, units, resampling)
         cost = None if self._cost is None else float(self._cost)
         usage = Usage(**{name: sums[name] for name in COUNTED}, cost=cost)
         placebos = Placebos(sums["asked"], sums["wrong"], sums["unanswered"])
@@ -193,61 +177,54 @@ class Tally:
             signs=self._signs.signs(placebos),
             echoes=sums["echoes"],
             partition=Partition(*map(kinds.__getitem__, Partition._fields)),
-            from_chunks=_sum(from_chunks.items()),
+            from_chunks=_sum(from_chunks),
             needed_cells=sums["needed_cells"],
             open_cells=sums["open_cells"],
             usage=usage,
             relevant=modes.get("relevant"),
             irrelevant=modes.get("irrelevant"),
             clusters=units.total() if units.total() < scored else None,
-            by_question=are_questions(self._clusters),
+            by_question=are_questions(cluster for cluster, _ in self._samples),
             confidence=confidence,
         )
 
     def _units(self) -> Counter[_Unit]:
         """Return the independent units, and how many are alike."""
-        units = Counter(self._clusters.values())
-        for sample, times in self._alone.items():
-            units[frozenset({(sample, 1)})] += times
+        units = Counter[_Unit]()
+        clusters = defaultdict[str, list[tuple[_Sample, int]]](list)
+        for (cluster, sample), times in self._samples.items():
+            if cluster is None:
+                units[frozenset({(sample, 1)})] += times
+            else:
+                clusters[cluster].append((sample, times))
+        units.update(map(frozenset, clusters.values()))
         return units
 
 
-_NOTHING: _Unit = frozenset()
-
-
-@lru_cache(maxsize=4096)  # most have few samples, and are alike
-def _with(unit: _Unit, sample: _Sample, times: int = 1) -> _Unit:
-    """Return the unit with a sample more, or several that are alike."""
-    samples = dict(unit)
-    samples[sample] = samples.get(sample, 0) + times
-    return frozenset(samples.items())
-
-
-def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSummary:
+def _mode(
+    mode: Mode, samples: Counter[_Sample], units: Counter[_Unit], resampling: Resampling
+) -> ModeSummary:
     """Return the figures of one mode."""
     shares = Counter[Counts]()
     undefined = 0
+    for sample, times in samples.items():
+        if mode in sample.measures:
+            shares[Counts.of(sample.outcomes, mode)] += times
+        else:
+            undefined += times
     means = Counter[Unit]()
-    parts = Counter[Unit]()
     for unit, alike in units.items():
-        measured: list[tuple[Counts, int]] = []
-        for sample, times in unit:
-            if mode in sample.measures:
-                counts = Counts.of(sample.outcomes, mode)
-                shares[counts] += times * alike
-                measured.append((counts, times))
-            else:
-                undefined += times * alike
+        measured = [
+            (Counts.of(sample.outcomes, mode), times)
+            for sample, times in unit
+            if mode in sample.measures
+        ]
         if measured:
             means[_mean_unit(measured)] += alike
-            claims = _sum(measured)
-            if claims.total:
-                parts[Unit(claims.noisy, claims.highest, claims.total)] += alike
     ranges = Counter[Range]()
     for counts, times in shares.items():
         ranges[counts.bounds] += times
     determined = sum(times for bounds, times in ranges.items() if bounds.value is not None)
-    whole = _sum(shares.items())
     return ModeSummary(
         mode=mode,
         determined=determined,
@@ -255,11 +232,7 @@ def _mode(mode: Mode, units: Counter[_Unit], resampling: Resampling) -> ModeSumm
         undefined=undefined,
         mean=_mean(shares),
         interval=mean_interval(means, resampling),
-        median=_median(ranges),
-        maximum=Range(*map(max, zip(*ranges, strict=True))) if ranges else None,
-        claims=whole,
-        micro=whole.bounds if whole.total else None,
-        micro_interval=mean_interval(parts, resampling),
+        claims=_sum(shares.items()),
         ranges=tuple(sorted(ranges.items())),
     )
 
@@ -297,32 +270,14 @@ def _mean(shares: Counter[Counts]) -> Range | None:
     return Range(float(low / samples), float(high / samples))
 
 
-def _median(ranges: Counter[Range]) -> Range | None:
-    """Return the middle of the lowest values, and that of the highest."""
-    if not ranges:
-        return None
-    lows = sorted((each.low, times) for each, times in ranges.items())
-    highs = sorted((each.high, times) for each, times in ranges.items())
-    return Range(_middle(lows), _middle(highs))
-
-
-def _middle(counted: Sequence[tuple[float, int]]) -> float:
-    """Return the middle of ascending values, each with how often it occurs."""
-    ends = list(accumulate(times for _, times in counted))
-    below, _ = counted[bisect(ends, (ends[-1] - 1) // 2)]
-    above, _ = counted[bisect(ends, ends[-1] // 2)]
-    return (below + above) / 2
-
-
 def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) -> Summary:
-    """Return a run in figures: per mode, over samples and over claims, with intervals.
+    """Return a run in figures: per mode, with intervals.
 
     Over all samples with something to measure, ``mean = (Σ lowest value, Σ highest value) /
-    samples`` (macro) and ``micro = (Σ noisy, Σ highest) / Σ claims``: whichever way the open
-    verdicts fall, the figure lies between. No figure is over the determined samples alone: those
-    are the easy ones. Intervals (see `noisesense.stats.interval`) cover the range. They are
-    over clusters: samples that name the same one, or else have the same question and reference,
-    are not independent.
+    samples``: whichever way the open verdicts fall, the figure lies between. No figure is over the
+    determined samples alone: those are the easy ones. Intervals (see `noisesense.stats.interval`)
+    cover the range. They are over clusters: samples that name the same one, or else have the same
+    question and reference, are not independent.
 
     The results are read once; see `Tally` for what is kept of them.
 
