@@ -130,7 +130,6 @@ def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
     env = {**environment(), "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*COMMAND, "compare", *paths], env=env, capture_output=True, check=True)
     out = done.stdout.decode("ascii")
-    assert "  1 relevant noise -> correct" in out
     assert "  \\xe9\\u6f22: relevant 1.0000 -> 0.0000" in out
 
 

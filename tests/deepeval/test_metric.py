@@ -68,7 +68,7 @@ def test_copy_metrics_keeps_every_argument() -> None:
         **{"include_reason": False, "async_mode": False, "strict_mode": False},
         **{"verbose_mode": True, "flaky": True, "empty": "zero", "undetermined": "high"},
         **{"store": VerdictStore("store.db"), "judge_options": {"plan": "full"}},
-        **{"fail_undefined": False},
+        **{"fail_undefined": False, "results": []},
     }
     given = [{**values}, {"judge": TableJudge([])}, {"threshold": 0.9, "strict_mode": True}]
     with_model, with_judge, strict = [NoiseSensitivityMetric(**each) for each in given]
