@@ -151,7 +151,6 @@ def test_runs_that_cannot_be_compared(a: list[Result], b: list[Result], message:
 
 
 WRONG = ("It is so.", False, [0])
-RIGHT = ("It is so.", True, [0])
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,6 @@ def test_intervals_end_at_what_the_labels_leave_possible() -> None:
     assert wide.interval.low == pytest.approx(0.3 / 5)
 
 
-APART = "further apart than in a random choice"
 TOGETHER = "stand together in the results"
 
 
