@@ -19,7 +19,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from noisesense.scoring.outcomes import Range, check_between, extent
 from noisesense.stats.numerics import numpy
@@ -137,6 +137,9 @@ def mean_interval(units: Units, resampling: Resampling) -> Interval | None:
     return dirichlet_interval(units, resampling)
 
 
+_DRAWN_AT_ONCE = 2**21
+
+
 def dirichlet_interval(
     units: Units, resampling: Resampling, limits: tuple[float, float] = (0.0, 1.0)
 ) -> Interval:
@@ -166,8 +169,14 @@ def dirichlet_interval(
     draws = np.random.Generator(np.random.PCG64(resampling.seed))
     low_sum, high_sum, size_sum = (math.fsum(column) for column in values.T * times)
     unseen = draws.standard_gamma(0.5, resampling.resamples) * size_sum / effective_units(units)
-    weights = draws.standard_gamma(times, (resampling.resamples, len(times)))
-    low, high, size = (weights @ values).T
+    sums: list[Any] = []
+    # The weights of many units fill the memory: some resamples at a time.
+    at_once = max(_DRAWN_AT_ONCE // len(times), 1)
+    for start in range(0, resampling.resamples, at_once):
+        count = min(at_once, resampling.resamples - start)
+        weights = draws.standard_gamma(times, (count, len(times)))
+        sums.append(weights @ values)
+    low, high, size = np.concatenate(sums).T
     whole = size + unseen
     lows = (low + limits[0] * unseen) / whole
     highs = (high + limits[1] * unseen) / whole

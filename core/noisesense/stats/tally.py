@@ -205,25 +205,23 @@ def _mode(
     mode: Mode, samples: Counter[_Sample], units: Counter[_Unit], resampling: Resampling
 ) -> ModeSummary:
     """Return the figures of one mode."""
+    counts: dict[_Sample, Counts] = {}
     shares = Counter[Counts]()
     undefined = 0
     for sample, times in samples.items():
         if mode in sample.measures:
-            shares[Counts.of(sample.outcomes, mode)] += times
+            counts[sample] = Counts.of(sample.outcomes, mode)
+            shares[counts[sample]] += times
         else:
             undefined += times
     means = Counter[Unit]()
     for unit, alike in units.items():
-        measured = [
-            (Counts.of(sample.outcomes, mode), times)
-            for sample, times in unit
-            if mode in sample.measures
-        ]
+        measured = [(counts[sample], times) for sample, times in unit if sample in counts]
         if measured:
             means[_mean_unit(measured)] += alike
     ranges = Counter[Range]()
-    for counts, times in shares.items():
-        ranges[counts.bounds] += times
+    for share, times in shares.items():
+        ranges[share.bounds] += times
     determined = sum(times for bounds, times in ranges.items() if bounds.value is not None)
     return ModeSummary(
         mode=mode,
