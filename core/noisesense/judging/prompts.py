@@ -120,7 +120,8 @@ class Prompts:
     )
     verify_answer: str = f"{_ENTAILED} {_DATA}\n{_YES_NO}"
     verify_one: str = (
-        "Based on the text above, is the statement true? Answer yes if it is, otherwise no."
+        "Based on the text above, is the statement true? Answer yes if it is, otherwise no.\n"
+        f"{_ONE_FORM}"
     )
     said: str = (
         f"{_DATA} Based on the claims above alone, is each statement true? Answer no if they do"
@@ -128,12 +129,14 @@ class Prompts:
     )
     said_one: str = (
         "Based on the claims above alone, is the statement true? Answer no if they do not say it."
+        f"\n{_ONE_FORM}"
     )
     informs: str = f"{_INFORMS} {_DATA}\n{_YES_NO}"
     informs_one: str = (
         "The statement is part of a reply to the question. Does it give information about the"
         " subject? Answer no if it is a greeting, an offer of help, a heading, a source, or says"
-        " that something is not known or was not found; otherwise yes."
+        " that something is not known or was not found; otherwise yes.\n"
+        f"{_ONE_FORM}"
     )
     again: str = "An earlier reply was incomplete. Follow the form exactly."
 
@@ -164,7 +167,6 @@ class Prompts:
             claims=self.said_one,
             question=self.informs_one,
         )
-        instruction = f"{instruction}\n{_ONE_FORM}"
         return self._check(premise, f"Statement: {_quoted(claim)}", instruction, attempt)
 
     def _check(self, premise: Premise, statements: str, instruction: str, attempt: int) -> str:
