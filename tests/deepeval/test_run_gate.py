@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from deepeval.test_case import LLMTestCase
 
+from gates.runners import deepeval_cases
 from gates.ways import WORKING, Judge, Judging, Row, honest
 from noisesense import ReplyError, Result, RunGate, Sample, Verdicts, gate_run, summarize
 from noisesense_adapters.deepeval import NoiseSensitivityMetric
@@ -23,17 +23,7 @@ BROKEN: dict[str, Callable[[Row], Row]] = {
 def gated(rows: Sequence[Row], judging: Judging) -> RunGate:
     kept: list[Result] = []
     metric = NoiseSensitivityMetric(threshold=1, judge=Judge(judging), results=kept)
-    cases = [
-        LLMTestCase(
-            name=row.id,
-            input=row.question,
-            actual_output=row.response,
-            expected_output=row.reference,
-            retrieval_context=row.contexts,
-        )
-        for row in rows
-    ]
-    run(cases, [metric])
+    run(deepeval_cases(rows), [metric])
     assert sorted(result.id for result in kept) == sorted(f"test case '{row.id}'" for row in rows)
     return gate_run(summarize(kept), 0.4, min_samples=len(rows))
 

@@ -183,10 +183,23 @@ def cases_of(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.number in CASES]
 
 
-def by_deepeval(rows: list[Row], judging: Judging) -> Ended:
-    """As the page's pytest example: both modes, and what is undefined fails."""
+def deepeval_cases(rows: Sequence[Row]) -> list[Any]:
     from deepeval.test_case import LLMTestCase
 
+    return [
+        LLMTestCase(
+            name=row.id,
+            input=row.question,
+            actual_output=row.response,
+            expected_output=row.reference,
+            retrieval_context=row.contexts,
+        )
+        for row in rows
+    ]
+
+
+def by_deepeval(rows: list[Row], judging: Judging) -> Ended:
+    """As the page's pytest example: both modes, and what is undefined fails."""
     from noisesense_adapters.deepeval import NoiseSensitivityMetric
     from support.deepeval_run import run
 
@@ -195,17 +208,7 @@ def by_deepeval(rows: list[Row], judging: Judging) -> Ended:
     ]
     if failed := [row.error for row in cases_of(rows) if row.error]:
         raise ConnectionError(failed[0])  # the system itself, in the test
-    cases = [
-        LLMTestCase(
-            name=row.id,
-            input=row.question,
-            actual_output=row.response,
-            expected_output=row.reference,
-            retrieval_context=row.contexts,
-        )
-        for row in cases_of(rows)
-    ]
-    results = run(cases, metrics)
+    results = run(deepeval_cases(cases_of(rows)), metrics)
     reasons = [str(data.reason) for result in results for data in result.metrics_data]
     return Ended(all(result.success for result in results), "\n".join(reasons))
 
