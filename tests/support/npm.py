@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -20,9 +21,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pytest
-
-_UNUSED = ("@openai/codex-*/vendor", "@openai/codex-*/bin", "@anthropic-ai/claude-agent-sdk-*")
-"""Other programs that Promptfoo brings along: half a gigabyte."""
 
 
 def npm_cache(config: pytest.Config) -> Path:
@@ -64,25 +62,37 @@ def installed(lock: Path, cache: Path) -> Path:
 
 
 def _install(npm: str, files: list[Path], folder: Path) -> None:
+    """Install what is locked, without optional packages: clients of services, and other programs.
+
+    Only the native half of ``libsql`` is needed, which npm finds for this machine.
+    """
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix="installing-"))
     try:
         for file in files:
             shutil.copy(file, made)
-        done = subprocess.run(
-            [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"],
-            cwd=made,
-            env={**os.environ, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert done.returncode == 0, f"npm ci for {folder.name} failed:\n{done.stderr}"
-        for pattern in _UNUSED:
-            for path in (made / "node_modules").glob(pattern):
-                shutil.rmtree(path)
+        _run(made, npm, "ci", "--omit=optional")
+        locked = json.loads((made / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+        libsql = locked.get("node_modules/libsql")
+        if libsql is not None:
+            apart = made / "libsql"
+            _run(made, npm, "install", "--prefix", str(apart), f"libsql@{libsql['version']}")
+            for native in (apart / "node_modules" / "@libsql").iterdir():
+                native.rename(made / "node_modules" / "@libsql" / native.name)
         made.rename(folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _run(folder: Path, npm: str, *arguments: str) -> None:
+    done = subprocess.run(
+        [npm, *arguments, "--no-audit", "--no-fund", "--loglevel=error"],
+        cwd=folder,
+        env={**os.environ, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"npm {arguments[0]} failed:\n{done.stderr}"
 
 
 if __name__ == "__main__":
