@@ -19,7 +19,6 @@ COMMANDS = {
     **dict.fromkeys(("demo", "promptfoo-init", "score", "compare", "offenders"), ()),
     "trust": ("export-labels",),
     "ablation": ("plan", "report", "run"),
-    "store": ("show",),
 }
 
 
