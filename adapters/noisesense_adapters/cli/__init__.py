@@ -20,8 +20,8 @@ _UNPAIRED = 6
 def main() -> NoReturn:
     """Run the command line and exit.
 
-    An error is one line on stderr. A fault of ours, or of a user's own function, shows a
-    traceback. ``noisesense --help`` names the exit statuses.
+    An error is one line on stderr. A fault of ours shows a traceback. ``noisesense --help`` names
+    the exit statuses.
     """
     prepare_streams()
     # A CI runner or `timeout` ends a job with SIGTERM. As an interrupt it leaves files whole.
