@@ -28,6 +28,7 @@ Decorator = Callable[[Command], Command]
 
 FILE = click.Path(path_type=Path)
 COUNT = click.IntRange(min=0)
+SHARE = click.FloatRange(0, 1)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
