@@ -176,7 +176,7 @@ def test_what_failed_or_cannot_be_read_is_named(tmp_path: Path, capsys: Capsys) 
     paths[1].write_text("\n".join(lines), encoding="utf-8")
     done = run_here(capsys, "compare", *paths)
     assert done.status == 3
-    assert done.err.startswith("cannot be read: b.jsonl, line 39: expected one JSON object")
+    assert done.err.startswith("failed: b.jsonl, line 39: expected one JSON object")
     assert run_here(capsys, "compare", *paths, "--fail-above", "0.1").status == 1
 
 

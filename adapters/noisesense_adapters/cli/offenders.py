@@ -67,7 +67,7 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     output.say(offender_legend(table))
     for document in documents:
         _show_claims(document, examples, reading.heads)
-    if not causes and reading.has_texts:
+    if not causes:
         next_command = f"noisesense ablation plan {quote(str(results))} --out todo.jsonl"
         output.section("Next, do they cause these claims?", [f"  {next_command}"])
     return reading.status

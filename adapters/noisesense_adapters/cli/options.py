@@ -15,7 +15,7 @@ import click
 from noisesense import InputError, Result, Tally
 from noisesense.errors import describe
 from noisesense.scoring.definitions import DEFINITIONS
-from noisesense_adapters.cli.output import Heads, one_line, tell
+from noisesense_adapters.cli.output import Failures, Heads, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.tables import MAPPED as FIELDS
@@ -210,8 +210,6 @@ def write_report(path: Path | None, results: Iterable[Result], name: str, **more
         tell(f"wrote {path}")
 
 
-_SHOWN_ERRORS = 20
-
 SOME_FAILED = 3
 """The exit status where some samples failed, or some lines could not be read."""
 
@@ -225,30 +223,22 @@ class Reading:
 
     def __init__(self, **chosen: Any) -> None:
         self.chosen = {name: value for name, value in chosen.items() if value is not None}
-        self._errors = 0
+        self._failures = Failures()
+        self.tell = self._failures.add
         self.tally = Tally()
         self.heads = Heads()
-        self.has_texts = False
 
     @property
     def status(self) -> int:
         """The exit status: were there rows that cannot be read?"""
-        return SOME_FAILED if self._errors else 0
+        return SOME_FAILED if self._failures.count else 0
 
     def results(self, path: Path) -> Iterator[Result]:
         """Return the results in a file. ``heads`` keeps their names."""
         return map(self.heads.note, results_of(path, **self.chosen, on_error=self.tell))
 
     def tallied(self, path: Path) -> Iterator[Result]:
-        """Yield the results in a file, counted in ``tally``. ``has_texts``: has one its texts?"""
+        """Yield the results in a file, counted in ``tally``."""
         for result in self.results(path):
             self.tally.add(result)
-            if result.sample is not None:
-                self.has_texts = True
             yield result
-
-    def tell(self, error: InputError) -> None:
-        """Name a row that cannot be read. Only the first 20 are shown."""
-        self._errors += 1
-        if self._errors <= _SHOWN_ERRORS:
-            tell(one_line(f"cannot be read: {error}"))

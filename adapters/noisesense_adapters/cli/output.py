@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -86,6 +86,32 @@ def _show_columns(
 
 _GAP = 2
 """The spaces between columns."""
+
+_SHOWN_FAILURES = 20
+
+
+class Failures:
+    """Count failures, and say the first ones.
+
+    Args:
+        say: prints a line.
+    """
+
+    def __init__(self, say: Callable[[str], object] = tell) -> None:
+        self._say = say
+        self.count = 0
+
+    def add(self, error: object) -> None:
+        """Count a failure. Say it if it is one of the first 20."""
+        self.count += 1
+        if self.count <= _SHOWN_FAILURES:
+            self._say(one_line(f"failed: {error}"))
+
+    def end(self) -> None:
+        """Say how many failures were not shown."""
+        more = self.count - _SHOWN_FAILURES
+        if more > 0:
+            self._say(f"{more:,} more failed")
 
 
 class Heads:

@@ -17,8 +17,8 @@ from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
 from noisesense_adapters.cli.options import Asking, Source
-from noisesense_adapters.cli.output import say, show_json, show_table, tell
-from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
+from noisesense_adapters.cli.output import Failures, say, show_json, show_table, tell
+from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow
 from noisesense_adapters.evaluate.evaluator import skip_judging
@@ -181,7 +181,7 @@ def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
     """Count the rows of a dataset, and name those that cannot be read."""
     chosen = check_definition(definition or "ragas").name
     counts = Counts()
-    failures = FailureLines(tell)
+    failures = Failures()
     for row in read_rows(dataset, verdicts=False, on_note=tell, **source.reading()):
         if isinstance(row, BadRow):
             failures.add(row.error)

@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -159,21 +158,30 @@ async def _judge_rows(
     judge that can check given claims is asked placebos; the last result has what came of them.
 
     Raises:
-        JudgeError: the judge failed on the first `GIVE_UP` samples, or on its test.
+        JudgeSetupError: the judge is not set up as it must be, and no sample was judged.
+        JudgeError: the judge failed on the first `GIVE_UP` samples.
         StoreError: the judge's store cannot be read or written.
     """
-    failures = Failures()
+    was_judged = False
+    failed = 0
 
     async def ask(row: Row | BadRow) -> Result:
+        nonlocal was_judged, failed
         try:
             result = await _judged(row, judge, chosen)
         except errors.JudgeError as error:
+            failed += 1
+            if not was_judged and isinstance(error, errors.JudgeSetupError):
+                raise
             result = unscored(row, error.within(row.place))
-            failures.add(error, str(result.error), partial(on_done, result))
-        else:
-            if result.score is not None and result.judge != NO_JUDGE:
-                failures.judged()
-            on_done(result)
+            if not was_judged and failed == GIVE_UP:
+                raise errors.JudgeError(
+                    f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
+                    f"The last: {result.error}"
+                ) from None
+        if result.score is not None and result.judge != NO_JUDGE:
+            was_judged = True
+        on_done(result)
         return result
 
     placebos = PlaceboRows(judge)
@@ -185,13 +193,12 @@ async def _judge_rows(
         last.append(result)
         placebos.add(result)
 
-    await ask_all(rows, ask, concurrency, keep_but_last)
-    failures.end()
+    await _ask_all(rows, ask, concurrency, keep_but_last)
     for result in last:
         keep(await placebos.ask(result))
 
 
-async def ask_all(
+async def _ask_all(
     items: Iterable[T],
     ask: Callable[[T], Awaitable[R]],
     concurrency: int,
@@ -214,60 +221,6 @@ async def ask_all(
                 kept += 1
 
     await gather_all([work() for _ in range(concurrency)])
-
-
-class Failures:
-    """Ends a run whose judge fails on all of the first samples.
-
-    A fault of the judge's setup is reported for a sample only once another one was judged. If
-    none is, the run ends with it, and no row has it as its own error.
-    """
-
-    def __init__(self) -> None:
-        self._judged = False
-        self._failed = 0
-        self._setup: errors.JudgeSetupError | None = None
-        self._untold: list[Callable[[], object]] = []
-
-    def judged(self) -> None:
-        """A sample was judged, so the run goes on, whatever fails."""
-        self._judged = True
-        self._tell()
-
-    def add(self, error: errors.JudgeError, message: str, tell: Callable[[], object]) -> None:
-        """Count a failure, and report it now or later.
-
-        Args:
-            error: what the judge raised.
-            message: its message, which may name the sample's place.
-            tell: reports the failure.
-
-        Raises:
-            JudgeError: the judge failed on all of the first samples.
-        """
-        self._failed += 1
-        self._untold.append(tell)
-        if self._judged or not isinstance(error, errors.JudgeSetupError):
-            self._tell()
-        elif self._setup is None:
-            self._setup = error
-        if self._failed == GIVE_UP and not self._judged:
-            self.end()
-            raise errors.JudgeError(
-                f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
-                f"The last: {message}"
-            )
-
-    def end(self) -> None:
-        """Report the rest. Raises `JudgeSetupError` if that is why no sample was judged."""
-        if self._setup is not None and len(self._untold) == self._failed:
-            raise self._setup
-        self._tell()
-
-    def _tell(self) -> None:
-        for tell in self._untold:
-            tell()
-        self._untold.clear()
 
 
 async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
