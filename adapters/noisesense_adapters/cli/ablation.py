@@ -86,11 +86,10 @@ def report(
     judging = asking.make_judge(judge)
     effect = ablation(reading.results(results), rows, judging)
     options.write_report(report, results_of(results), results.name, ablation=effect)
-    sentences = list(ablation_sentences(effect))
     if as_json:
-        show_json(effect.to_dict() | {"sentences": sentences})
+        show_json(effect.to_dict())
         return reading.status
-    say(*sentences)
+    say(*ablation_sentences(effect))
     for table in ablation_tables(effect):
         say("")
         show_table(table)

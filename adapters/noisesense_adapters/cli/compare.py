@@ -30,7 +30,7 @@ from noisesense_adapters.cli.gate import (
 from noisesense_adapters.cli.output import Heads
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.evaluate.tables import comparison_table, shown
-from noisesense_adapters.evaluate.wording import FIGURE_NAMES, by_more, comparison_sentences
+from noisesense_adapters.evaluate.wording import FIGURE_NAMES, by_more
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 _ALL_MODES = "both modes"
@@ -72,9 +72,6 @@ _ALL_MODES = "both modes"
     help="What identifies a sample: its id, if it was given one, else the question and the "
     "reference.",
 )
-@click.option(
-    "--top", type=options.COUNT, default=10, metavar="N", help="Changed samples to show."
-)
 @options.report
 @options.as_json
 def command(
@@ -86,7 +83,6 @@ def command(
     gate: Gate,
     min_paired: float,
     pair_by: PairedBy | None,
-    top: int,
     report: Path | None,
     as_json: bool,
 ) -> int:
@@ -123,11 +119,9 @@ def command(
     )
     name = b.name
     if as_json:
-        sentences = list(comparison_sentences(comparison))
-        files = {"a": str(a), "b": str(b)}
-        output.show_json({**files, "sentences": sentences, **comparison.to_dict()})
+        output.show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
     else:
-        _show(comparison, top, reading.heads)
+        _show(comparison, reading.heads)
     options.write_report(
         report,
         results_of(b, **reading.chosen),
@@ -161,9 +155,6 @@ def _figures(fail_if_worse: str | None, gate: Gate) -> tuple[Figure, ...]:
             expected = f"some of {', '.join(FIGURES)}, with commas between"
             hint = "without a value it must not stand before a file"
             raise InputError(expected, repr(name), where="--fail-if-worse", hint=hint)
-        if name in MODES and name not in gate.modes:
-            got = f"--mode {gate.mode} beside it"
-            raise InputError(f"a check of {name}", got, where="--fail-if-worse")
     return tuple(name for name in FIGURES if name in names)
 
 
@@ -231,8 +222,7 @@ def _not_compared(comparison: Comparison, where: str) -> int:
     return explain(UNDECIDED, f"there is nothing to compare in {where}")
 
 
-def _show(comparison: Comparison, top: int, heads: Heads) -> None:
-    output.say(*comparison_sentences(comparison))
+def _show(comparison: Comparison, heads: Heads) -> None:
     by = "id" if comparison.paired_by == "id" else "question and reference"
     pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
     scored = "none has a score"
@@ -245,13 +235,13 @@ def _show(comparison: Comparison, top: int, heads: Heads) -> None:
     _show_names("failed in one or both:", comparison.failed, heads)
     _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
     _show_names("nothing to measure in B only:", comparison.undefined_in_b, heads)
-    _show_changes(comparison, top, heads)
+    _show_changes(comparison, heads)
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
-def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
+def _show_changes(comparison: Comparison, heads: Heads) -> None:
     """Print the samples that changed most."""
-    changes = comparison.changes[:top]
+    changes = comparison.changes[:_SHOWN_CHANGES]
     if changes:
         counts = f"({len(changes):,} of {len(comparison.changes):,})"
         output.say("", f"samples that changed, largest change first {counts}:")
@@ -259,6 +249,7 @@ def _show_changes(comparison: Comparison, top: int, heads: Heads) -> None:
         output.say(f"  {heads[change.id]}: {_values(comparison, change)}")
 
 
+_SHOWN_CHANGES = 10
 _SHOWN_NAMES = 5
 
 

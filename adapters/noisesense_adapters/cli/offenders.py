@@ -14,7 +14,7 @@ from noisesense.errors import InputError
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import Heads, one_line
 from noisesense_adapters.evaluate.tables import cause_table, offender_legend, offender_table
-from noisesense_adapters.evaluate.wording import document_name, headline, offender_sentences
+from noisesense_adapters.evaluate.wording import document_name, headline
 
 if TYPE_CHECKING:
     from noisesense.ablation import Cause
@@ -45,18 +45,12 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     causes = () if ablation is None else _read_causes(ablation)[: max(top, 1)]
     ranking = offenders(reading.tallied(results))
     documents = ranking.documents[: max(top, 1)]
-    sentences = list(offender_sentences(ranking, causes))
     if as_json:
-        data = {
-            "sentences": sentences,
-            "documents": [document.to_dict() for document in documents],
-        }
-        output.show_json(data)
+        output.show_json({"documents": [document.to_dict() for document in documents]})
         return reading.status
     summary = reading.tally.summary()
     output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
-    if documents or causes:
-        output.say(*sentences, "")
+    output.say("")
     if causes:
         output.show_table(cause_table(causes))
         output.say("")

@@ -77,9 +77,7 @@ def command(
         judged, people, judge=_judge_names(judged), checked_by=checked_by, confidence=confidence
     )
     if as_json:
-        sentences = list(trust_sentences(trust))
-        files = {"labels": str(on), "results": str(results)}
-        show_json({**files, **trust.to_dict(), "sentences": sentences})
+        show_json({"labels": str(on), "results": str(results), **trust.to_dict()})
     else:
         _show(trust)
     shown = results_of(results, **reading.chosen)

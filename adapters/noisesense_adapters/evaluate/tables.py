@@ -107,7 +107,7 @@ def offender_legend(table: Table) -> str:
     for title in table.titles:
         if title in _LEGEND:
             parts.append(f"{title}: {_LEGEND[title]}")
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(parts)}. Where intervals overlap, the order may be chance."
 
 
 _SHORT = 28

@@ -43,10 +43,8 @@ from noisesense_adapters.evaluate.tables import (
 from noisesense_adapters.evaluate.wording import (
     ablation_sentences,
     cause_sentence,
-    comparison_sentences,
-    guiltiest,
     headline,
-    offender_sentences,
+    standing,
     trust_sentences,
 )
 from noisesense_adapters.report.samples import COLUMNS, Samples
@@ -95,6 +93,7 @@ _ALWAYS: dict[str, Any] = {
     "extent": extent,
     "histogram": _histogram,
     "interval_text": interval_text,
+    "standing": standing,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
 _DATA = "<data-here>"
@@ -165,7 +164,6 @@ def write_report(
         saved_as=quote(saved_as),
         offenders=ranking.documents[:_DOCUMENTS],
         worst=_worst(ranking, causes),
-        suspicion=offender_sentences(ranking, causes),
         judges=judges,
         warnings=warnings,
         data=Markup(_DATA),
@@ -189,9 +187,9 @@ def _of_summary(summary: Summary) -> dict[str, Any]:
 def _of_baseline(baseline: Comparison | None) -> dict[str, Any]:
     """Return what differs from the earlier run, for the template."""
     if baseline is None:
-        return {"since": [], "since_table": None}
+        return {"since": (), "since_table": None}
     return {
-        "since": list(comparison_sentences(baseline, "This run")),
+        "since": baseline.figures,
         "since_table": comparison_table(baseline, "earlier", "this run"),
     }
 
@@ -235,10 +233,8 @@ def _worst(ranking: Offenders, causes: Sequence[Cause]) -> Offender | None:
 
     The one without which most claims vanish by the ablation, else the first by rank.
     """
-    certain = [document for document in ranking.documents if document.claims]
-    guilty = guiltiest(causes)
-    if guilty is not None:
-        for document in certain:
-            if document.document == guilty.document:
-                return document
-    return certain[0] if certain else None
+    certain = {each.document: each for each in ranking.documents if each.claims}
+    for cause in causes:
+        if cause.is_shown and cause.document in certain:
+            return certain[cause.document]
+    return next(iter(certain.values()), None)
