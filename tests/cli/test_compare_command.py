@@ -98,6 +98,11 @@ CHECKS: dict[str, tuple[list[int], int, int, str, int, str]] = {
         *(WORSE, 0, 0, f"{FAIL} --margin 0.12 --fail-if-undecided", 4),
         "cannot be decided: ",
     ),
+    "without a margin, and may not pass": (
+        # No pair differs, but a rare one may.
+        *(BEFORE, 0, 0, f"{FAIL} any --fail-if-undecided", 4),
+        "cannot be decided: 40 pairs are too few",
+    ),
     "surely within the margin": (
         *(BEFORE, 0, 0, f"{FAIL} any,correct --margin 0.3 --fail-if-undecided", 0),
         "",
@@ -198,7 +203,7 @@ def test_runs_with_too_little_in_common(tmp_path: Path, capsys: Capsys) -> None:
 
 
 def test_a_check_that_looks_at_nothing_does_not_pass(tmp_path: Path, capsys: Capsys) -> None:
-    """A figure that ``--mode`` leaves out, or that the definition lacks."""
+    """A figure that the definition lacks. One that is named is checked whatever ``--mode`` is."""
     a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE)])
     named = ("--fail-if-worse=relevant", "--mode", "irrelevant")
     assert run_here(capsys, "compare", a, b, *named).status == 1

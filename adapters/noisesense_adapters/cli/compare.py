@@ -102,10 +102,6 @@ def command(
     a sign that B is broken; 6 fewer than --min-paired of A's samples are in B. If several apply,
     the first of 1, 4, 5, 3.
     """
-    gate.check_undecided(
-        "--fail-if-worse and --margin (or --fail-above and --confidence)",
-        is_asked=bool(fail_if_worse and margin),
-    )
     figures = _figures(fail_if_worse, gate)
     options.check_report(report)
     reading = options.Reading(definition=definition)
@@ -195,23 +191,21 @@ def _check_worse(comparison: Comparison, name: Figure, b: str, unsure: int) -> i
     claim = f"{b} is worse{by_more(figure)} in {where}"
     if figure.decision == "worse":
         return explain(ABOVE, claim)
-    pairs = counted(figure.pairs, "pair")
     if figure.too_few or figure.worsening is None:
-        amount = f"{pairs} in {where}"
-        if comparison.clusters is not None:
-            amount += f", in clusters that say as much as {figure.effective:.1f} of equal size"
-        reason = f"{amount}, and fewer than {figure.fewest} never tell whether {claim}"
+        reason = (
+            f"{figure.pairs:,} pairs in {where} say as much as {figure.effective:.3g} questions, "
+            f"and fewer than {figure.fewest} never tell whether {claim}"
+        )
         return explain(UNDECIDED, reason)
     if figure.left_open:
         reason = f"whether {claim} depends on verdicts that the judge left open"
         return explain(UNDECIDED, reason)
-    if not figure.margin or figure.worsening[1] <= figure.margin:
+    is_asked = figure.margin or unsure
+    if figure.worsening[1] <= figure.margin or not is_asked:
         return 0
     interval = extent_beside(figure.margin, figure.worsening)
-    reason = f"{pairs} are too few to tell whether {claim} (interval {interval})"
-    if not unsure:
-        reason += "; this passes (with --fail-if-undecided it ends with 4)"
-    return explain(unsure, reason)
+    reason = f"{figure.pairs:,} pairs are too few to tell whether {claim} (interval {interval})"
+    return explain(unsure, reason if unsure else f"{reason}; this passes")
 
 
 def _not_compared(comparison: Comparison, where: str) -> int:

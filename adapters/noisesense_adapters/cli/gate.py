@@ -10,7 +10,6 @@ import click
 
 from noisesense import InputError, Summary, gate_run
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.scoring.outcomes import check_between, check_limit
 from noisesense.stats.gate import MAX_UNANSWERED, MAX_UNDEFINED, RunOutcome
 from noisesense.stats.signs import SIGNS
 from noisesense_adapters.cli import options
@@ -65,30 +64,6 @@ class Gate:
     max_unanswered: float = MAX_UNANSWERED
     waive: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_limit(self.max_unanswered, "--max-unanswered")
-        check_limit(self.max_undefined, "--max-undefined")
-        if self.fail_above is not None:
-            check_limit(self.fail_above, "--fail-above")
-        for share, name in (
-            (self.min_correct, "--min-correct"),
-            (self.max_hallucinated, "--max-hallucinated"),
-        ):
-            if share is not None:
-                check_limit(share, name)
-        check_between(self.level, "--confidence")
-
-    def check_undecided(self, needed: str, *, is_asked: bool = False) -> None:
-        """Raise `InputError` if no check can be undecided for want of samples.
-
-        Args:
-            needed: the options that such a check takes.
-            is_asked: does the user ask for another check that can?
-        """
-        by_interval = self.fail_above is not None and self.confidence is not None
-        if self.fail_if_undecided and not (by_interval or is_asked):
-            raise InputError(needed, "only --fail-if-undecided", where="checks")
-
     @property
     def is_check(self) -> bool:
         """Is anything to be checked but that the run was measured?"""
@@ -107,7 +82,7 @@ class Gate:
     def status(self, summary: Summary, run: str = "") -> int:
         """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
         limit = self.fail_above
-        by_interval = self.confidence is not None
+        by_interval = self.confidence is not None or self.fail_if_undecided
         gate = gate_run(
             summary,
             limit,
@@ -142,13 +117,13 @@ _STATUSES: dict[RunOutcome, int] = {
 _CHECKS = (
     click.option(
         "--fail-above",
-        type=float,
+        type=options.SHARE,
         metavar="X",
         help="Exit with 1 if a mean is above X, with 4 if it may be.",
     ),
     click.option(
         "--confidence",
-        type=float,
+        type=options.SHARE,
         metavar="C",
         help="Of intervals. Fail only what is above X for certain; warn where an interval holds "
         "X.",
@@ -170,7 +145,7 @@ _CHECKS = (
     ),
     click.option(
         "--max-undefined",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         default=MAX_UNDEFINED,
         help="With a check, exit with 5 if more of the samples have nothing to measure or failed.",
@@ -179,19 +154,19 @@ _CHECKS = (
 _MORE_CHECKS = (
     click.option(
         "--min-correct",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         help="Exit with 1 if fewer of the claims are correct.",
     ),
     click.option(
         "--max-hallucinated",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         help="Exit with 1 if more of the claims are in neither the reference nor a chunk.",
     ),
     click.option(
         "--max-unanswered",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         default=MAX_UNANSWERED,
         help="Exit with 5 if more of the needed verdicts have no answer.",
@@ -209,9 +184,6 @@ checks = options.taken_as("gate", Gate, *_CHECKS)
 gate = options.taken_as("gate", Gate, *_CHECKS, *_MORE_CHECKS)
 """The same and more."""
 
-NEEDED = "--fail-above and --confidence as well"
-"""What ``--fail-if-undecided`` takes."""
-
 
 @click.command("gate")
 @options.results
@@ -225,7 +197,6 @@ def command(results: Path, definition: str | None, gate: Gate) -> int:
     if not gate.is_check and not gate.expect:
         expected = "--fail-above, --min-correct, --max-hallucinated or --expect"
         raise InputError(expected, "no check", where="gate")
-    gate.check_undecided(NEEDED)
     reading = options.Reading(definition=definition)
     deque(reading.tallied(results), maxlen=0)
     summary = reading.tally.summary(confidence=gate.level)

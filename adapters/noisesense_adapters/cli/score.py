@@ -15,7 +15,7 @@ from noisesense.errors import InputError
 from noisesense.scoring.definitions import check_definition
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
+from noisesense_adapters.cli.gate import UNMEASURED, Gate, checks, worst
 from noisesense_adapters.cli.options import Asking, Source
 from noisesense_adapters.cli.output import Failures, say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
@@ -73,7 +73,6 @@ def command(
     pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some
     rows cannot be read; 5 there is nothing to judge.
     """
-    gate.check_undecided(NEEDED)
     options.check_report(report)
     if judge is None:
         _refuse(asking, dry_run=dry_run)
