@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -87,7 +86,7 @@ class Source:
             columns[field] = column
         separator = self.split_contexts
         if separator is not None:
-            separator = re.sub(r"\\[nrt\\]", lambda match: _ESCAPES[match[0]], separator)
+            separator = separator.replace(r"\n", "\n").replace(r"\t", "\t")
         return {
             "columns": columns,
             "split_contexts": separator,
@@ -95,8 +94,6 @@ class Source:
             "guess": self.guess,
         }
 
-
-_ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\\": "\\"}
 
 source = taken_as(
     "source",
@@ -137,11 +134,6 @@ class Asking:
         if self.store is not None or out is None:
             return self
         return replace(self, store=Path(f"{out}.db"))
-
-    def given(self) -> list[str]:
-        """Return the options that make no sense without a judge."""
-        values = {**vars(self), "concurrency": None}
-        return [name for name, value in values.items() if value is not None]
 
     def make_judge(self, model: str, plan: str = "lazy") -> PlannedJudge:
         """Return the judge over the model ``provider:model``."""

@@ -74,89 +74,57 @@ def command(
     rows cannot be read; 5 there is nothing to judge.
     """
     options.check_report(report)
-    if judge is None:
-        _refuse(asking, dry_run=dry_run)
     if dry_run:
         return _dry_run(dataset, source, definition, plan, as_json=as_json)
     judging = None
+    store = None
     if judge is not None:
         asking = asking.keeping(out)
+        store = asking.store
         judging = asking.make_judge(judge, plan)
-    has_results = _has_results(out)
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
         # For the report to read.
         written = Path(scratch, "results.jsonl") if report is not None and out is None else out
         settings = {**source.reading(), "definition": definition, "confidence": gate.level}
-        summary = _scored(dataset, progress, judging, asking, {**settings, "out": written})
-        kept = has_results and not summary.scored
-        if not kept:
-            _write_report(report, written, out, dataset.name)
+        settings |= {"judge": judging, "concurrency": asking.concurrency, "out": written}
+        summary = _scored(dataset, progress, store, settings)
+        # Else earlier results may still be there.
+        if report is not None and written is not None and summary.scored:
+            saved_as = {} if out is None else {"saved_as": out.name}
+            options.write_report(report, results_of(written), dataset.name, **saved_as)
     if as_json:
         show_json({"input": str(dataset), **summary.to_dict()})
     else:
         _show_figures(dataset.name, summary, progress.chunks)
-        _show_cost(summary, judging)
-        _show_files(summary, out, asking.store, kept=kept)
+        _show_cost(summary)
+        if summary.scored:
+            _show_files(out, store)
         if summary.from_chunks.noisy:
             _show_next_step(dataset, out, is_scored=judge is None and not source.mapped)
     status = options.SOME_FAILED if summary.failed else 0
     return worst(status, gate.status(summary))
 
 
-def _refuse(asking: Asking, *, dry_run: bool) -> None:
-    """Raise `InputError` for an option that makes no sense without a judge."""
-    if dry_run:
-        raise InputError("--judge with a model", "none", where="--dry-run")
-    for name in asking.given():
-        raise InputError("--judge as well", f"only --{name.replace('_', '-')}", where="score")
-
-
-def _has_results(out: Path | None) -> bool:
-    """Tell whether there is a file of results that a run in which nothing is scored must keep."""
-    from noisesense_adapters.datasets.score import holds_something  # it loads SQLite
-
-    return out is not None and holds_something(out)
-
-
 def _scored(
-    dataset: Path, progress: RunProgress, judge: Any, asking: Asking, settings: dict[str, Any]
+    dataset: Path, progress: RunProgress, store: Path | None, settings: dict[str, Any]
 ) -> Summary:
     """Score the dataset. After an interrupt, say what is kept."""
     from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
 
     try:
         with progress:
-            return score_dataset(
-                dataset,
-                judge=judge,
-                concurrency=asking.concurrency,
-                on_done=progress.add,
-                on_note=progress.say,
-                **settings,
-            )
+            return score_dataset(dataset, on_done=progress.add, on_note=progress.say, **settings)
     except KeyboardInterrupt:
-        if judge is not None:
+        kept = "nothing is kept without --judge and --out"
+        if store is not None:
             done = progress.done - progress.failed
-            progress.say(_interrupted(done, asking.store))
+            kept = (
+                f"{done:,} samples are done, and every reply is kept in {store}. "
+                "Rerun the command to resume."
+            )
+        progress.say(f"interrupted: {kept}")
         raise
-
-
-def _interrupted(done: int, store: Path | None) -> str:
-    """Say what an interrupted run has kept."""
-    if store is None:
-        return "interrupted: nothing is kept without --out or --store"
-    return (
-        f"interrupted: {done:,} samples are done, and every reply is kept in {store}. "
-        "Rerun the command to resume."
-    )
-
-
-def _write_report(report: Path | None, written: Path | None, out: Path | None, name: str) -> None:
-    """Write the report, if the user wants it, of the results in a file."""
-    if report is not None and written is not None:
-        saved_as = {} if out is None else {"saved_as": out.name}
-        options.write_report(report, results_of(written), name, **saved_as)
 
 
 @dataclass
@@ -255,12 +223,11 @@ def _show_figures(name: str, summary: Summary, chunks: int) -> None:
         show_table(samples)
 
 
-def _show_cost(summary: Summary, judge: Any) -> None:
+def _show_cost(summary: Summary) -> None:
     """Print what judging cost, and what may be wrong with it."""
     cost = spent(summary.usage)
     if cost:
-        judged = "judged" if judge is not None else "judged earlier"
-        say(f"{judged} with {cost}")
+        say(f"judged with {cost}")
     changed = changed_claims(summary)
     if changed:
         say(changed)
@@ -269,12 +236,12 @@ def _show_cost(summary: Summary, judge: Any) -> None:
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _show_files(summary: Summary, out: Path | None, store: Path | None, *, kept: bool) -> None:
+def _show_files(out: Path | None, store: Path | None) -> None:
     """Print where the results and the judge's replies are."""
     files: list[str] = []
     if out is not None:
-        files.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
-    if store is not None and summary.scored:
+        files.append(f"wrote {out}")
+    if store is not None:
         files.append(f"every reply of the judge is kept in {store}")
     if files:
         say("; ".join(files))

@@ -306,7 +306,7 @@ def results_of(
     return map(result, with_verdicts(read_rows(path), hint=f"{hint} makes such a file"))
 
 
-_JUDGED_BY = "--judge PROVIDER:MODEL, in Python verdicts= or judge="
+_JUDGED_BY = "--judge PROVIDER:MODEL, in Python judge="
 
 
 def with_verdicts(
@@ -316,7 +316,7 @@ def with_verdicts(
     first = list(islice(rows, _FIRST_ROWS))
     readable = [row for row in first if isinstance(row, Row)]
     if readable and not any(row.verdicts or row.line.error for row in readable):
-        expected = "verdicts in the file, a recording of them, or a judge"
+        expected = "verdicts in the file, or a judge"
         raise InputError(expected, "only texts", where=readable[0].place, hint=hint)
     return chain(first, rows)
 
