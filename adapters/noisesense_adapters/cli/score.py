@@ -89,19 +89,16 @@ def command(
         settings = {**source.reading(), "definition": definition, "confidence": gate.level}
         settings |= {"judge": judging, "concurrency": asking.concurrency, "out": written}
         summary = _scored(dataset, progress, store, settings)
-        # Else earlier results may still be there.
-        if report is not None and written is not None and summary.scored:
-            saved_as = {} if out is None else {"saved_as": out.name}
-            options.write_report(report, results_of(written), dataset.name, **saved_as)
+        if written is not None and summary.scored:  # else earlier results may still be there
+            name = dataset.name
+            options.write_report(report, results_of(written), name, saved_as=written.name)
     if as_json:
         show_json({"input": str(dataset), **summary.to_dict()})
     else:
         _show_figures(dataset.name, summary, progress.chunks)
         _show_cost(summary)
-        if summary.scored:
-            _show_files(out, store)
-        if summary.from_chunks.noisy:
-            _show_next_step(dataset, out, is_scored=judge is None and not source.mapped)
+        _show_files(summary, out, store)
+        _show_next_step(summary, dataset if judge is None and out is None else out)
     status = options.SOME_FAILED if summary.failed else 0
     return worst(status, gate.status(summary))
 
@@ -236,19 +233,18 @@ def _show_cost(summary: Summary) -> None:
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _show_files(out: Path | None, store: Path | None) -> None:
+def _show_files(summary: Summary, out: Path | None, store: Path | None) -> None:
     """Print where the results and the judge's replies are."""
     files: list[str] = []
     if out is not None:
         files.append(f"wrote {out}")
     if store is not None:
         files.append(f"every reply of the judge is kept in {store}")
-    if files:
+    if files and summary.scored:
         say("; ".join(files))
 
 
-def _show_next_step(dataset: Path, out: Path | None, *, is_scored: bool) -> None:
-    """Print the next question about the results, which may be the dataset itself."""
-    path = dataset if out is None else out
-    if is_scored or out is not None:
-        say(f"Next, which documents mislead: noisesense offenders {quote(str(path))}")
+def _show_next_step(summary: Summary, results: Path | None) -> None:
+    """Print the next question about the results."""
+    if summary.from_chunks.noisy and results is not None:
+        say(f"Next, which documents mislead: noisesense offenders {quote(str(results))}")
