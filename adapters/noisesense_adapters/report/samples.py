@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -118,23 +118,6 @@ class Samples:
         return [number, relevant, chunk.relevant is not None]
 
 
-Cell = float | str | tuple[int, int] | None
-"""A figure, a text, or a count and its total; None shows nothing."""
-
-
-def _not_supported(result: Result) -> Cell:
-    """Return how many claims the reference does not support."""
-    if result.score is None:
-        return None
-    kinds = result.score.partition
-    incorrect = kinds.relevant + kinds.irrelevant + kinds.hallucination
-    return incorrect, sum(kinds)
-
-
-COLUMNS: dict[str, Callable[[Result], Cell]] = {"Not supported": _not_supported}
-"""The table's columns after the two modes, by heading. The page also sorts and saves them."""
-
-
 def _row(result: Result) -> dict[str, Any]:
     """Return the row of a result. A mode has the ends of its range, or null."""
     row: dict[str, Any] = {
@@ -142,7 +125,6 @@ def _row(result: Result) -> dict[str, Any]:
         "question": None if result.sample is None else result.sample.user_input,
         "kinds": None,
         "changed": bool(result.changes),
-        "cells": [cell_of(result) for cell_of in COLUMNS.values()],
     }
     row |= dict.fromkeys(MODES)
     score = result.score
