@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Any, NoReturn
 
 import noisesense
 from noisesense.errors import MissingExtraError, NoiseSenseError, PairingError
-from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, show
+from noisesense_adapters.cli.terminal import prepare_streams, show
 from noisesense_adapters.extras import needs_extra
 
 __all__ = ["main"]
 
 _ERROR = 2
 _UNPAIRED = 6
+_PIPE_CLOSED = 128 + 13
+"""The exit status of a Unix tool whose reader is gone: 128 and the number of SIGPIPE."""
 
 
 def main() -> NoReturn:
@@ -30,7 +33,8 @@ def main() -> NoReturn:
         status = _run()
         sys.stdout.flush()
     except BrokenPipeError:
-        pipe_closed()
+        # At once, as Python would report at exit that nobody reads the rest.
+        os._exit(_PIPE_CLOSED)
     sys.exit(status)
 
 

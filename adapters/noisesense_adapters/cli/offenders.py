@@ -26,13 +26,10 @@ if TYPE_CHECKING:
     "--top", type=options.COUNT, default=10, metavar="N", help="How many documents to show."
 )
 @click.option(
-    "--examples", type=options.COUNT, default=3, metavar="N", help="Claims of each to show."
-)
-@click.option(
     "--ablation", type=options.FILE, help='What "ablation report --json" printed of them.'
 )
 @options.as_json
-def command(results: Path, top: int, examples: int, ablation: Path | None, as_json: bool) -> int:
+def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> int:
     """Rank the documents that mislead.
 
     By how often each misleads for certain when it is retrieved: the low end of the interval. With
@@ -60,21 +57,24 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     output.show_table(table)
     output.say(offender_legend(table))
     for document in documents:
-        _show_claims(document, examples, reading.heads)
+        _show_claims(document, reading.heads)
     if not causes:
         next_command = f"noisesense ablation plan {quote(str(results))} --out todo.jsonl"
         output.section("Next, do they cause these claims?", [f"  {next_command}"])
     return reading.status
 
 
-def _show_claims(document: Offender, examples: int, heads: Heads) -> None:
+_SHOWN_CLAIMS = 3
+
+
+def _show_claims(document: Offender, heads: Heads) -> None:
     """Print the first claims that came from a document, and how many more there are."""
     lines: list[str] = []
-    for offence in document.offences[:examples]:
+    for offence in document.offences[:_SHOWN_CLAIMS]:
         lines.append(f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
     more = len(document.offences) - len(lines)
     if lines and more:
-        lines.append(f"  {more:,} more: --examples {len(document.offences)}")
+        lines.append(f"  and {more:,} more")
     output.section(f"{document_name(document.document)}:", lines)
 
 
