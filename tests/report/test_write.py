@@ -56,7 +56,7 @@ def test_an_ablation_is_in_the_page(tmp_path: Path) -> None:
 def test_no_text_leaves_its_place(tmp_path: Path) -> None:
     results = hostile_run()
     page = _page(results, tmp_path, title="</title><b>x")
-    blocks = "".join(block(page, name) for name in ("rows", "details", "chunks"))
+    blocks = "".join(block(page, name) for name in ("rows", "details"))
     assert re.fullmatch(r"[\w+/=\n]+", blocks)
     rest = page.replace(blocks, "")
     assert "window.owned" not in rest.split("<footer")[1].split("</script>")[-1]
