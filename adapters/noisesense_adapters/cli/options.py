@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noisesense import InputError, Result, Tally
-from noisesense.errors import describe
 from noisesense.scoring.definitions import DEFINITIONS
 from noisesense_adapters.cli.output import Failures, Heads, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.tables import MAPPED as FIELDS
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge
@@ -66,60 +64,6 @@ def taken_as(name: str, kind: type[Any], *options: Callable[[Command], Command])
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where the fields of a row stand."""
-
-    mapped: tuple[str, ...]
-    split_contexts: str | None
-    guess: bool
-    provider: str | None
-
-    def reading(self) -> dict[str, Any]:
-        """Return the arguments of `noisesense_adapters.datasets.read_rows`. Raise `InputError`."""
-        columns: dict[str, str] = {}
-        for pair in self.mapped:
-            field, equals, column = pair.partition("=")
-            if not (field and equals and column):
-                raise InputError("FIELD=COLUMN", describe(pair), where="--map")
-            if field in columns:
-                raise InputError("each field once", describe(field), where="--map")
-            columns[field] = column
-        separator = self.split_contexts
-        if separator is not None:
-            separator = separator.replace(r"\n", "\n").replace(r"\t", "\t")
-        return {
-            "columns": columns,
-            "split_contexts": separator,
-            "provider": self.provider,
-            "guess": self.guess,
-        }
-
-
-source = taken_as(
-    "source",
-    Source,
-    click.option(
-        "--map",
-        "mapped",
-        metavar="FIELD=COLUMN",
-        multiple=True,
-        help=f"The column, or dotted path, of a field: {', '.join(FIELDS)}. Repeatable.",
-    ),
-    click.option(
-        "--split-contexts",
-        metavar="SEP",
-        help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
-    ),
-    click.option(
-        "--guess",
-        is_flag=True,
-        help="Take the columns that are proposed where names do not settle them.",
-    ),
-    click.option("--provider", help="Of Promptfoo's results: whose, if several answered."),
-)
-
-
-@dataclass(frozen=True)
 class Asking:
     """How a model is asked."""
 
@@ -129,17 +73,17 @@ class Asking:
     check: str | None
     temperature: float | None
 
-    def keeping(self, out: Path | None) -> Asking:
-        """Return the same with a store beside the results, if it has none."""
-        if self.store is not None or out is None:
-            return self
-        return replace(self, store=Path(f"{out}.db"))
+    def store_beside(self, out: Path | None) -> Path | None:
+        """Return the file for the replies; by default it is beside the results."""
+        if self.store is None and out is not None:
+            return Path(f"{out}.db")
+        return self.store
 
-    def make_judge(self, model: str, plan: str = "lazy") -> PlannedJudge:
-        """Return the judge over the model ``provider:model``."""
+    def make_judge(self, model: str, **more: Any) -> PlannedJudge:
+        """Return the judge over the model ``provider:model``; ``more`` goes before these."""
         from noisesense_adapters.factory import model_judge  # it loads SQLite
 
-        return model_judge(model, plan=plan, **vars(self))
+        return model_judge(model, **{**vars(self), **more})
 
 
 asking = taken_as(

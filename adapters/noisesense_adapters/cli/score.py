@@ -11,16 +11,17 @@ from typing import Any
 import click
 
 from noisesense import Summary
-from noisesense.errors import InputError
+from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import check_definition
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
 from noisesense_adapters.cli.gate import UNMEASURED, Gate, checks, worst
-from noisesense_adapters.cli.options import Asking, Source
+from noisesense_adapters.cli.options import Asking
 from noisesense_adapters.cli.output import Failures, say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow
+from noisesense_adapters.datasets.tables import MAPPED
 from noisesense_adapters.evaluate.evaluator import skip_judging
 from noisesense_adapters.evaluate.tables import mean_table, sample_table
 from noisesense_adapters.evaluate.wording import changed_claims, headline
@@ -28,7 +29,24 @@ from noisesense_adapters.evaluate.wording import changed_claims, headline
 
 @click.command("score")
 @click.argument("dataset", type=options.FILE, metavar="INPUT")
-@options.source
+@click.option(
+    "--map",
+    "mapped",
+    metavar="FIELD=COLUMN",
+    multiple=True,
+    help=f"The column, or dotted path, of a field: {', '.join(MAPPED)}. Repeatable.",
+)
+@click.option(
+    "--split-contexts",
+    metavar="SEP",
+    help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
+)
+@click.option(
+    "--guess",
+    is_flag=True,
+    help="Take the columns that are proposed where names do not settle them.",
+)
+@click.option("--provider", help="Of Promptfoo's results: whose, if several answered.")
 @options.definition
 @click.option("--judge", metavar="PROVIDER:MODEL", help="Who judges, e.g. openai:gpt-4.1-mini.")
 @click.option(
@@ -45,7 +63,10 @@ from noisesense_adapters.evaluate.wording import changed_claims, headline
 @options.as_json
 def command(
     dataset: Path,
-    source: Source,
+    mapped: tuple[str, ...],
+    split_contexts: str | None,
+    guess: bool,
+    provider: str | None,
     definition: str | None,
     judge: str | None,
     plan: str,
@@ -74,19 +95,24 @@ def command(
     rows cannot be read; 5 there is nothing to judge.
     """
     options.check_report(report)
+    reading: dict[str, Any] = {
+        "columns": _columns(mapped),
+        "split_contexts": _separator(split_contexts),
+        "provider": provider,
+        "guess": guess,
+    }
     if dry_run:
-        return _dry_run(dataset, source, definition, plan, as_json=as_json)
+        return _dry_run(dataset, reading, definition, plan, as_json=as_json)
     judging = None
     store = None
     if judge is not None:
-        asking = asking.keeping(out)
-        store = asking.store
-        judging = asking.make_judge(judge, plan)
+        store = asking.store_beside(out)
+        judging = asking.make_judge(judge, plan=plan, store=store)
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
         # For the report to read.
         written = Path(scratch, "results.jsonl") if report is not None and out is None else out
-        settings = {**source.reading(), "definition": definition, "confidence": gate.level}
+        settings = {**reading, "definition": definition, "confidence": gate.level}
         settings |= {"judge": judging, "concurrency": asking.concurrency, "out": written}
         summary = _scored(dataset, progress, store, settings)
         if written is not None and summary.scored:  # else earlier results may still be there
@@ -98,9 +124,27 @@ def command(
         _show_figures(dataset.name, summary, progress.chunks)
         _show_cost(summary)
         _show_files(summary, out, store)
-        _show_next_step(summary, dataset if judge is None and out is None else out)
+        _show_next_step(summary, out or dataset, is_scored=judging is None or out is not None)
     status = options.SOME_FAILED if summary.failed else 0
     return worst(status, gate.status(summary))
+
+
+def _columns(mapped: tuple[str, ...]) -> dict[str, str]:
+    """Return the column of each field. Raise `InputError`."""
+    columns: dict[str, str] = {}
+    for pair in mapped:
+        field, _, column = pair.partition("=")
+        if not (field and column):
+            raise InputError("FIELD=COLUMN", describe(pair), where="--map")
+        if field in columns:
+            raise InputError("each field once", describe(field), where="--map")
+        columns[field] = column
+    return columns
+
+
+def _separator(typed: str | None) -> str | None:
+    """Return what was typed, with a line end or tab for its escape."""
+    return typed and typed.replace(r"\n", "\n").replace(r"\t", "\t")
 
 
 def _scored(
@@ -141,12 +185,12 @@ class Counts:
     unread: int = 0
 
 
-def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
+def _counts(dataset: Path, reading: dict[str, Any], definition: str | None) -> Counts:
     """Count the rows of a dataset, and name those that cannot be read."""
     chosen = check_definition(definition or "ragas").name
     counts = Counts()
     failures = Failures()
-    for row in read_rows(dataset, verdicts=False, on_note=tell, **source.reading()):
+    for row in read_rows(dataset, verdicts=False, on_note=tell, **reading):
         if isinstance(row, BadRow):
             failures.add(row.error)
         elif row.sample is not None:
@@ -164,12 +208,12 @@ def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
 
 
 def _dry_run(
-    dataset: Path, source: Source, definition: str | None, plan: str, *, as_json: bool
+    dataset: Path, reading: dict[str, Any], definition: str | None, plan: str, *, as_json: bool
 ) -> int:
     """Say how many calls judging takes, from rows and chunks alone."""
     from noisesense.stats import placebos  # it loads asyncio
 
-    counts = _counts(dataset, source, definition)
+    counts = _counts(dataset, reading, definition)
     least = 3 * counts.asked
     if plan == "full":
         least += counts.chunks
@@ -244,7 +288,7 @@ def _show_files(summary: Summary, out: Path | None, store: Path | None) -> None:
         say("; ".join(files))
 
 
-def _show_next_step(summary: Summary, results: Path | None) -> None:
-    """Print the next question about the results."""
-    if summary.from_chunks.noisy and results is not None:
+def _show_next_step(summary: Summary, results: Path, *, is_scored: bool) -> None:
+    """Print the next question about the results, if the file holds them."""
+    if summary.from_chunks.noisy and is_scored:
         say(f"Next, which documents mislead: noisesense offenders {quote(str(results))}")

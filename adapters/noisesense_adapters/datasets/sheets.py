@@ -169,18 +169,16 @@ def read_labels(
         InputError: an id twice among the results, or a sheet without labels.
     """
     by_name = _by_name(judged)
-    questions = {
-        (name, question.as_read())
-        for name, result in by_name.items()
-        for question in _questions(result)
-    }
+    questions: dict[str, set[Question]] = {}
+    for name, result in by_name.items():
+        questions[name] = {question.as_read() for question in _questions(result)}
     labels = defaultdict[str, dict[Question, Cell]](dict)
     rows = 0
     unlabeled = 0
     for raw in csv_rows(Path(path)):
         try:
             row = _checked_row(raw)
-            if (row.sample, row.question) not in questions:
+            if row.question not in questions.get(row.sample, ()):
                 hint = "was the run judged again, or retrieved anew, since the sheet was written?"
                 got = describe((row.sample, *row.question))
                 raise InputError("a question about these results", got, hint=hint)
@@ -233,7 +231,10 @@ def _labeled(result: Result, cells: Mapping[Question, Cell]) -> Result:
         return cells.get(Question(kind, claim.text, source).as_read())
 
     def table(claims: Iterable[ClaimForm]) -> list[list[Cell]]:
-        return [[label("chunk", claim, text) for text in texts] for claim in claims]
+        rows: list[list[Cell]] = []
+        for claim in claims:
+            rows.append([label("chunk", claim, text) for text in texts])
+        return rows
 
     people = Verdicts.from_matrices(
         [label("reference", claim, sample.reference) for claim in verdicts.response_claims],

@@ -266,9 +266,8 @@ def trust_tables(found: Trust) -> list[Table]:
     means: list[tuple[str, ...]] = []
     for mode, mean in found.means.items():
         confidence = f"{percent_text(mean.interval.confidence)} "
-        interval = "exact" if is_exact(mean) else shown(mean.interval)
-        figures = (shown(mean.judge_mean), shown(mean.mean), interval, shown(mean.labeled))
-        means.append((mode, *figures, _judges_error(mean)))
+        figures = (mean.judge_mean, mean.mean, mean.interval, mean.labeled)
+        means.append((mode, *map(shown, figures), _judges_error(mean)))
     titles = ("mode", "judge", "people", f"{confidence}interval", "labeled", "the judge's")
     caption = "The mean by the judge, and the one that people would find in these results"
     tables = [Table(titles, means, caption)]
@@ -291,18 +290,13 @@ def trust_tables(found: Trust) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def is_exact(mean: PPIMean) -> bool:
-    """Tell whether there is nothing to estimate. Every sample is labeled, and no label is open."""
-    return not mean.unlabeled and mean.mean.value is not None
-
-
 def _judges_error(mean: PPIMean) -> str:
     """Say whether the judge's mean is too low or too high, as far as the labels tell."""
     if mean.interval.low > mean.judge_mean.high:
         return "too low"
     if mean.interval.high < mean.judge_mean.low:
         return "too high"
-    return "the same" if is_exact(mean) else "inside it"
+    return "inside it"
 
 
 def _rate(rate: Rate) -> str:
