@@ -128,7 +128,7 @@ def command(
     names_figures = gate.mode is not None or fail_if_worse != _ALL_MODES
     if comparison.definition and not names_figures:
         figures = modes_of(comparison.definition)
-    unsure = UNDECIDED if gate.fail_if_undecided else 0
+    unsure = UNDECIDED if gate.fail_undecided else 0
     summary = reading.tally.summary(confidence=gate.level)
     statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
     if figures:
@@ -162,11 +162,11 @@ def _check_undefined(comparison: Comparison, limit: float) -> int:
     in_a = len(comparison.undefined_in_a)
     in_b = len(comparison.undefined_in_b)
     scored = comparison.pairs - len(comparison.failed)
-    output.tell(
+    reason = (
         f"too many samples have nothing to measure in one run only: {in_a:,} in A, {in_b:,} in B, "
         f"of {scored:,}; --max-undefined allows {percent_text(limit)}"
     )
-    return UNMEASURED
+    return explain(UNMEASURED, reason)
 
 
 def _check_signs(summary: Summary, gate: Gate, b: str) -> int:

@@ -51,13 +51,13 @@ def explain(status: int, reason: str) -> int:
 
 @dataclass(frozen=True)
 class Gate:
-    """The checks of a run."""
+    """The checks of a run, as `gate_run` has them, and the confidence of the intervals."""
 
-    fail_above: float | None
+    limit: float | None
     confidence: float | None
-    fail_if_undecided: bool
+    fail_undecided: bool
     mode: Mode | None
-    expect: int
+    min_samples: int
     max_undefined: float
     min_correct: float | None = None
     max_hallucinated: float | None = None
@@ -67,7 +67,7 @@ class Gate:
     @property
     def is_check(self) -> bool:
         """Is anything to be checked but that the run was measured?"""
-        return (self.fail_above, self.min_correct, self.max_hallucinated) != (None, None, None)
+        return (self.limit, self.min_correct, self.max_hallucinated) != (None, None, None)
 
     @property
     def level(self) -> float:
@@ -81,28 +81,19 @@ class Gate:
 
     def status(self, summary: Summary, run: str = "") -> int:
         """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
-        limit = self.fail_above
-        by_interval = self.confidence is not None or self.fail_if_undecided
-        gate = gate_run(
-            summary,
-            limit,
-            mode=self.mode,
-            by_interval=by_interval,
-            fail_undecided=self.fail_if_undecided,
-            max_undefined=self.max_undefined if self.is_check else 1.0,
-            max_unanswered=self.max_unanswered,
-            min_samples=self.expect,
-            min_correct=self.min_correct,
-            max_hallucinated=self.max_hallucinated,
-            waive=self.waive,
-        )
+        checks = {**vars(self)}
+        del checks["confidence"]
+        if not self.is_check:
+            checks["max_undefined"] = 1.0
+        by_interval = self.confidence is not None or self.fail_undecided
+        gate = gate_run(summary, by_interval=by_interval, **checks)
         prefix = f"{run}: " if run else ""
         suffix = "; this passes" if gate.passed else ""
         for finding in gate.findings:
             explain(_STATUSES[finding.outcome], f"{prefix}{finding.reason}{suffix}")
-        if limit is not None and gate.outcome == "pass":
+        if self.limit is not None and gate.outcome == "pass":
             read = "interval lies" if by_interval else "mean is"
-            tell(f"{prefix}check passed: no {read} above {limit:g}")
+            tell(f"{prefix}check passed: no {read} above {self.limit:g}")
         return _STATUSES[gate.outcome]
 
 
@@ -117,6 +108,7 @@ _STATUSES: dict[RunOutcome, int] = {
 _CHECKS = (
     click.option(
         "--fail-above",
+        "limit",
         type=options.SHARE,
         metavar="X",
         help="Exit with 1 if a mean is above X, with 4 if it may be.",
@@ -130,6 +122,7 @@ _CHECKS = (
     ),
     click.option(
         "--fail-if-undecided",
+        "fail_undecided",
         is_flag=True,
         help="Exit with 4 where there are too few samples to tell; else they pass with a warning.",
     ),
@@ -138,6 +131,7 @@ _CHECKS = (
     ),
     click.option(
         "--expect",
+        "min_samples",
         type=options.COUNT,
         metavar="N",
         default=0,
@@ -194,7 +188,7 @@ def command(results: Path, definition: str | None, gate: Gate) -> int:
 
     Exit status: as of "noisesense score".
     """
-    if not gate.is_check and not gate.expect:
+    if not gate.is_check and not gate.min_samples:
         expected = "--fail-above, --min-correct, --max-hallucinated or --expect"
         raise InputError(expected, "no check", where="gate")
     reading = options.Reading(definition=definition)

@@ -16,9 +16,9 @@ from rich.text import Text
 from noisesense import Result
 from noisesense_adapters.cli.terminal import columns, show, visible
 from noisesense_adapters.evaluate.tables import Table
+from noisesense_adapters.evaluate.wording import document_name
 
 _WIDE = 100_000  # so wide that nothing is cut or wrapped
-_HEAD = 60
 _KEY = re.compile("[0-9a-f]{64}")
 
 
@@ -123,18 +123,12 @@ class Heads:
     def note(self, result: Result) -> Result:
         """Remember the question of a result whose id is a hash of its content."""
         if result.sample is not None and _KEY.fullmatch(result.id):
-            self._questions[result.id] = cut(result.sample.user_input, _HEAD)
+            self._questions[result.id] = document_name(result.sample.user_input)
         return result
 
     def __getitem__(self, name: str) -> str:
         short = f"{name[:12]}…" if _KEY.fullmatch(name) else name
         return self._questions.get(name, short)
-
-
-def cut(text: str, width: int) -> str:
-    """Return one line of at most so many characters."""
-    text = one_line(text)
-    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def one_line(text: str) -> str:

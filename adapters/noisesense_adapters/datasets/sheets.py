@@ -8,6 +8,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -169,16 +170,19 @@ def read_labels(
         InputError: an id twice among the results, or a sheet without labels.
     """
     by_name = _by_name(judged)
-    questions: dict[str, set[Question]] = {}
-    for name, result in by_name.items():
-        questions[name] = {question.as_read() for question in _questions(result)}
+
+    @cache
+    def questions(name: str) -> set[Question]:
+        found = _questions(by_name[name]) if name in by_name else ()
+        return {question.as_read() for question in found}
+
     labels = defaultdict[str, dict[Question, Cell]](dict)
     rows = 0
     unlabeled = 0
     for raw in csv_rows(Path(path)):
         try:
             row = _checked_row(raw)
-            if row.question not in questions.get(row.sample, ()):
+            if row.question not in questions(row.sample):
                 hint = "was the run judged again, or retrieved anew, since the sheet was written?"
                 got = describe((row.sample, *row.question))
                 raise InputError("a question about these results", got, hint=hint)

@@ -186,7 +186,7 @@ def _effect_table(effect: Effect) -> Table:
                 extent(control.after, ".0%"),
                 extent(control.before, ".0%"),
                 _points(control.change),
-                _points_interval(control.change),
+                _points(control.change.interval),
             )
             rows.append(row)
     titles = ("beside", "claims", "vanish", "there", "points", "95% interval")
@@ -224,15 +224,11 @@ def cause_table(causes: Iterable[Cause]) -> Table:
     return Table(titles, rows, caption).without_zeros()
 
 
-def _points(change: Estimate) -> str:
-    """Write a difference of shares, in percentage points."""
-    return extent((100 * change.low, 100 * change.high), "+.0f")
-
-
-def _points_interval(change: Estimate) -> str:
-    if change.interval is None:
+def _points(change: Estimate | Interval | None) -> str:
+    """Write a difference of shares, or its interval, in percentage points."""
+    if change is None:
         return "-"
-    return extent((100 * change.interval.low, 100 * change.interval.high), "+.0f")
+    return extent((100 * change.low, 100 * change.high), "+.0f")
 
 
 def _variant_table(found: Ablation) -> Table:
@@ -245,7 +241,7 @@ def _variant_table(found: Ablation) -> Table:
             extent(before, ".0%"),
             extent(after, ".0%"),
             _points(change),
-            _points_interval(change),
+            _points(change.interval),
         )
         rows.append(row)
     titles = ("variant", "samples", "same", "changed", "points", "95% interval")

@@ -66,9 +66,9 @@ def changed_claims(summary: Summary) -> str:
     return f"claims the judge was asked about once more: {', '.join(parts)}" if parts else ""
 
 
-def document_name(document: str, width: int = 60) -> str:
-    """Name a document in one line of at most so many characters."""
-    name = " ".join(document.split())
+def document_name(text: str, width: int = 60) -> str:
+    """Name a document or a question in one line of at most so many characters."""
+    name = " ".join(text.split())
     if len(name) > width:
         name = f"{name[: width - 1].rstrip()}…"
     return name.rstrip(".") or "(no id and no text)"
