@@ -124,7 +124,7 @@ _CHECKS = (
         "--fail-if-undecided",
         "fail_undecided",
         is_flag=True,
-        help="Exit with 4 where there are too few samples to tell; else they pass with a warning.",
+        help="Decide by the interval, and exit with 4 where there are too few samples to tell.",
     ),
     click.option(
         "--mode", type=click.Choice(MODES), help="Check only this mode; by default both."

@@ -64,7 +64,7 @@ def command(
         return 0
     if on is None or results is None:
         hint = '"noisesense trust export-labels RESULTS SHEET" writes a sheet to fill in'
-        raise InputError("--on LABELS and --for RESULTS", "not both", where="trust", hint=hint)
+        raise InputError("--on LABELS and --for RESULTS", "one or none", where="trust", hint=hint)
     options.check_report(report)
     reading = options.Reading(definition=definition)
     judged = list(reading.results(results))
