@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -19,6 +18,7 @@ from noisesense_adapters.evaluate.tables import Table
 from noisesense_adapters.evaluate.wording import document_name
 
 _WIDE = 100_000  # so wide that nothing is cut or wrapped
+_CONSOLE = Console(width=_WIDE, color_system=None)
 _KEY = re.compile("[0-9a-f]{64}")
 
 
@@ -51,41 +51,34 @@ def show_table(table: Table) -> None:
     Where it is wider than the terminal, its columns stand in several tables, each with the names
     of the rows: no figure is broken.
     """
-    rows = [[visible(cell) for cell in row] for row in table.rows]
-    widths: list[int] = []
-    for i, title in enumerate(table.titles):
-        widths.append(max(cell_len(text) for text in (title, *(row[i] for row in rows))))
     if table.caption:
         say(f"{table.caption}:")
     room = columns(sys.stdout) or _WIDE
     block = [0]
-    for i in range(1, len(widths)):
-        width = sum(widths[each] + _GAP for each in block) + widths[i]
-        if len(block) > 1 and width > room:
-            _show_columns(block, table.titles, rows, room)
+    for i in range(1, len(table.titles)):
+        if len(block) > 1 and _CONSOLE.measure(_grid(table, [*block, i])).maximum > room:
+            _show_grid(_grid(table, block))
             block = [0]
         block.append(i)
-    _show_columns(block, table.titles, rows, room)
+    _show_grid(_grid(table, block))
 
 
-def _show_columns(
-    block: Sequence[int], titles: Sequence[str], rows: Sequence[Sequence[str]], room: int
-) -> None:
-    """Print these columns. All but the first are aligned to the right."""
-    grid = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0))
+def _grid(table: Table, block: Sequence[int]) -> RichTable:
+    """Return these columns. All but the first are aligned to the right."""
+    grid = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for i in block:
-        grid.add_column(Text(titles[i]), justify="right" if i else "left", no_wrap=i > 0)
-    for row in rows:
-        grid.add_row(*(Text(row[i]) for i in block))
-    console = Console(width=room, color_system=None)
-    with console.capture() as captured:
-        console.print(grid)
+        grid.add_column(Text(table.titles[i]), justify="right" if i else "left", no_wrap=True)
+    for row in table.rows:
+        grid.add_row(*(Text(visible(row[i])) for i in block))
+    return grid
+
+
+def _show_grid(grid: RichTable) -> None:
+    with _CONSOLE.capture() as captured:
+        _CONSOLE.print(grid)
     for line in captured.get().splitlines():
         print(line.rstrip())
 
-
-_GAP = 2
-"""The spaces between columns."""
 
 _SHOWN_FAILURES = 20
 
