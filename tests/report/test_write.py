@@ -140,7 +140,7 @@ def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
     whole = _words(_page(run(2, 1), tmp_path, baseline=baseline, trust=[trusted]))
     said = header(whole)
     assert "Since the earlier run : relevant too few to say; irrelevant" in said
-    assert "The judge : 5 verdicts of m were compared" in said
+    assert "The judge : 5 verdicts of m compared with the labels." in said
     assert "relevant 0.500 0.750 +0.250 -1.000 to 1.000 too few to say" in whole
     assert "claim in reference 2 - 0.0%" in whole
     assert "Since" not in header(_words(_page(run(2, 1), tmp_path)))

@@ -19,7 +19,7 @@ from noisesense import (
     trust_results,
 )
 from noisesense_adapters.evaluate.tables import trust_tables
-from noisesense_adapters.evaluate.wording import trust_sentences
+from noisesense_adapters.evaluate.wording import trust_sentence
 from support.tables import Shape, random_pairs
 
 
@@ -158,7 +158,7 @@ def test_verdicts_of_a_judge_are_no_labels_until_a_person_has_checked_them() -> 
         trust_results(judged, other)
     found = trust_results(judged, other, judge="m", checked_by="Ann")
     assert found.labels_by == "Ann"
-    assert next(trust_sentences(found)).endswith("of m were compared with the labels of Ann.")
+    assert trust_sentence(found).endswith("of m compared with the labels of Ann.")
     for given in ("none", "given verdicts"):
         rows = [structs.replace(each, judge=given) for each in labels]
         assert trust_results(judged, rows).labels_by is None

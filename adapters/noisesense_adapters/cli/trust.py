@@ -16,7 +16,7 @@ from noisesense_adapters.cli.output import say, show_json, show_table, tell
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.sheets import LABEL, read_labels, write_labels
 from noisesense_adapters.evaluate.tables import trust_tables
-from noisesense_adapters.evaluate.wording import trust_sentences
+from noisesense_adapters.evaluate.wording import trust_sentence
 
 
 @click.group("trust", invoke_without_command=True, no_args_is_help=False)
@@ -98,7 +98,7 @@ def _show(trust: Trust) -> None:
     samples = counted(trust.samples, "labeled sample")
     if trust.failed:
         samples += f", {trust.failed:,} failed"
-    say(f"{trust.judge}: {samples}", *trust_sentences(trust), "")
+    say(f"{trust.judge}: {samples}", trust_sentence(trust), "")
     for table in trust_tables(trust):
         show_table(table)
         say("")

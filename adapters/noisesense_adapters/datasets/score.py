@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
@@ -284,7 +284,7 @@ def _only_writer(target: Path) -> Generator[None, None, None]:
     with needs_extra("cli", "filelock"):
         from filelock import FileLock, Timeout
 
-    lock = FileLock(target.with_name(f".{target.name}.lock"))
+    lock: Any = FileLock(target.with_name(f".{target.name}.lock"))
     try:
         lock.acquire(timeout=0)
     except Timeout:

@@ -140,15 +140,7 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
         yield f"Note: {counted(count, nouns.removesuffix('s'))} {rest}."
 
 
-def trust_sentences(found: Trust) -> Iterator[str]:
+def trust_sentence(found: Trust) -> str:
     """Say whose verdicts were compared."""
-    compared = counted(found.compared, "verdict")
-    were = "was" if found.compared == 1 else "were"
     labels = "the labels" if found.labels_by is None else f"the labels of {found.labels_by}"
-    yield f"{compared} of {found.judge} {were} compared with {labels}."
-    if found.judge_open:
-        labels = "label is" if found.judge_open == 1 else "labels are"
-        yield (
-            f"{found.judge_open:,} more {labels} in no error rate: the judge gave no verdict "
-            "there. It is asked what its scores need; score --plan full asks the rest."
-        )
+    return f"{counted(found.compared, 'verdict')} of {found.judge} compared with {labels}."

@@ -41,7 +41,7 @@ from noisesense_adapters.evaluate.wording import (
     ablation_sentences,
     headline,
     standing,
-    trust_sentences,
+    trust_sentence,
 )
 from noisesense_adapters.report.samples import Samples
 
@@ -82,7 +82,7 @@ _ALWAYS: dict[str, Any] = {
     "interval_text": interval_text,
     "sample_table": sample_table,
     "standing": standing,
-    "trust_sentences": trust_sentences,
+    "trust_sentence": trust_sentence,
     "trust_tables": trust_tables,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
