@@ -56,7 +56,7 @@ def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
     rows = [json.loads(line) for line in todo.read_text("utf-8").splitlines()]
     assert rows == plan(read_results(results), ("again", "without"))
     before = results.read_bytes()
-    over_results = run_here(capsys, "ablation", "plan", results, "--out", results, "--force")
+    over_results = run_here(capsys, "ablation", "plan", results, "--out", results)
     assert over_results.status == 2
     assert results.read_bytes() == before
     assert run_here(capsys, *planned).status == 2

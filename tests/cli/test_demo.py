@@ -63,7 +63,6 @@ def test_the_catch_mends(caught: Caught, capsys: pytest.CaptureFixture[str]) -> 
     assert refused.status == 2
     assert "something else" in refused.err
     assert mended.read_text(encoding="utf-8") == "mine"
-    assert run_here(capsys, "demo", caught.folder, "--force").status == 0
 
 
 def test_the_notebook_runs_from_top_to_bottom(

@@ -85,7 +85,7 @@ def test_no_command_sends_what_a_terminal_obeys(
 
 
 FITTING = [
-    "demo --force",
+    "demo",
     "score demo/stale.jsonl --fail-above 0.1",
     "compare demo/mended.jsonl demo/stale.jsonl --fail-if-worse",
     "offenders demo/stale.jsonl",

@@ -244,7 +244,10 @@ FORTY = [result(f"s{i}") for i in range(40)]
 
 def drawn(path: Path, samples: int) -> list[str]:
     """The samples of a sheet, in its order. Each has eight questions."""
-    written = write_labels(FORTY, path, samples=samples, force=True)
+    path.unlink(missing_ok=True)
+    written = write_labels(FORTY, path, samples=samples)
+    with pytest.raises(InputError, match="expected a new file"):
+        write_labels(FORTY, path)
     assert written.questions == 8 * min(samples, 40)
     return list(dict.fromkeys(row["sample"] for row in rows_of(path)))
 

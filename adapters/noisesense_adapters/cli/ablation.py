@@ -15,7 +15,6 @@ from noisesense_adapters.cli.output import say, show_json, show_table
 from noisesense_adapters.cli.progress import spent
 from noisesense_adapters.datasets.files import check_new
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.score import check_not_dataset
 from noisesense_adapters.evaluate.tables import ablation_tables
 from noisesense_adapters.evaluate.wording import ablation_sentences
 
@@ -42,17 +41,14 @@ def command() -> None:
     help="Ask for at most so many more answers, to leave out one document at a time: those that "
     "say no wrong claim, and were retrieved most often where an answer has one of its own.",
 )
-@options.force
 def write_plan(
     results: Path,
     out: Path,
     variants: str,
     leave_out: int,
-    force: bool,
 ) -> int:
     """Write what to ask your system: JSON lines with an empty `response` to fill in."""
-    check_new(out, force=force)
-    check_not_dataset(out, results)
+    check_new(out)
     reading = options.Reading()
     rows = plan(reading.results(results), variants.split(","), leave_out)
     write_whole(out, map(to_json, rows))

@@ -23,8 +23,7 @@ _LIMIT = 0.1
 
 @click.command("demo")
 @click.argument("folder", type=options.FILE, default="demo")
-@options.force
-def command(folder: Path, force: bool) -> int:
+def command(folder: Path) -> int:
     """Catch a stale document in a small RAG system.
 
     A library's assistant also has a handbook of 2019, which nobody removed. Its noise is counted,
@@ -39,11 +38,9 @@ def command(folder: Path, force: bool) -> int:
     report = folder / "report.html"
     is_drawn = find_spec("jinja2") is not None
     folder.mkdir(parents=True, exist_ok=True)
-    if not force:
-        check_output(stale, mended)
-        check_output(mended, stale)
-        if is_drawn:
-            options.check_report(report)
+    check_output(stale, mended)
+    check_output(mended, stale)
+    options.check_report(report if is_drawn else None)
     catch = run_catch()
     write_results(stale, catch.stale)
     write_results(mended, catch.mended)

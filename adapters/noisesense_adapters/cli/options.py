@@ -28,7 +28,6 @@ COUNT = click.IntRange(min=0)
 SHARE = click.FloatRange(0, 1)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 report = click.option("--report", type=FILE, help="Write a report: one .html file.")
 results = click.argument("results", type=FILE)
 definition = click.option(

@@ -16,7 +16,7 @@ from noisesense_adapters.promptfoo.init import write_example
 
 @click.command("promptfoo-init")
 @click.argument("folder", type=options.FILE, default=".")
-@options.force
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def command(folder: Path, force: bool) -> int:
     """Write a Promptfoo example that runs as it is.
 

@@ -117,8 +117,7 @@ def _judge_names(judged: list[Result]) -> str:
 @options.results
 @click.argument("sheet", type=options.FILE)
 @click.option("--samples", type=int, metavar="N", help="Draw so many at random; by default all.")
-@options.force
-def export_labels(results: Path, sheet: Path, samples: int | None, force: bool) -> int:
+def export_labels(results: Path, sheet: Path, samples: int | None) -> int:
     """Write a sheet for people's labels of a judge's claims: a new .csv.
 
     Each row asks whether a source (the reference or a chunk) says what a statement (a claim)
@@ -129,7 +128,7 @@ def export_labels(results: Path, sheet: Path, samples: int | None, force: bool) 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
     reading = options.Reading()
-    written = write_labels(reading.results(results), sheet, samples=samples, force=force)
+    written = write_labels(reading.results(results), sheet, samples=samples)
     questions = counted(written.questions, "question")
     drawn = counted(written.samples, "sample")
     files = f"--on {shlex.quote(str(sheet))} --for {shlex.quote(str(results))}"

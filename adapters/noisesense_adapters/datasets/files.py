@@ -84,11 +84,10 @@ def check_folder(folder: Path, where: str) -> None:
         raise InputError("a folder that can be written to", repr(str(folder)), where=where)
 
 
-def check_new(path: Path, *, force: bool) -> None:
-    """Raise `InputError` if a file would be replaced, unless by force."""
-    if path.exists() and not force:
-        hint = "--force overwrites it, in Python force=True"
-        raise InputError("a new file", "one that exists", where=str(path), hint=hint)
+def check_new(path: Path) -> None:
+    """Raise `InputError` if a file would be replaced."""
+    if path.exists():
+        raise InputError("a new file", "one that exists", where=str(path))
 
 
 def count_rows(path: str | os.PathLike[str]) -> int | None:

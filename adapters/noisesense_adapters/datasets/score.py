@@ -311,7 +311,9 @@ def check_output(path: Path, dataset: Path) -> Path:
         raise errors.InputError("a name ending in .jsonl", repr(path.name), where="out", hint=hint)
     check_folder(path.parent, "out")
     if holds_something(path):
-        check_not_dataset(path, dataset)
+        if dataset.exists() and path.samefile(dataset):
+            expected = "another file than the one that is read"
+            raise errors.InputError(expected, str(path), where="out")
         _check_results(path)
     return path
 
@@ -327,9 +329,3 @@ def _check_results(path: Path) -> None:
         got = "a file that holds something else"
         hint = "nothing was overwritten; choose another name"
         raise errors.InputError(expected, got, where="out", hint=hint)
-
-
-def check_not_dataset(path: Path, dataset: Path) -> None:
-    """Raise `InputError` if what is written would replace the dataset."""
-    if path.exists() and dataset.exists() and path.samefile(dataset):
-        raise errors.InputError("another file than the one that is read", str(path), where="out")

@@ -53,7 +53,6 @@ def write_labels(
     path: str | Path,
     *,
     samples: int | None = None,
-    force: bool = False,
 ) -> Sheet:
     """Write a CSV file in which people answer each question the judge could be asked.
 
@@ -66,7 +65,6 @@ def write_labels(
         results: the judge's; those without claims and texts are left out.
         path: a new file, ``.csv``.
         samples: draw so many samples at random: rates among the labels are then the run's.
-        force: replace a file, with the labels in it.
 
     Raises:
         InputError: a file that exists, an id twice, no sample with texts and claims, or a file
@@ -75,7 +73,7 @@ def write_labels(
     path = Path(path)
     if path.suffix != ".csv":
         raise InputError("a name ending in .csv", repr(path.name), where="sheet")
-    check_new(path, force=force)
+    check_new(path)
     if samples is not None:
         check_whole(samples, 1, "samples")
     shuffled = [*_by_name(results).items()]
