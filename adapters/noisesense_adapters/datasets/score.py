@@ -7,7 +7,7 @@ import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
@@ -26,9 +26,6 @@ from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.evaluate.evaluator import Evaluator, Given, Settings, choices
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.reading.paths import Column
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 GIVE_UP = 20
 """The run ends if the judge fails on this many first samples."""
@@ -87,8 +84,8 @@ def score_dataset(
             default as the file's results name them, or else as `noisesense.score` has them.
 
     Raises:
-        InputError: the dataset or an argument; another run is writing ``out``; a
-            file cannot be written.
+        InputError: the dataset or an argument; another run is writing ``out``; a file cannot be
+            written.
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
@@ -194,23 +191,23 @@ async def _judge_rows(
 
 
 async def _ask_all(
-    items: Iterable[T],
-    ask: Callable[[T], Awaitable[R]],
+    rows: Iterable[Row | BadRow],
+    ask: Callable[[Row | BadRow], Awaitable[Result]],
     concurrency: int,
-    keep: Callable[[R], object],
+    keep: OnDone,
 ) -> None:
-    """Call ``ask`` with each item, ``concurrency`` at once; ``keep`` gets the results in order."""
-    waiting = enumerate(items)
-    ready: dict[int, R] = {}
+    """Call ``ask`` with each row, ``concurrency`` at once; ``keep`` gets the results in order."""
+    waiting = enumerate(rows)
+    ready: dict[int, Result] = {}
     kept = 0
 
     async def work() -> None:
         nonlocal kept
-        for position, item in waiting:
+        for position, row in waiting:
             await asyncio.sleep(0)  # lets interrupts through, as a recording never waits
             while position - kept > _AHEAD * concurrency:
                 await asyncio.sleep(0.01)
-            ready[position] = await ask(item)
+            ready[position] = await ask(row)
             while kept in ready:
                 keep(ready.pop(kept))
                 kept += 1
