@@ -79,8 +79,8 @@ def write_labels(
     shuffled = [*_by_name(results).items()]
     random.Random(0).shuffle(shuffled)
     drawn = shuffled[:samples]
-    text = io.StringIO("\ufeff")  # tells spreadsheets that it is UTF-8
-    text.seek(1)
+    text = io.StringIO()
+    text.write("\ufeff")  # tells spreadsheets that it is UTF-8
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_COLUMNS)
     count = 0
