@@ -236,7 +236,7 @@ def test_a_sheet_without_a_column_or_without_labels(tmp_path: Path) -> None:
     sheet.write_text(sheet.read_text("utf-8").replace(",entailed", ",answer"), "utf-8")
     with pytest.raises(InputError, match="at least one label"):
         read_labels(sheet, judged, errors.append)
-    assert len(errors) == 8
+    assert errors == []
 
 
 FORTY = [result(f"s{i}") for i in range(40)]

@@ -212,15 +212,12 @@ def _checked_row(raw: Raw) -> _Row:
     """Return a row of a sheet. Raises `InputError` if it is none."""
     if isinstance(raw.data, InputError):
         raise raw.data
-    row: dict[str, str] = raw.data
-    for column in _COLUMNS:
-        if column not in row:
-            raise InputError(f"the column {column!r}", f"only {', '.join(map(repr, row))}")
-    word = row[LABEL].strip().lower()
+    sample, _, kind, statement, source, typed = (raw.data.get(name, "") for name in _COLUMNS)
+    word = typed.strip().lower()
     if word not in _WORDS:
-        raise InputError("yes, no or nothing", describe(row[LABEL]), where=LABEL)
-    question = Question(row["kind"], row["statement"], row["source"])
-    return _Row(row["sample"].strip(), question.as_read(), _WORDS[word])
+        raise InputError("yes, no or nothing", describe(typed), where=LABEL)
+    question = Question(kind, statement, source)
+    return _Row(sample.strip(), question.as_read(), _WORDS[word])
 
 
 def _labeled(result: Result, cells: Mapping[Question, Cell]) -> Result:
