@@ -179,6 +179,8 @@ def _of_text(text: str) -> Any:
         raise InputError("a chunk's text", got, hint=hint)
     if printed := _PRINTED.fullmatch(text):
         return parsed(printed["text"])
+    if text.startswith("Document("):
+        return _chunk(parsed(text))
     dumped = as_object(opened(text))
     return _chunk(dumped) if _DUMPED & dumped.keys() else text
 
