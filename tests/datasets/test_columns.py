@@ -97,8 +97,11 @@ def test_names_paths_and_functions(tmp_path: Path) -> None:
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
     "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
     "no such column": ({"reference": "gold"}, ("reference: ", "'gold'", "'meta'", "'q'")),
-    "no such path": ({"reference": "meta.answer"}, ("got only 'doc', 'gold' beside 'answer'",)),
-    "a path into a text": ({"response": "q.text"}, ("'q.text', got nothing beside 'text'",)),
+    "no such path": (
+        {"reference": "meta.answer"},
+        ("got only 'doc', 'gold' in place of 'answer'",),
+    ),
+    "a path into a text": ({"response": "q.text"}, ("got nothing in place of 'text'",)),
     "a function that fails": ({"response": lambda row: row["x"]}, ("1, response: ", "KeyError")),
 }
 

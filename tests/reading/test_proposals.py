@@ -53,3 +53,14 @@ def test_a_list_that_is_empty_in_the_first_row() -> None:
     row = {"question": "Who built it?", "response": "Ada did.", "gold": "Ada."}
     rows = [{**row, "found": []}, {**row, "found": CHUNKS}]
     assert propose(rows, {}, {}).columns["retrieved_contexts"] == "found"
+
+
+@pytest.mark.parametrize(
+    ("cell", "separator"),
+    [("a b | c d", " | "), ("a b ||| c d", " ||| "), ("a b|c d", "|"), ("a | b || c d", None)],
+)
+def test_bars_between_chunks(cell: str, separator: str | None) -> None:
+    """Two kinds of bars do not tell which of them stand between chunks."""
+    proposal = propose([{**ROW, "contexts": cell}], {}, {})
+    assert proposal.is_whole is (separator is not None)
+    assert not separator or proposal.separator == separator

@@ -110,7 +110,8 @@ class Table:
         rows = [as_object(raw.data) for raw in first if as_object(raw.data)]
         if not rows:
             raise error.within(str(path))
-        proposal = propose(rows, self.columns, self._reader.read(rows[0]).places)
+        settled = self._reader.read(rows[0]).places
+        proposal = propose(rows, self.columns, settled, self._separator)
         if guess and proposal.is_whole:
             columns = {**self.columns, **proposal.columns}
             table = Table(columns, proposal.separator, verdicts=self._verdicts)

@@ -79,10 +79,13 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     return labeled(chunks, labels)
 
 
+_A_LIST = re.compile(r"\s*(?:array\()?[\[({]\s*(?:['\"\[\](){}]|\w+\(|$)")
+"""How a list of texts or objects begins. A text may begin with ``[1]``."""
+
+
 def is_one_text(value: object) -> bool:
     """Tell whether it is a text that holds no list."""
-    starts = ("[", "{", "(", "array(")
-    return isinstance(value, str) and not value.lstrip().startswith(starts)
+    return isinstance(value, str) and not _A_LIST.match(value)
 
 
 def _items(value: Any) -> list[Any]:
@@ -289,7 +292,8 @@ def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
     if is_empty(ids):
         return [*chunks]
     with error_context(IDS):
-        values = plain(parsed(ids) if isinstance(ids, str) and not is_one_text(ids) else ids)
+        is_written = isinstance(ids, str) and ids.lstrip().startswith("[")
+        values = plain(parsed(ids) if is_written else ids)
         if values == []:
             return [*chunks]
         entries = as_list(values) or [values]

@@ -142,7 +142,7 @@ def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
 
     near = get_close_matches(name, fields, 1)
     hint = f"did you mean {near[0]!r}?" if near else ""
-    raise MissingError(f"a column {path!r}", f"{got} beside {name!r}", hint=hint)
+    raise MissingError(f"a column {path!r}", f"{got} in place of {name!r}", hint=hint)
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

@@ -70,7 +70,8 @@ CHUNK_PARTS = (
 """The objects in a chunk that may hold its text. Two of them are texts where there is no other."""
 CHUNK_NAMES = (
     "id doc_id source doc_uri document_id docid doc_name document.id file_name filename"
-    " document_name title url uri page_url name location.s3Location.uri"
+    " document_name file file_path filepath path title url uri page_url name"
+    " location.s3Location.uri"
 )
 PIECE_NAMES = "chunk_id id_ _id ids file_id"
 

@@ -19,7 +19,7 @@ from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader
 from noisesense_adapters.reading.texts import text_of
 
-_BARS = (" || ", "||", " | ", "|")
+_BARS = re.compile(r" ?\|+ ?")
 """What stands between chunks, and hardly in them."""
 _MARKS = ("\n", ";")
 """What may stand between chunks, and in them."""
@@ -65,7 +65,10 @@ class Proposal(NamedTuple):
 
 
 def propose(
-    rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], settled: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]],
+    chosen: Mapping[str, Any],
+    settled: Mapping[str, str],
+    separator: str | None = None,
 ) -> Proposal:
     """Return the likeliest place of each field in the first rows of a file.
 
@@ -74,6 +77,7 @@ def propose(
         chosen: the user's columns, which stay.
         settled: the places of fields that names settle. A gold answer may stand under the name
             of a response: these two are asked for all the same.
+        separator: the user's own.
     """
     columns = _columns(rows, chosen, settled)
     cells: list[str] = []
@@ -81,32 +85,30 @@ def propose(
         with suppress(InputError):
             cell = value_at(row, columns[CHUNKS])
             cells += [cell] if is_one_text(cell) else []
-    separator = _separator(cells)
+    options: list[str] = []
     is_joined = False
     if cells and separator is None:
-        is_joined = _set_for_texts(columns, rows, cells)
-    options = _options(columns, chosen, separator)
+        marks = [mark for cell in cells for mark in _BARS.findall(cell)]
+        if marks:
+            separator = min(marks, key=len)
+            options = ["--split-contexts", separator]
+            is_joined = len({mark.strip() for mark in marks}) > 1
+        else:
+            is_joined = _set_for_texts(columns, rows, cells)
+    options = [*_options(columns, chosen), *options]
     values, is_readable = _values(rows[0] if rows else {}, columns, separator)
     has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
     is_whole = has_all and is_readable and not is_joined
     return Proposal(columns, separator, options, values, is_whole)
 
 
-def _separator(cells: Sequence[str]) -> str | None:
-    """Return what stands between the chunks of cells, if that is plain."""
-    together = "\0".join(cells)
-    return next((mark for mark in _BARS if mark in together), None)
-
-
-def _options(
-    columns: Mapping[str, str], chosen: Mapping[str, Any], separator: str | None
-) -> list[str]:
-    """Return the options that are added to the user's own."""
+def _options(columns: Mapping[str, str], chosen: Mapping[str, Any]) -> list[str]:
+    """Return the options that name columns beside the user's own."""
     options: list[str] = []
     for field, path in columns.items():
         if field not in chosen:
             options += ["--map", f"{field}={path}"]
-    return options if separator is None else [*options, "--split-contexts", separator]
+    return options
 
 
 def _set_for_texts(

@@ -106,7 +106,7 @@ class Reading:
 
     def error(self, *fields: str) -> InputError | None:
         """Return the first error of these fields, or one that names all that are missing."""
-        errors = [self.errors[field] for field in fields if field in self.errors]
+        errors = [*dict.fromkeys(self.errors[field] for field in fields if field in self.errors)]
         for error in errors:
             if not isinstance(error, MissingError):
                 return error
@@ -284,7 +284,7 @@ class Reader:
         if not self._separator or not isinstance(value, str):
             return value
         self.has_split = self.has_split or self._separator in value
-        if _LIST.match(value):
+        if not is_one_text(value):
             return value
         return [part for part in value.split(self._separator) if part.strip()]
 
@@ -353,8 +353,6 @@ def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
 
 
 _LAST_STEP = re.compile(r'(?:"[^"]*"|[^".]*)$')
-_LIST = re.compile(r"\s*\[\s*(['\"{\[\]D]|$)")
-"""How a list of texts or objects begins. A chunk may begin with ``[1]``."""
 
 
 def _standing(
