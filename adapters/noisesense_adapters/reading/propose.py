@@ -50,7 +50,7 @@ class Proposal(NamedTuple):
         """Return the options by which it is taken, or what the user has to name."""
         options = " ".join(map(quote, self.options))
         if self.is_whole:
-            return f"is it {options}? --guess takes that, in Python guess=True"
+            return f"is it {options}? guess=True takes that"
         missing = [f"--map {field}=COLUMN" for field in places.FIELDS if field not in self.columns]
         named = " ".join([*missing, options]).rstrip()
         return f"name the column: {named}, in Python columns=" if missing else error.hint
