@@ -18,6 +18,7 @@ from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.score import score_dataset
+from noisesense_adapters.datasets.tables import UnsettledError
 from noisesense_adapters.reading.chunks import chunks_of, named_by
 from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.reading.values import is_empty as is_null
@@ -197,8 +198,10 @@ def test_a_separator_in_no_cell_is_an_error_that_costs_no_wrong_number(tmp_path:
 
 def test_a_cell_that_holds_no_list(tmp_path: Path) -> None:
     """The second as templates leave it."""
-    plain, template = read_rows(table(tmp_path, "c1|c2", '{{"text": "x"}}'))
-    assert "else what stands between chunks: --split-contexts SEP" in str(plain.error)
+    with pytest.raises(UnsettledError, match="else what stands between chunks: --split-contexts"):
+        read_rows(table(tmp_path, "c1;c2", "c3;c4"))
+    (template,) = read_rows(table(tmp_path, '{{"text": "x"}}'))
+    assert isinstance(template, BadRow)
     assert "JSON" in str(template.error)
 
 

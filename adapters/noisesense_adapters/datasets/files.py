@@ -58,7 +58,8 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     known_endings = f"a file ending in {', '.join(_KINDS)}, or one of the first five and .gz"
     if ending not in _KINDS or path.is_dir():
         got = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
-        hint = 'unpack the archive; of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
+        hint = "convert it, or unpack the archive"
+        hint += '; of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
         raise InputError(known_endings, got, where="input", hint=hint)
     if not path.is_file():
         got = "something else, such as a pipe" if path.exists() else "no such file"

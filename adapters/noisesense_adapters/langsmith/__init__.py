@@ -14,8 +14,8 @@ from typing_extensions import Unpack
 from noisesense.errors import describe
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
 from noisesense_adapters.factory import structured_llm
-from noisesense_adapters.reading.chunks import is_one_text
 from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.values import is_one_text
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
 

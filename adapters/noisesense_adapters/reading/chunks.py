@@ -19,6 +19,7 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
+    is_one_text,
     normal,
     opened,
     parsed,
@@ -79,15 +80,6 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     return labeled(chunks, labels)
 
 
-_A_LIST = re.compile(r"\s*(?:array\()?[\[({]\s*(?:['\"\[\](){}]|\w+\(|$)")
-"""How a list of texts or objects begins. A text may begin with ``[1]``."""
-
-
-def is_one_text(value: object) -> bool:
-    """Tell whether it is a text that holds no list."""
-    return isinstance(value, str) and not _A_LIST.match(value)
-
-
 def _items(value: Any) -> list[Any]:
     """Return the items of a list of chunks. Raises `InputError`."""
     if is_one_text(value):
@@ -114,7 +106,7 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
         if is_list(value):
             items = as_list(value)
             # Chroma has a list for each query.
-            yield name, texts_of(items[0]) if len(items) == 1 and texts_of(items[0]) else items
+            yield name, as_list(items[0]) if len(items) == 1 and is_list(items[0]) else items
         elif depth:
             for inner, items in _lists_in(as_object(opened(value)), depth - 1):
                 yield f"{name}.{inner}", items

@@ -19,6 +19,7 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
+    is_one_text,
     normal,
     opened,
     plain,
@@ -166,7 +167,7 @@ def _listed(value: Any) -> Any:
     """Return the object or the list that a cell holds; anything else as it is."""
     if isinstance(value, (dict, list)):
         return cast("object", value)
-    if isinstance(value, str) and value.lstrip().startswith("["):
+    if isinstance(value, str) and value.lstrip().startswith("[") and not is_one_text(value):
         return parsed_cell(value)
     return plain(opened(value))
 

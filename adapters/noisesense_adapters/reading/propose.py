@@ -8,20 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, islice, pairwise
+from itertools import chain, groupby, islice
 from shlex import quote
 from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
-from noisesense_adapters.reading.chunks import chunks_of, fields_of, is_one_text
-from noisesense_adapters.reading.paths import inner_paths, parse, value_at
-from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader
+from noisesense_adapters.reading.chunks import chunks_of, fields_of
+from noisesense_adapters.reading.paths import MissingError, inner_paths, parse, value_at
+from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, without_gold
 from noisesense_adapters.reading.texts import text_of
+from noisesense_adapters.reading.values import is_one_text
 
 _BARS = re.compile(r" ?\|+ ?")
 """What stands between chunks, and hardly in them."""
-_MARKS = ("\n", ";")
+_MARKS = re.compile(r"[\n\t;§•¶#<>*]|--")
 """What may stand between chunks, and in them."""
 _MOST_PATHS = 300
 """Of the first row: lists in lists have any number of them."""
@@ -51,9 +52,11 @@ class Proposal(NamedTuple):
         options = " ".join(map(quote, self.options))
         if self.is_whole:
             return f"is it {options}? guess=True takes that"
+        if not isinstance(error, MissingError):
+            return error.hint
         missing = [f"--map {field}=COLUMN" for field in places.FIELDS if field not in self.columns]
         named = " ".join([*missing, options]).rstrip()
-        return f"name the column: {named}, in Python columns=" if missing else error.hint
+        return f"name the column: {named}, in Python columns="
 
     def lines(self, arguments: Sequence[str]) -> list[str]:
         """Each field with its path and first value, and the whole command with the arguments."""
@@ -87,14 +90,18 @@ def propose(
             cells += [cell] if is_one_text(cell) else []
     options: list[str] = []
     is_joined = False
-    if cells and separator is None:
-        marks = [mark for cell in cells for mark in _BARS.findall(cell)]
-        if marks:
-            separator = min(marks, key=len)
-            options = ["--split-contexts", separator]
-            is_joined = len({mark.strip() for mark in marks}) > 1
+    group = _group(rows, columns.get("user_input", ""), columns.get("response", ""))
+    if cells and group is None:
+        is_joined = True
+    elif cells and group:
+        columns.setdefault(GROUP, group)
+    elif cells and separator is None:
+        separator = _bars(cells)
+        if separator is None:
+            columns[CHUNKS] += ","
+            is_joined = 2 * sum(1 for cell in cells if _MARKS.search(cell)) >= len(cells)
         else:
-            is_joined = _set_for_texts(columns, rows, cells)
+            options = ["--split-contexts", separator]
     options = [*_options(columns, chosen), *options]
     values, is_readable = _values(rows[0] if rows else {}, columns, separator)
     has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
@@ -111,16 +118,14 @@ def _options(columns: Mapping[str, str], chosen: Mapping[str, Any]) -> list[str]
     return options
 
 
-def _set_for_texts(
-    columns: dict[str, str], rows: Sequence[Mapping[str, Any]], cells: Sequence[str]
-) -> bool:
-    """Set what makes chunks of cells of text; tell whether they may be several, joined."""
-    group = _group(rows, columns)
-    if group:
-        columns.setdefault(GROUP, group)
-        return False
-    columns[CHUNKS] += ","
-    return any(2 * sum(mark in cell for cell in cells) > len(cells) for mark in _MARKS)
+def _bars(cells: Sequence[str]) -> str | None:
+    """Return the bars that are in half of the cells or more, unless others are longer."""
+    marks = {cell: _BARS.findall(cell) for cell in cells}
+    longest = max((mark.strip() for found in marks.values() for mark in found), default="")
+    found = [[mark for mark in found if mark.strip() == longest] for found in marks.values()]
+    if not longest or 2 * sum(map(bool, found)) < len(found):
+        return None
+    return min(chain.from_iterable(found), key=len)
 
 
 def _columns(
@@ -131,7 +136,7 @@ def _columns(
     spoken = _spoken(rows, [*columns.values()])
     answer = spoken.pop("answer")
     if spoken["response"] and not spoken["reference"]:
-        spoken["reference"] = answer
+        spoken["reference"] = _beside(answer, spoken["response"])
     else:
         spoken["response"] |= answer
     spoken[CHUNKS] = spoken[CHUNKS] or _lists(rows)
@@ -147,6 +152,16 @@ _Places = dict[tuple[str, ...], str]
 """Paths by what they hold in the first rows."""
 
 
+def _beside(answers: _Places, responses: _Places) -> _Places:
+    """Return the answers that are no part of a response, and say something else."""
+    homes = tuple(f"{path}." for path in responses.values())
+    places: _Places = {}
+    for texts, path in answers.items():
+        if texts not in responses and not path.startswith(homes):
+            places[texts] = path
+    return places
+
+
 def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str, _Places]:
     """Return the places by the field of which their words speak."""
     spoken: dict[str, _Places] = {field: {} for field in ("reference", *places.WORDS)}
@@ -159,7 +174,9 @@ def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str
             continue
         texts = _texts(rows, path, field)
         if texts:
-            spoken[field].setdefault(texts, path)
+            shortest = spoken[field].setdefault(texts, path)
+            if len(parse(path)[0]) < len(parse(shortest)[0]):
+                spoken[field][texts] = path
     return spoken
 
 
@@ -167,17 +184,27 @@ def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     """Return the lists of chunks, whatever their names are."""
     found: _Places = {}
     for path in islice(inner_paths(rows[0], by_number=True), _MOST_PATHS):
+        if _speaks_of_others(path):
+            continue
         texts = _texts(rows, path, CHUNKS)
         if texts and all(text[:1] in ("", "[") for text in texts):
             found.setdefault(texts, path)
     return found
 
 
+def _speaks_of_others(path: str) -> bool:
+    """Tell whether the words of a path speak of other lists: messages, or gold contexts."""
+    said = {word for step in parse(path)[0] for word in _words_in(step.name)}
+    gold = said & _GOLD
+    are_gold = bool(gold - _REFERENCES) or bool(gold and said & _WORDS[CHUNKS])
+    return are_gold or not said.isdisjoint(_OTHER_LISTS)
+
+
 def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
     """Return the paths in the first rows, in order. Numbered columns are one."""
     paths: dict[str, None] = {}
     for row in rows:
-        for path in inner_paths(row):
+        for path in without_gold(inner_paths(row)):
             stem = re.sub(r"(?<!\d)\d+$", "*", path)
             paths[path if "." in path or len(stem) < 2 else stem] = None
     both = dict.fromkeys(["positive,negative"] if {"positive", "negative"} <= paths.keys() else [])
@@ -188,23 +215,34 @@ def _field_of(path: str) -> str | None:
     """Return the field of which the words of a path speak, the last ones first."""
     if path == "positive,negative":
         return CHUNKS
-    steps = [_words_in(step.name) for step in parse(path)[0]]
+    names = ".".join(step.name for step in parse(path)[0]).split(".")
+    steps = [_words_in(name) for name in names]
     if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
         return None
-    spoken = [field for step in reversed(steps) for field in _fields_of(step)]
-    if _GOLD.isdisjoint(chain.from_iterable(steps)):
+    gold = [number for number, step in enumerate(steps) if not _GOLD.isdisjoint(step)]
+    start = gold[-1] if gold else 0  # what stands around a gold answer is only its home
+    spoken = [field for step in reversed(steps[start:]) for field in _fields_of(step)]
+    if not gold:
         return spoken[0] if spoken else None
     is_text = not spoken or spoken[0] in ("response", "answer")
     return "reference" if is_text else None
 
 
 _GOLD = {*places.GOLD.split()}
+_REFERENCES = {"reference", "references"}  # some retrievers call chunks so
+_OTHER_LISTS = {*places.OTHER_LISTS.split()}
 _WORDS = {field: {*known.split()} for field, known in places.WORDS.items()}
 
 
 def _fields_of(step: Sequence[str]) -> list[str]:
-    """Return the fields of which the words of a name speak."""
-    return [field for field, known in _WORDS.items() if not known.isdisjoint(step)]
+    """Return the fields of which the words of a name speak, the last ones first.
+
+    An answer that is said to be predicted is a response.
+    """
+    spoken: list[str] = []
+    for word in reversed(step):
+        spoken += [field for field, known in _WORDS.items() if word in known]
+    return sorted(spoken, key="answer".__eq__)
 
 
 def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[str, ...]:
@@ -258,9 +296,16 @@ def is_graded(rows: Iterable[Mapping[str, Any]]) -> bool:
     return any(isinstance(cell, str) and _GRADED.match(cell) for cell in cells)
 
 
-def _group(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> str | None:
-    """Return the question's column, if rows that follow each other share it and the response."""
-    names = [columns.get("user_input", ""), columns.get("response", "")]
-    texts = [[row.get(name) for name in names] for row in rows]
-    is_shared = any(before == after for before, after in pairwise(texts))
-    return names[0] or None if is_shared else None
+def _group(rows: Sequence[Mapping[str, Any]], question: str, response: str) -> str | None:
+    """Return the question's column where a row has one chunk of several, "" where it has all.
+
+    None where questions come back, or are missing, so that it cannot be told.
+    """
+    if not any(question in row for row in rows):
+        return ""
+    texts = [(str(row.get(question) or ""), str(row.get(response))) for row in rows]
+    samples = [sample for sample, _ in groupby(texts)]
+    questions = {asked for asked, _ in samples if asked}
+    if len(questions) < len(samples):
+        return None
+    return question if len(samples) < len(rows) else ""

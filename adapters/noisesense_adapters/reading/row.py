@@ -14,7 +14,6 @@ from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
     chunks_of,
-    is_one_text,
     label_of,
     labeled,
     labeled_by,
@@ -35,6 +34,7 @@ from noisesense_adapters.reading.texts import agreed, different, output_of, text
 from noisesense_adapters.reading.values import (
     as_object,
     is_gap,
+    is_one_text,
     normal,
     opened,
     parsed,
@@ -376,7 +376,14 @@ def _standing(
 def _known(names: tuple[str, ...], field: str) -> list[str]:
     """Return the names in an object under which a field may stand."""
     known = words(ROW_NAMES[field])
-    return [name for name in names if normal(name) in known]
+    return [name for name in without_gold(names) if normal(name) in known]
+
+
+def without_gold(names: Iterable[str]) -> list[str]:
+    """Leave out ``context`` beside ``retrieval_context``: in DeepEval's cases it is gold."""
+    by_name = {name: normal(name) for name in names}
+    gold = "context" if "retrievalcontext" in by_name.values() else None
+    return [name for name, plain_name in by_name.items() if plain_name != gold]
 
 
 def _names_in(row: Mapping[str, Any]) -> list[str]:
