@@ -18,7 +18,7 @@ from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, is_graded, propose
 from noisesense_adapters.reading.row import CHUNKS, EXPECTED, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
-from noisesense_adapters.reading.values import as_object, is_empty
+from noisesense_adapters.reading.values import as_object, is_empty, is_list
 
 MAPPED = (*FIELDS, IDS, "chunk_labels", EXPECTED, "verdicts", "id", "cluster", GROUP)
 """The fields that columns can be mapped to.
@@ -263,6 +263,6 @@ def object_of(raw: Raw) -> dict[str, Any]:
     if isinstance(data, InputError):
         raise data
     if not isinstance(data, dict):
-        hint = "a document with all rows needs the ending .json" if isinstance(data, list) else ""
+        hint = "a document with all rows needs the ending .json" if is_list(data) else ""
         raise InputError("an object", describe(data), hint=hint)
     return cast("dict[str, Any]", data)
