@@ -11,7 +11,6 @@ from noisesense.ablation.cases import Case, document_of, left_out
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Estimate,
-    Resampling,
     dirichlet_interval,
     mean_range,
     units_of,
@@ -38,7 +37,7 @@ class Change(NamedTuple):
         interval = self.change.interval
         if interval is None:
             return False
-        return interval.units >= fewest_pairs((1 - interval.confidence) / 2) and interval.low > 0
+        return interval.units >= fewest_pairs(interval.confidence) and interval.low > 0
 
 
 class Pair(NamedTuple):
@@ -58,7 +57,7 @@ def change_of(pairs: Sequence[Pair], confidence: float = 0.95) -> Change | None:
     units = units_of((pair.unit, pair.after.minus(pair.before)) for pair in pairs)
     interval = None
     if units.total() > 1:
-        interval = dirichlet_interval(units, Resampling(confidence), (-1.0, 1.0))
+        interval = dirichlet_interval(units, confidence, (-1.0, 1.0))
     difference = after.minus(before)
     return Change(before, after, Estimate(*difference, interval, len(pairs)))
 

@@ -10,7 +10,7 @@ from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import (
     Interval,
-    Resampling,
+    Units,
     dirichlet_interval,
     effective_units,
     mean_range,
@@ -22,6 +22,7 @@ from noisesense.stats.paired import (
     critical_t,
     difference_interval,
     fewest_pairs,
+    mirrored,
 )
 
 Decision = Literal["better", "worse", "same", "undecided"]
@@ -102,7 +103,7 @@ class FigureComparison(Record):
         """Fewer pairs, or clusters of equal size, decide nothing: 6, at 99% confidence 8."""
         if self.interval is None:
             return MIN_PAIRS
-        return fewest_pairs((1 - self.interval.confidence) / 2)
+        return fewest_pairs(self.interval.confidence)
 
 
 def value_of(figure: Figure, score: Score) -> Range | None:
@@ -125,7 +126,7 @@ def compared(
     figure: Figure,
     pairs: Sequence[tuple[Score, Score]],
     units: Sequence[Hashable],
-    resampling: Resampling,
+    confidence: float,
     margin: float,
 ) -> FigureComparison:
     """Compare the versions in one figure.
@@ -134,68 +135,53 @@ def compared(
         figure: which one.
         pairs: the scores of A and B, also of samples without something to measure.
         units: what each pair shares with others.
-        resampling: confidence, resamples, seed.
+        confidence: of the interval.
         margin: the difference that does not matter; of ``"correct"`` a share of A's mean.
     """
-    measured = _measured(figure, pairs, units)
-    before = [was for was, _, _ in measured]
-    after = [now for _, now, _ in measured]
-    differences = _differences(before, after)
-    worsening = differences
+    before: list[Range] = []
+    after: list[Range] = []
+    differences: list[tuple[Hashable, Range]] = []
+    undetermined = 0
+    for (x, y), unit in zip(pairs, units, strict=True):
+        was = value_of(figure, x)
+        now = value_of(figure, y)
+        if was is None or now is None:
+            continue
+        before.append(was)
+        after.append(now)
+        differences.append((unit, now.minus(was)))
+        undetermined += was.value is None or now.value is None
+    worsening: Units = units_of(differences)
     mean_a = mean_range(before)
     limit = 1.0
     if figure == "correct" and mean_a is not None:
-        worsening = _differences(after, before)
+        worsening = mirrored(worsening)
         limit = max(1.0, *(value.high for value in (*before, *after)))
         margin *= mean_a.high
-    by_unit = units_of(zip((unit for _, _, unit in measured), worsening, strict=True))
-    interval = difference_interval(by_unit, resampling, limit)
-    effective = effective_units(by_unit) if by_unit else 0.0
+    interval = difference_interval(worsening, confidence, limit)
+    effective = effective_units(worsening) if worsening else 0.0
     decision: Decision = "undecided"
     left_open = False
-    if interval is not None and effective >= fewest_pairs(resampling.tail):
+    if interval is not None and effective >= fewest_pairs(confidence):
         # A rare pair that nobody saw may differ by all that can be.
-        wide = dirichlet_interval(by_unit, resampling, (-limit, limit))
+        wide = dirichlet_interval(worsening, confidence, (-limit, limit))
         decision = _decision(interval, wide, margin)
-        ends = LowEnds(by_unit, critical_t(effective, 1 - resampling.tail))
-        left_open = interval.low <= margin < ends.greatest
+        ends = LowEnds(worsening, critical_t(effective, confidence))
+        left_open = interval.low <= margin < ends.greatest()
     return FigureComparison(
         figure=figure,
-        pairs=len(measured),
+        pairs=len(before),
         effective=effective,
-        undetermined=_open_pairs(before, after),
-        undefined=len(pairs) - len(measured),
+        undetermined=undetermined,
+        undefined=len(pairs) - len(before),
         mean_a=mean_a,
         mean_b=mean_range(after),
-        difference=mean_range(differences),
+        difference=mean_range([difference for _, difference in differences]),
         interval=_turned(interval) if figure == "correct" else interval,
         margin=margin,
         decision=decision,
         left_open=left_open,
     )
-
-
-def _measured(
-    figure: Figure, pairs: Sequence[tuple[Score, Score]], units: Sequence[Hashable]
-) -> list[tuple[Range, Range, Hashable]]:
-    """Return the values of the pairs in which both versions have one, with what they share."""
-    measured: list[tuple[Range, Range, Hashable]] = []
-    for (x, y), unit in zip(pairs, units, strict=True):
-        was = value_of(figure, x)
-        now = value_of(figure, y)
-        if was is not None and now is not None:
-            measured.append((was, now, unit))
-    return measured
-
-
-def _differences(first: Sequence[Range], second: Sequence[Range]) -> list[Range]:
-    return [now.minus(was) for was, now in zip(first, second, strict=True)]
-
-
-def _open_pairs(before: Sequence[Range], after: Sequence[Range]) -> int:
-    """Count the pairs of which the judge left a value open."""
-    pairs = zip(before, after, strict=True)
-    return sum(was.value is None or now.value is None for was, now in pairs)
 
 
 def _turned(interval: Interval | None) -> Interval | None:

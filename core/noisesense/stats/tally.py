@@ -13,11 +13,11 @@ from msgspec import Struct
 from noisesense.errors import InputError
 from noisesense.judging.protocol import COUNTED, NO_PLACEBOS, NO_USAGE, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
-from noisesense.scoring.outcomes import Counts, Partition, Range
+from noisesense.scoring.outcomes import Counts, Partition, Range, check_between
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.clusters import are_questions, cluster_of
-from noisesense.stats.interval import Resampling, Unit, mean_interval, rounded_sum
+from noisesense.stats.interval import Unit, mean_interval, rounded_sum
 from noisesense.stats.needed import cells_of
 from noisesense.stats.signs import SignCounts
 from noisesense.stats.summarize import ModeSummary, Summary
@@ -144,7 +144,7 @@ class Tally:
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
         """Return the figures so far; see `summarize`."""
-        resampling = Resampling(confidence)
+        check_between(confidence, "confidence")
         sums = self._sums
         units = self._units()
         samples = Counter[_Sample]()
@@ -161,7 +161,7 @@ class Tally:
                 kinds[outcome.category] += times
         modes: dict[Mode, ModeSummary] = {}
         for mode in modes_of(self.definition) if self.definition else ():
-            modes[mode] = _mode(mode, samples, units, resampling)
+            modes[mode] = _mode(mode, samples, units, confidence)
         cost = None if self._cost is None else float(self._cost)
         usage = Usage(**{name: sums[name] for name in COUNTED}, cost=cost)
         placebos = Placebos(sums["asked"], sums["wrong"], sums["unanswered"])
@@ -202,7 +202,7 @@ class Tally:
 
 
 def _mode(
-    mode: Mode, samples: Counter[_Sample], units: Counter[_Unit], resampling: Resampling
+    mode: Mode, samples: Counter[_Sample], units: Counter[_Unit], confidence: float
 ) -> ModeSummary:
     """Return the figures of one mode."""
     counts: dict[_Sample, Counts] = {}
@@ -229,7 +229,7 @@ def _mode(
         undetermined=ranges.total() - determined,
         undefined=undefined,
         mean=_mean(shares),
-        interval=mean_interval(means, resampling),
+        interval=mean_interval(means, confidence),
         claims=_sum(shares.items()),
         ranges=tuple(sorted(ranges.items())),
     )
