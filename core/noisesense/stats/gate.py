@@ -133,8 +133,7 @@ def gate_run(
     limits = {"limit": limit, "min_correct": min_correct, "max_hallucinated": max_hallucinated}
     given = [check_limit(each, name) for name, each in limits.items() if each is not None]
     if not summary.partition.total:
-        cause = summary.unmeasured or "there are no results"
-        nothing = Finding("not measured", f"nothing was measured: {cause}")
+        nothing = Finding("not measured", f"nothing was measured: {summary.unmeasured}")
         return RunGate((nothing,), summary.unmeasured)
     findings = [*_shares(summary.partition, min_correct, max_hallucinated)]
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)

@@ -54,7 +54,7 @@ def labeled_pairs(
             where=f"human, paired by {paired.by}",
             hint="labels belong to one answer: label what the judge has judged",
         )
-    warnings = list(paired.warnings)
+    warnings = paired.warnings
     others += len(paired.only_b)
     if others:
         warnings.append(
