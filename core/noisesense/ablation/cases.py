@@ -18,6 +18,7 @@ from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import mean_range
+from noisesense.stats.offenders import document_of
 from noisesense.verdicts.form import ResponseClaimForm
 from noisesense.verdicts.sample import Chunk, ChunkLike, Line, Sample
 
@@ -166,11 +167,6 @@ class Case:
             if position not in followed and not entailing & taken:
                 others.append(position)
         return others
-
-
-def document_of(chunk: Chunk) -> str:
-    """Return the document's id, or the text of a chunk without one."""
-    return chunk.id or chunk.text
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:

@@ -17,7 +17,6 @@ from noisesense.stats.interval import (
     units_of,
 )
 from noisesense.stats.paired import (
-    MIN_PAIRS,
     LowEnds,
     critical_t,
     difference_interval,
@@ -44,6 +43,7 @@ class FigureComparison(Record):
             lower is better, of ``"correct"`` higher.
         pairs: how many there are.
         effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
+        fewest: fewer of those decide nothing: 6, at 99% confidence 8.
         undetermined: pairs in which the judge left open one version's value or both.
         undefined: scored pairs in which one version or both have nothing to measure.
         mean_a: the mean of A over the pairs.
@@ -62,6 +62,7 @@ class FigureComparison(Record):
     figure: Figure
     pairs: int
     effective: float
+    fewest: int
     undetermined: int
     undefined: int
     mean_a: Range | None
@@ -94,16 +95,7 @@ class FigureComparison(Record):
     @property
     def too_few(self) -> bool:
         """Are there too few pairs (or clusters of them) to decide anything?"""
-        if self.interval is None:
-            return True
-        return self.effective < self.fewest
-
-    @property
-    def fewest(self) -> int:
-        """Fewer pairs, or clusters of equal size, decide nothing: 6, at 99% confidence 8."""
-        if self.interval is None:
-            return MIN_PAIRS
-        return fewest_pairs(self.interval.confidence)
+        return self.interval is None or self.effective < self.fewest
 
 
 def value_of(figure: Figure, score: Score) -> Range | None:
@@ -160,9 +152,10 @@ def compared(
         margin *= mean_a.high
     interval = difference_interval(worsening, confidence, limit)
     effective = effective_units(worsening) if worsening else 0.0
+    fewest = fewest_pairs(confidence)
     decision: Decision = "undecided"
     left_open = False
-    if interval is not None and effective >= fewest_pairs(confidence):
+    if interval is not None and effective >= fewest:
         # A rare pair that nobody saw may differ by all that can be.
         wide = dirichlet_interval(worsening, confidence, (-limit, limit))
         decision = _decision(interval, wide, margin)
@@ -172,6 +165,7 @@ def compared(
         figure=figure,
         pairs=len(before),
         effective=effective,
+        fewest=fewest,
         undetermined=undetermined,
         undefined=len(pairs) - len(before),
         mean_a=mean_a,

@@ -56,24 +56,26 @@ def units_of(values: Iterable[tuple[Hashable, Range]]) -> Counter[Unit]:
         by_unit[unit].append(value)
     units = Counter[Unit]()
     for ranges in by_unit.values():
-        low = rounded_sum([value.low for value in ranges])
-        high = rounded_sum([value.high for value in ranges])
-        units[Unit(low, high, len(ranges))] += 1
+        units[unit_of(ranges)] += 1
     return units
 
 
-def rounded_sum(parts: Sequence[float]) -> float:
+def unit_of(ranges: Sequence[Range]) -> Unit:
     """Add up and round: a third and two thirds are one, however they were added."""
-    return round(math.fsum(parts), 12)
+    whole = sum_range(ranges)
+    return Unit(round(whole.low, 12), round(whole.high, 12), len(ranges))
+
+
+def sum_range(ranges: Sequence[Range]) -> Range:
+    """Return the sum of the lowest values and that of the highest."""
+    low = math.fsum(value.low for value in ranges)
+    high = math.fsum(value.high for value in ranges)
+    return Range(low, high)
 
 
 def mean_range(ranges: Sequence[Range]) -> Range | None:
     """Return the mean of the lowest values and that of the highest; None of nothing."""
-    if not ranges:
-        return None
-    low = math.fsum(value.low for value in ranges)
-    high = math.fsum(value.high for value in ranges)
-    return Range(low, high).over(len(ranges))
+    return sum_range(ranges).over(len(ranges)) if ranges else None
 
 
 class Interval(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
+from math import sqrt
 from statistics import fmean, pvariance
 
 from noisesense.errors import InputError
@@ -13,6 +13,7 @@ from noisesense.stats.interval import (
     Interval,
     dirichlet_interval,
     mean_range,
+    sum_range,
     units_of,
 )
 from noisesense.stats.numerics import numpy
@@ -95,8 +96,8 @@ def powered_mean(
     for label, f, own_slope in zip(labels, scores, slopes, strict=True):
         correction = own_slope * (of_rest - f)
         terms.append(Range(label.low + correction, label.high + correction))
-    endless = _within(_sum(terms).over(count))
-    labeled = _sum(labels)
+    endless = _within(sum_range(terms).over(count))
+    labeled = sum_range(labels)
     samples = count + len(others)
     low = (labeled.low + len(others) * endless.low) / samples
     high = (labeled.high + len(others) * endless.high) / samples
@@ -173,10 +174,6 @@ def _error_nobody_saw(scores: Sequence[float], labels: int) -> float:
     noisy = [score for score in scores if score > 0]
     typical = fmean(noisy) if noisy else 1.0
     return (typical * labels + _AS_MANY) / (labels + _AS_MANY)
-
-
-def _sum(ranges: Sequence[Range]) -> Range:
-    return Range(fsum(each.low for each in ranges), fsum(each.high for each in ranges))
 
 
 def _within(mean: Range) -> Range:
