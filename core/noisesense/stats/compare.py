@@ -11,7 +11,7 @@ from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import NO_JUDGE, Score
 from noisesense.stats.clusters import are_questions, units_of_results
 from noisesense.stats.figures import Figure, FigureComparison, compared, value_of
-from noisesense.stats.pairing import MIN_PAIRED, Paired, PairedBy, pair
+from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair
 from noisesense.stats.summarize import FEW_UNITS, counted
 
 
@@ -136,12 +136,13 @@ def compare(
         chosen: tuple[Figure, ...] = (*modes_of(definition), "any", "correct")
         for figure in chosen:
             figures[figure] = compared(figure, scores, units, confidence, margin)
-    warnings = [
-        *paired.warnings,
-        *_of_units(units, figures.get("any")),
-        *_of_unpaired(paired),
-        *_of_judges(results),
-    ]
+    warnings = [*paired.warnings, *_of_units(units, figures.get("any")), *_of_judges(results)]
+    only_a = len(paired.only_a)
+    only_b = len(paired.only_b)
+    if only_a or only_b:
+        warnings.append(
+            f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
+        )
     return Comparison(
         definition=definition,
         paired_by=paired.by,
@@ -184,13 +185,6 @@ def _of_units(units: Sequence[Hashable], whole: FigureComparison | None) -> Iter
         yield f"{as_much}: fewer than {whole.fewest} decide nothing."
     else:
         yield f"{as_much}: only large differences can be decided."
-
-
-def _of_unpaired(paired: Paired) -> Iterator[str]:
-    only_a = len(paired.only_a)
-    only_b = len(paired.only_b)
-    if only_a or only_b:
-        yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
 
 
 def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:

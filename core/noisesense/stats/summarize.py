@@ -80,7 +80,7 @@ class Summary(Record, BothModes[ModeSummary]):
         only: the one mode that a host's run was asked for, which its gate reads; None: both.
     """
 
-    _derived = ("grouped", "unanswered_share", "unmeasured", "is_echo", "warnings")
+    _derived = ("grouped", "unanswered_share", "unmeasured", "warnings")
 
     definition: DefinitionName | None
     samples: int
@@ -119,9 +119,14 @@ class Summary(Record, BothModes[ModeSummary]):
         return self.open_cells / self.needed_cells if self.needed_cells else None
 
     @property
-    def is_echo(self) -> bool:
-        """Is the response the reference in nearly all samples?"""
-        return are_echoes(self.echoes, self.scored)
+    def echo(self) -> str:
+        """That nearly all responses are their references, in words; empty if they are not."""
+        if self.echoes <= 1 or self.echoes < _NEARLY_ALL * self.scored:
+            return ""
+        return (
+            f"the response is the reference, word for word, in {self.echoes:,} of "
+            f"{counted(self.scored, 'sample')}: is the reference read from the right column?"
+        )
 
     @property
     def measured(self) -> int:
@@ -131,8 +136,7 @@ class Summary(Record, BothModes[ModeSummary]):
     @property
     def undefined(self) -> int:
         """Scored samples that are in no figure of a mode: the one that has more of them."""
-        modes = (self.relevant, self.irrelevant)
-        return max((each.undefined for each in modes if each is not None), default=0)
+        return max((mode.undefined for mode in self.modes), default=0)
 
     @property
     def unmeasured(self) -> str:
@@ -169,8 +173,8 @@ class Summary(Record, BothModes[ModeSummary]):
                 f"{self.open_cells:,} of the {self.needed_cells:,} verdicts that the scores need "
                 "have no answer: where they decide a score, it is a range."
             )
-        if self.is_echo:
-            warnings.append(echo_of(self.echoes, self.scored).capitalize())
+        if self.echo:
+            warnings.append(self.echo.capitalize())
         if self.clusters is not None and self.by_question:
             warnings.append(
                 f"{self.grouped}: the answers to one question count as one in every interval."
@@ -194,19 +198,6 @@ def _left_out(run: Summary) -> str:
         return ": there is no mean"
     samples = counted(run.samples - run.measured, "sample")
     return f": the means leave out {samples}; if those are hard ones, they are too good"
-
-
-def are_echoes(echoes: int, samples: int) -> bool:
-    """Tell whether the response is the reference so often that a wrong column was read."""
-    return echoes > 1 and echoes >= _NEARLY_ALL * samples
-
-
-def echo_of(echoes: int, samples: int) -> str:
-    """Return that responses are their references, in words."""
-    return (
-        f"the response is the reference, word for word, in {echoes:,} of "
-        f"{counted(samples, 'sample')}: is the reference read from the right column?"
-    )
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
