@@ -135,6 +135,8 @@ def command(
         figures = modes_of(comparison.definition)
     unsure = UNDECIDED if gate.fail_if_undecided else 0
     summary = reading.tally.summary(confidence=gate.level)
+    if summary.echo:
+        output.tell(f"note: {name}: {summary.echo}")
     statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
     if figures:
         statuses.append(_check_undefined(comparison, gate.max_undefined))

@@ -76,11 +76,9 @@ class Offenders(Record):
 
     Attributes:
         documents: those that entail incorrect claims, or may; the surest first.
-        retrieved: how many different documents were retrieved, whether they mislead or not.
     """
 
     documents: tuple[Offender, ...]
-    retrieved: int
 
 
 def offenders(results: Iterable[Result]) -> Offenders:
@@ -133,7 +131,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
         )
         ranked.append(offender)
     ranked.sort(key=_order)
-    return Offenders(documents=tuple(ranked), retrieved=len(documents))
+    return Offenders(documents=tuple(ranked))
 
 
 def _order(each: Offender) -> tuple[object, ...]:
