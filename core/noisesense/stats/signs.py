@@ -131,20 +131,17 @@ class SignCounts:
                 found.append(Sign("same-context", reason))
         return tuple(found)
 
-    @property
-    def _has_many_chunks(self) -> bool:
-        """Of a single document a sample all may be true."""
-        return self._counts["chunks"] >= 2 * self._counts["samples"]
-
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
         is_said = bool(seen & _SAID)
+        # Of a single document a sample all may be true.
+        has_many_chunks = self._counts["chunks"] >= 2 * samples
         is_denied = ("correct", False) in seen or bool(seen & _DENIED)
         if ("correct", False) in seen and not seen & {("correct", True), ("claim", True)}:
             yield Sign("none-correct", "no claim is correct, and none comes from a chunk")
         elif seen & _DENIED and not is_said:
             yield Sign("none-supported", "no chunk supports a claim of a response or a reference")
-        elif samples >= _MANY and is_said and not is_denied and self._has_many_chunks:
+        elif samples >= _MANY and is_said and not is_denied and has_many_chunks:
             yield Sign("all-alike", "the judge said yes to everything")
 
 
