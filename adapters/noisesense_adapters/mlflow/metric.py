@@ -14,7 +14,6 @@ from typing_extensions import Unpack
 from noisesense import (
     DefinitionName,
     Empty,
-    Result,
     StructuredLLM,
     Summary,
     Undetermined,
@@ -28,8 +27,7 @@ from noisesense_adapters.evaluate.rows import (
     Figure,
     Modes,
     RowEvaluator,
-    rescored,
-    summary_of_kept,
+    summary_of,
 )
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -110,13 +108,9 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
 def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
     """Tell whether a span is inside one of the outer ones, at any depth."""
     parent = spans.get(span.parent_id)
-    for _ in spans:  # no deeper than there are spans, whatever a damaged trace says
-        if parent is None:
-            return False
-        if parent.span_id in outer:
-            return True
+    while parent is not None and parent.span_id not in outer:
         parent = spans.get(parent.parent_id)
-    return False
+    return parent is not None
 
 
 def _documents(span: Any, failed: Any) -> list[Any]:
@@ -248,40 +242,26 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
     Raises:
         InputError: the run has no feedback of that scorer.
     """
-    results: list[Result] = []
-    kept: list[dict[str, Any]] = []
+    rows: list[list[dict[str, Any]]] = []
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
-        row = trace.info.trace_id
-        scored, error = _feedback_on(trace, run_id, name)
-        if scored is not None:
-            kept.append(scored)
-            results.append(rescored(row, scored))
-        elif error is not None:
-            results.append(Result(row, error=error))
-    if not results:
+        feedback = _feedback_on(trace, run_id, name)
+        if feedback:
+            rows.append([{"scored": json.loads(each.get(_SCORED, "null"))} for each in feedback])
+    if not rows:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
-    for number in range(len(results), _row_count(run_id)):
-        results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
-    return summary_of_kept(results, kept)
+    untraced = _row_count(run_id) - len(rows)
+    return summary_of(rows + [[]] * untraced)
 
 
-def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the row's score, or why there is none, as the run's scorer of that name gave it."""
-    error: str | None = None
-    scored: dict[str, Any] | None = None
+def _feedback_on(trace: Trace, run_id: str, name: str) -> list[Mapping[str, str]]:
+    """Return the metadata of what the run's scorers of that name said of a row."""
+    found: list[Mapping[str, str]] = []
     for assessment in trace.info.assessments or ():
         metadata: Mapping[str, str] = assessment.metadata or {}
-        if metadata.get(_RUN, run_id) != run_id:
-            continue  # a trace keeps what every run said of it
-        if assessment.name == name and assessment.error is not None:
-            error = assessment.error.error_message
-        elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-            # Of both modes, though each may have a scorer of its own, of this name.
-            found: dict[str, Any] = json.loads(metadata[_SCORED])
-            if scored is not None:
-                found["modes"] = [*scored["modes"], *found["modes"]]
-            scored = found
-    return scored, error
+        is_of_run = metadata.get(_RUN, run_id) == run_id  # a trace keeps what every run said
+        if is_of_run and name in (assessment.name, assessment.name.rpartition("/")[0]):
+            found.append(metadata)  # an error has the scorer's name alone
+    return found
 
 
 def _row_count(run_id: str) -> int:
