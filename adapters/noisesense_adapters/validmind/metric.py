@@ -166,7 +166,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
             summaries.append(figures)
     histogram, box = plots(results, summaries, undetermined)
     return (
-        tables(summary, summaries, undetermined),
+        tables(results, summary, summaries, undetermined),
         histogram,
         box,
         raw_data(dataset, results, summary),
