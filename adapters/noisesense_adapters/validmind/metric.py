@@ -257,9 +257,6 @@ def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
         needs = f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}"
         raise MissingExtraError(needs) from None
     except Exception as error:  # noqa: BLE001 - errors of clients may quote their settings
-        if judge_llm is None:
-            cause = judge_error(error, name)
-            raise type(cause)(f"{cause}. Hint: {_HINT}") from None
-        expected = "a LangChain chat model, or a ValidMind model with one as its .model"
-        raise InputError(expected, type(judge_llm).__name__, where="judge_llm") from None
+        cause = judge_error(error, name)
+        raise type(cause)(f"{cause}. Hint: {_HINT}") from None
     return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)
