@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any, cast
 
 from noisesense import Judge, RecordedJudge
-from noisesense.errors import InputError, describe, kind_of
+from noisesense.errors import InputError, kind_of
 from noisesense.judging.protocol import StructuredLLM
 
 
@@ -40,22 +40,14 @@ def given_judge(
     return judge
 
 
-_OWN = ("llm", "store")
-"""Arguments of `LLMJudge` that a metric has arguments of its own for."""
-
-
 def _check_options(options: Mapping[str, Any]) -> None:
     """Raise `InputError` for a name that `LLMJudge` does not take. It checks the values itself."""
     from noisesense.judging.llm import LLMJudge
 
-    where = "judge_options"
-    if not isinstance(options, Mapping):
-        raise InputError("a mapping of options", describe(options), where=where)
-    known = [name for name in signature(LLMJudge).parameters if name not in _OWN]
-    for name in options:
-        if name not in known:
-            hint = f"known are {', '.join(known)}"
-            raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
+    unknown = options.keys() - signature(LLMJudge).parameters.keys()
+    if unknown:
+        got = ", ".join(sorted(unknown))
+        raise InputError("options of LLMJudge", got, where="judge_options")
 
 
 _judges: dict[Hashable, tuple[object, Judge]] = {}
