@@ -86,15 +86,13 @@ def judge_over(
     owner = model if isinstance(model, str) else id(model)
     known = (owner, key, store, tuple(sorted(arguments.items())))
     with _judges_lock:
-        if known in _judges:
-            _, judge = _judges.pop(known)
-        else:
+        judge = _judges.pop(known, (None, None))[1]
+        if judge is None:
             if isinstance(store, (str, os.PathLike)):
                 store = VerdictStore(cast("str", store))
             judge = LLMJudge(bridge(), store=store, **arguments)
         # The model is held, too, so that no other object gets its id.
         _judges[known] = (model, judge)
         if len(_judges) > _JUDGES_KEPT:
-            oldest = next(iter(_judges))
-            del _judges[oldest]
+            del _judges[next(iter(_judges))]
         return judge

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
 
-from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Usage, Verdicts, summarize
+from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Verdicts, summarize
 from noisesense.errors import InputError, check_choice, describe, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.scoring import Empty, Undetermined
@@ -120,28 +121,20 @@ class RowEvaluator:
         self.reader = Reader(places, chosen)
         settings = Settings.checked(definition, empty, undetermined)
         self.definition = settings.definition
-        self._evaluator = Evaluator(settings, self.judge)
-        self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
-        self._model = model
-        self._bridge = bridge
-        self._store = store
-        self._judge_options = judge_options
+        given = given_judge(judge, model=model, store=store, judge_options=judge_options)
+
+        def the_judge() -> Judge:
+            """Return the user's judge, or one over the model, made when a row needs it."""
+            if given is not None:
+                return given
+            over = partial(bridge, model)
+            return judge_over(model, over, bridge, store=store, options=judge_options)
+
+        self._evaluator = Evaluator(settings, the_judge)
 
     def name(self, mode: str) -> str:
         """Return a score's name, e.g. ``noise_sensitivity_relevant_paper``; see `score_name`."""
         return score_name(mode, self.definition)
-
-    def judge(self) -> Judge:
-        """Return the user's judge, or one over the model, made when the first row needs it."""
-        if self._judge is not None:
-            return self._judge
-        return judge_over(
-            self._model,
-            lambda: self._bridge(self._model),
-            self._bridge,
-            store=self._store,
-            options=self._judge_options,
-        )
 
     async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
         """Judge and score one row. The same row is judged anew each time.
@@ -162,11 +155,9 @@ class RowEvaluator:
         return evaluated.result(sample.key, sample)
 
     def figures(self, result: Result) -> list[Figure]:
-        """Return a figure for each mode that was asked for; none for a result without a score."""
+        """Return a figure for each mode that was asked for, of a result with a score."""
         figures: list[Figure] = []
-        score = result.score
-        if score is None:
-            return figures
+        score: Any = result.score
         for mode in self.modes:
             reason = score.reason(mode)
             if "lower is better" not in reason:
@@ -179,7 +170,7 @@ class RowEvaluator:
                 "judge": result.judge,
             }
             if not figures:
-                metadata |= _costs(result.usage)
+                metadata |= {name: cost for name, cost in vars(result.usage).items() if cost}
             if result.unanswered:
                 metadata["unanswered"] = result.unanswered
             figures.append(Figure(mode, score.value(mode), reason, metadata))
@@ -195,16 +186,6 @@ class RowEvaluator:
         figures = self.figures(result)
         figures[0].metadata["scored"] = as_scored(result, self.modes)
         return figures
-
-
-def _costs(usage: Usage) -> dict[str, Any]:
-    """Return what judging cost, without zeros."""
-    costs: dict[str, Any] = {}
-    for name in ("calls", "cached_calls", "input_tokens", "output_tokens", "cost"):
-        cost = getattr(usage, name)
-        if cost:
-            costs[name] = cost
-    return costs
 
 
 def rows_of(evaluator: object) -> RowEvaluator:
