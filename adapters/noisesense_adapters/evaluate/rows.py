@@ -70,7 +70,7 @@ class Figure(NamedTuple):
     Attributes:
         mode: of the score.
         value: from 0 to 1, lower is better; None where it is undefined or undetermined.
-        reason: the value in a sentence, which also says that lower is better.
+        reason: the value in words, which also say that lower is better.
         metadata: the status; for a row also bounds, definition and judge. The first figure of a
             row also has what judging cost, so that a sum over figures counts it once.
     """
@@ -159,9 +159,6 @@ class RowEvaluator:
         figures: list[Figure] = []
         score: Any = result.score
         for mode in self.modes:
-            reason = score.reason(mode)
-            if "lower is better" not in reason:
-                reason = f"{reason} Lower is better."
             bounds = score.bounds(mode)
             metadata: dict[str, Any] = {
                 "status": score.status(mode),
@@ -173,7 +170,7 @@ class RowEvaluator:
                 metadata |= {name: cost for name, cost in vars(result.usage).items() if cost}
             if result.unanswered:
                 metadata["unanswered"] = result.unanswered
-            figures.append(Figure(mode, score.value(mode), reason, metadata))
+            figures.append(Figure(mode, score.value(mode), score.reason(mode), metadata))
         return figures
 
     async def kept_figures(self, row: Mapping[str, Any], place: str) -> list[Figure]:
@@ -305,11 +302,5 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     status = "undefined"
     if mean is not None:
         status = "undetermined" if value is None else "determined"
-    metadata = {
-        "status": status,
-        "samples": summary.samples,
-        "failed": summary.failed,
-        "nothing_claimed": summary.nothing_claimed,
-        "nothing_retrieved": summary.nothing_retrieved,
-    }
+    metadata = {"status": status, "samples": summary.samples, "failed": summary.failed}
     return Figure(mode, value, str(summary), metadata)

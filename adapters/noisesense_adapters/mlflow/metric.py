@@ -39,6 +39,12 @@ from noisesense_adapters.reading.chunks import chunks_of
 from noisesense_adapters.reading.places import HOSTS
 from noisesense_adapters.reading.values import as_object
 
+with needs_extra("mlflow"):
+    from mlflow import get_run, search_traces
+    from mlflow.entities import AssessmentSource, Feedback, SpanStatusCode, SpanType, Trace
+    from mlflow.genai.judges.utils import get_default_model
+    from mlflow.genai.scorers import Scorer
+
 
 class MLflowLLM(Bridge):
     """A `noisesense.StructuredLLM` over a model URI of MLflow.
@@ -91,15 +97,14 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
     """
     if trace is None:
         return None
-    entities = import_module("mlflow.entities")
     spans = {span.span_id: span for span in trace.search_spans()}
-    retrievers = trace.search_spans(span_type=entities.SpanType.RETRIEVER)
+    retrievers = trace.search_spans(span_type=SpanType.RETRIEVER)
     ids = {span.span_id for span in retrievers}
     documents: list[Any] = []
     try:
         for span in retrievers:
             if not _is_inside(span, ids, spans):
-                documents += _documents(span, entities.SpanStatusCode.ERROR)
+                documents += _documents(span)
     except InputError as error:
         return error
     return documents if retrievers else None
@@ -113,20 +118,14 @@ def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
     return parent is not None
 
 
-def _documents(span: Any, failed: Any) -> list[Any]:
+def _documents(span: Any) -> list[Any]:
     """Return what a retriever returned. Raises `InputError`."""
     with error_context(f"retriever span {span.name!r}"):
-        if span.status.status_code == failed:
+        if span.status.status_code == SpanStatusCode.ERROR:
             got = span.status.description or "no reason"
             raise InputError("a retriever that succeeded", f"one that failed: {got}")
         return chunks_of(span.outputs)
 
-
-with needs_extra("mlflow"):
-    from mlflow import get_run, search_traces
-    from mlflow.entities import AssessmentSource, Feedback, Trace
-    from mlflow.genai.judges.utils import get_default_model
-    from mlflow.genai.scorers import Scorer
 
 _NAME = "noise_sensitivity"
 _SCORED = "noisesense.scored"

@@ -117,9 +117,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         empty: likewise.
         undetermined: likewise.
         max_noise: with it each mode also gives an assertion ``noise_sensitivity_<mode>_ok``: true
-            only if the score is at most this, whatever the open verdicts are.
-        fail_undefined: with False an undefined score gives no assertion, and
-            ``averages().assertions`` passes over it.
+            only if there is a score and it is at most this, whatever the open verdicts are.
         store: the path of a `VerdictStore` that keeps the model's replies.
         contexts: where a case holds the retrieved texts or documents: a name, a dotted path such
             as ``"output.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
@@ -141,7 +139,6 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
     max_noise: float | None = None
-    fail_undefined: bool = True
     store: str | None = None
     contexts: Column | None = None
     reference: Column | None = None
@@ -174,9 +171,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
             if value is not None:
                 results[name] = EvaluationReason(value, reason)
             if self.max_noise is not None and result.score is not None:
-                outcome = result.score.gate(mode, self.max_noise)
-                if outcome != "undefined" or self.fail_undefined:
-                    results[f"{name}_ok"] = EvaluationReason(outcome == "pass", reason)
+                is_ok = result.score.gate(mode, self.max_noise) == "pass"
+                results[f"{name}_ok"] = EvaluationReason(is_ok, reason)
         return results
 
     def _title(self) -> str:
@@ -200,7 +196,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     def _rows(self) -> RowEvaluator:
         """Made when the first case is evaluated: models may be configured until then."""
         arguments: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        del arguments["max_noise"], arguments["fail_undefined"]
+        del arguments["max_noise"]
         if self.judge is None and self.model is None:
             judging: Any = import_module("pydantic_evals.evaluators.llm_as_a_judge")
             arguments["model"] = judging._default_model
