@@ -64,7 +64,7 @@ def quiet() -> Iterator[None]:
 
 def judged(llm: Any) -> Judgement:
     """By a judge of its own, in an event loop of its own."""
-    return asyncio.run(LLMJudge(bridge_over(llm)()).judge_detailed(SAMPLE))
+    return asyncio.run(LLMJudge(bridge_over(llm)).judge_detailed(SAMPLE))
 
 
 @each_cached_kind

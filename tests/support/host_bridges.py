@@ -38,7 +38,7 @@ async def ragas(server: ScriptedServer, **client: Any) -> AsyncIterator[Any]:
     from noisesense_adapters.ragas.llm import bridge_over
 
     async with AsyncOpenAI(base_url=server.base_url, api_key=KEY, **client) as opened:
-        yield bridge_over(llm_factory("m", client=opened, temperature=TEMPERATURE))()
+        yield bridge_over(llm_factory("m", client=opened, temperature=TEMPERATURE))
 
 
 @asynccontextmanager

@@ -26,9 +26,7 @@ def outcome_of(score: Score, mode: Mode, threshold: float, higher: bool) -> Gate
     return score.gate(mode, limit)
 
 
-def reason_of(
-    score: Score, judgement: Judgement, mode: Mode, threshold: float, higher: bool
-) -> str:
+def reason_of(score: Score, mode: Mode, threshold: float, higher: bool) -> str:
     """Return the score's reason, and how it stands to the threshold."""
     parts: list[str] = []
     bounds = score.bounds(mode)
@@ -37,8 +35,6 @@ def reason_of(
         noise = "Noise robustness, one minus noise sensitivity"
         parts.append(f"{noise}, is {robustness} (higher is better).")
     parts.append(score.reason(mode))
-    if judgement.unanswered:
-        parts.append(f"The judge left {judgement.unanswered} verdicts unanswered.")
     outcome = outcome_of(score, mode, threshold, higher)
     if outcome in _SAYS:
         limit = f"at {'least' if higher else 'most'} the threshold {threshold:g}"

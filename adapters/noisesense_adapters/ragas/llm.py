@@ -6,7 +6,6 @@ import copy
 import hashlib
 import json
 import logging
-from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, cast
@@ -37,25 +36,20 @@ for _name in ("instructor", "instructor.v2.retry"):  # its words hold the prompt
     logging.getLogger(_name).addFilter(lambda _: not _quiet.get())
 
 
-def bridge_over(llm: Any) -> Callable[[], Bridge]:
-    """Makes the judge's model. Raises `InputError` for what no ragas metric takes as its own."""
+def bridge_over(llm: Any) -> Bridge:
+    """Return the judge's model. Raises `InputError` for what no ragas metric takes as its own."""
     if isinstance(llm, BaseLanguageModel):
-        return partial(LangChainLLM, cast("Any", llm))
-    if type(llm) is LangchainLLMWrapper:
-        return partial(_with_cache, llm, partial(LangChainLLM, cast("Any", llm.langchain_llm)))
+        return LangChainLLM(cast("Any", llm))
+    if isinstance(llm, BaseRagasLLM) and type(llm) is not LangchainLLMWrapper:
+        return RagasLLM(llm)
     if isinstance(llm, BaseRagasLLM):
-        return partial(RagasLLM, llm)
-    if isinstance(llm, InstructorBaseRagasLLM):
-        over = _over_openai if _is_plain(llm) else InstructorLLM
-        return partial(_with_cache, llm, partial(over, llm))
-    hint = "llm_factory('gpt-4o-mini', client=…) of ragas.llms, or judge=…"
-    raise InputError("one of ragas' models", type(llm).__name__, where="llm", hint=hint)
-
-
-def _with_cache(llm: Any, bridge: Callable[[], Bridge]) -> Bridge:
-    """Return the bridge, with the model's own cache if it has one."""
+        model: Bridge = LangChainLLM(cast("Any", llm).langchain_llm)
+    elif isinstance(llm, InstructorBaseRagasLLM):
+        model = _over_openai(llm) if _is_plain(llm) else InstructorLLM(llm)
+    else:
+        hint = "llm_factory('gpt-4o-mini', client=…) of ragas.llms, or judge=…"
+        raise InputError("one of ragas' models", type(llm).__name__, where="llm", hint=hint)
     cache = getattr(llm, "cache", None)
-    model = bridge()
     return CachedLLM(model, cache) if cache is not None and model.identity else model
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import BaseCallbackManager
@@ -102,10 +103,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             first = None
         judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode) or "relevant")
-        settings = Settings.checked(definition, empty, undetermined)
-        self.definition: DefinitionName = settings.definition
-        self.empty: Empty = settings.empty
-        self.undetermined: Undetermined = settings.undetermined
+        self._settings = Settings.checked(definition, empty, undetermined)
         self.judge = judge
         self.store = store
         self.judge_options = dict(judge_options or {})
@@ -179,10 +177,9 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         # ragas gives all metrics of a row one object, new in each run: those share a judging.
         group = _row_group.get()
         run = group if row_trace(group) else None  # outside ``evaluate()`` nothing is shared
-        settings = Settings(self.definition, self.empty, self.undetermined)
         metric = ("ragas", self.name, self.mode)
         with error_context(row_place(row, run)):
-            evaluator = Evaluator(settings, self._judge, metric)
+            evaluator = Evaluator(self._settings, self._judge, metric)
             evaluated = await evaluator.evaluate(read_row(row), run)
         return ScoredFloat.of(evaluated, self.mode)
 
@@ -190,7 +187,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         if self.judge is not None:
             return self.judge
         options = {**self._run_options, **self.judge_options}
-        bridge = bridge_over(self.llm)
+        bridge = partial(bridge_over, self.llm)
         return judge_over(self.llm, bridge, "ragas", store=self.store, options=options)
 
 

@@ -224,8 +224,8 @@ def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
     chosen: dict[str, Column] = {}
     for field, column in columns.items():
         chosen[field] = partial(_of_series, column) if callable(column) else column
-    if chosen["user_input"] not in table.columns:
-        del chosen["user_input"]  # optional
+    if chosen["user_input"] == "user_input":
+        del chosen["user_input"]  # the usual place, which need not be there
     reader = Reader(HOSTS["validmind"], chosen)
     rows: list[Row | BadRow] = []
     for label, cells in table.astype(object).iterrows():
