@@ -11,13 +11,7 @@ from typing import Any, cast
 from pydantic import BaseModel, PrivateAttr
 from typing_extensions import Unpack
 
-from noisesense import (
-    DefinitionName,
-    Empty,
-    StructuredLLM,
-    Summary,
-    Undetermined,
-)
+from noisesense import StructuredLLM, Summary
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
@@ -25,7 +19,6 @@ from noisesense_adapters.evaluate.evaluator import suffix
 from noisesense_adapters.evaluate.rows import (
     Arguments,
     Figure,
-    Modes,
     RowEvaluator,
     summary_of,
 )
@@ -161,10 +154,6 @@ class NoiseSensitivity(Scorer):
     """
 
     name: str = _NAME
-    mode: Modes = "both"
-    definition: DefinitionName = "ragas"
-    empty: Empty = "undefined"
-    undetermined: Undetermined = "none"
     _rows: RowEvaluator = PrivateAttr()
 
     def __init__(
@@ -179,14 +168,11 @@ class NoiseSensitivity(Scorer):
         if arguments.get("judge") is None and arguments.get("model") is None:
             arguments["model"] = get_default_model()
         rows = RowEvaluator(HOSTS["mlflow"], bridge, **arguments)
-        known = type(self).model_fields  # MLflow shows a scorer by its fields
-        fields: dict[str, Any] = {key: value for key, value in arguments.items() if key in known}
         super().__init__(
             name=name or _NAME + suffix(rows.definition),
             aggregations=aggregations,
             description=description,
             timeout=timeout,
-            **fields,
         )
         self._rows = rows
 

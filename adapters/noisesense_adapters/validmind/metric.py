@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from noisesense import Judge, ModeSummary, summarize
-from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, error_context
+from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -239,7 +239,10 @@ def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
     return rows
 
 
-_HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain"
+_HINT = (
+    "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain; "
+    "ValidMind's own model needs the packages of 'validmind[llm]'"
+)
 
 
 def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
@@ -253,9 +256,6 @@ def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
     try:
         # By ValidMind's rules; embeddings are not needed.
         model, _ = import_module("validmind.ai.utils").get_judge_config(judge_llm, None)
-    except ImportError:
-        needs = f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}"
-        raise MissingExtraError(needs) from None
     except Exception as error:  # noqa: BLE001 - errors of clients may quote their settings
         cause = judge_error(error, name)
         raise type(cause)(f"{cause}. Hint: {_HINT}") from None
