@@ -125,7 +125,6 @@ def test_a_run_in_which_all_failed_is_written_where_nothing_is_lost(
     for _ in range(2):  # no file, and an empty one
         assert run_here(capsys, *command).status == 5
         assert len(list(read_results(out))) == 3
-        (tmp_path / "r.html").unlink()
         out.write_bytes(b"")
     assert run_here(capsys, "score", examples, "--out", out).status == 0
     good = out.read_bytes()
@@ -140,7 +139,7 @@ def test_a_run_in_which_all_failed_is_written_where_nothing_is_lost(
 # By name: options beside `score texts.jsonl`, and what its one line on stderr names.
 ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "a missing column": ("--map reference=gold", ("texts.jsonl", "'gold'")),
-    "no verdicts": ("", ("texts.jsonl", "verdicts=", "--judge")),
+    "no verdicts": ("", ("texts.jsonl", "judge=", "--judge")),
     "a mapping twice": ("--map id=a --map id=b", ("--map", "'id'")),
     "no such definition": ("--definition ragsa", ("'ragas'", "'ragsa'")),
     "no such limit": ("--fail-above 20", ("--fail-above", "20.0")),

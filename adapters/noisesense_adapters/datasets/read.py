@@ -313,8 +313,8 @@ def results_of(
     return map(result, with_verdicts(rows, hint=hint))
 
 
-_VERDICTS = "verdicts in the file, a recording of them, or a judge"
-_JUDGED_BY = "--judge PROVIDER:MODEL, in Python verdicts= or judge="
+_VERDICTS = "verdicts in the file, or a judge"
+_JUDGED_BY = "--judge PROVIDER:MODEL, in Python judge="
 
 
 def with_verdicts(
