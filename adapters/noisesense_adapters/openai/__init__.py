@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel, SecretStr
 
-from noisesense.errors import InputError, JudgeError, JudgeSetupError
+from noisesense.errors import InputError, JudgeSetupError
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
@@ -27,13 +27,7 @@ from noisesense_adapters.models.identity import (
 )
 from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import in_thread
-from noisesense_adapters.openai.client import (
-    CONNECT_SECONDS,
-    MOST_BYTES,
-    OPENAI,
-    TOO_LARGE,
-    ChatClient,
-)
+from noisesense_adapters.openai.client import OPENAI, ChatClient
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -47,6 +41,7 @@ _FORMS = ("json_schema", "json_object")
 _LIMITS = ("max_tokens", "max_completion_tokens")  # OpenAI's newer models refuse the first
 _THOUGHTS = 8_000  # tokens of what some models think before a reply
 _MAX_RETRIES = 2
+_CONNECT_SECONDS = 10.0
 
 
 class OpenAILLM(Bridge):
@@ -273,12 +268,15 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     # would follow a redirect to another host, with the prompt and with keys in other headers.
     files = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     http = DefaultAsyncHttpxClient(
-        event_hooks={"response": [_read]}, follow_redirects=False, verify=_certificates(*files)
+        event_hooks={"response": [_leave_busy_to_judge]},
+        follow_redirects=False,
+        verify=_certificates(*files),
     )
     if client is not None:
         return client.copy(http_client=http)
     seconds = settings["timeout"]
-    timeout: Any = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    # An address that drops packets says nothing for as long as one waits.
+    timeout: Any = Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
     options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
         return AsyncOpenAI(**options, http_client=http)
@@ -304,16 +302,7 @@ def _certificates(file: str | None, folder: str | None) -> SSLContext:
     return context
 
 
-async def _read(response: Any) -> None:
-    """Read a reply's body, of a size that memory holds, also where a small one expands.
-
-    A provider that is busy is asked again by the judge, which holds back its other calls as well.
-    """
+async def _leave_busy_to_judge(response: Any) -> None:
+    """Let the judge ask a busy provider again, as it holds back its other calls as well."""
     if response.status_code in BUSY:
         response.headers["x-should-retry"] = "false"  # the client's own retries heed it
-    content = bytearray()
-    async for piece in response.aiter_bytes():
-        content += piece
-        if len(content) > MOST_BYTES:
-            raise JudgeError(TOO_LARGE)
-    response._content = bytes(content)  # as its own `aread` does
