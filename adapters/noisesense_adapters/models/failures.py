@@ -8,13 +8,10 @@ that their text names is told.
 from __future__ import annotations
 
 import asyncio
-import math
 import re
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -287,9 +284,8 @@ def wait_of(links: Iterable[BaseException]) -> float | None:
         for holder in (getattr(link, "response", None), link):
             headers = _headers_of(holder)
             for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-                seconds = _seconds(headers.get(name, ""))
-                if seconds is not None:
-                    return seconds * unit
+                with suppress(KeyError, ValueError):
+                    return float(headers[name]) * unit
     return None
 
 
@@ -299,17 +295,6 @@ def _headers_of(holder: object) -> dict[str, str]:
     if not callable(getattr(headers, "items", None)):
         return {}
     return {str(name).lower(): str(value) for name, value in headers.items()}
-
-
-def _seconds(text: str) -> float | None:
-    """Of a number, or until a date."""
-    with suppress(ValueError):
-        number = float(text)
-        return number if 0 <= number < math.inf else None
-    with suppress(ValueError, OverflowError):
-        date = parsedate_to_datetime(text)
-        return max(date.timestamp() - time.time(), 0.0)
-    return None
 
 
 def completion_in(error: BaseException) -> object:

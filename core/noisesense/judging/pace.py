@@ -40,8 +40,6 @@ class Pace:
         self._next_start = 0.0
         self._refused_since: float | None = None  # None: the provider takes calls
         self._refusals = 0
-        self._named_a_time = False  # did it, when it began to refuse?
-        self._has_been_down = False
         self._paused_at = 0.0
         self._paused_until = 0.0
         self._probing = False
@@ -124,23 +122,14 @@ class Pace:
             pause = min(max(asked_for, 0.0), _LONGEST_PAUSE)
         if self._refused_since is None:
             self._refused_since = now
-            self._named_a_time = asked_for is not None
         self._paused_at = now
         self._paused_until = now + pause
 
     def _go_on(self, now: float, refused_since: float) -> None:
-        """End the pause, at a rate a little below that at which calls were taken before it.
-
-        The pause is part of the time in which they were taken: a limit a minute lets all through
-        at once, and then none. Not if the provider named no time: it may have been down, and the
-        first long pause then leaves the rate as it is.
-        """
-        pause = now - refused_since if self._named_a_time else _FIRST_PAUSE
-        was_down = not self._named_a_time and self._refusals > 2 and not self._has_been_down
-        self._has_been_down = self._has_been_down or was_down
-        if self._taken and not was_down:
-            before_pause = max(refused_since - self._measured_from, 0.0)
-            taken_rate = self._taken / (before_pause + pause)
+        """End the pause, at a rate a little below that at which calls were taken before it."""
+        seconds = refused_since - self._measured_from
+        if seconds > 0:
+            taken_rate = self._taken / seconds
             self._rate = _BELOW * min(taken_rate, self._rate_at(refused_since))
         self._taken = self._refusals = 0
         self._refused_since = None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -35,6 +33,9 @@ class Recorded(NamedTuple):
     line: int
     sample: Sample
     verdicts: Verdicts
+
+
+_HOW_FOUND = "samples are found by their exact texts; record this one"
 
 
 class RecordedJudge:
@@ -75,42 +76,8 @@ class RecordedJudge:
         if recorded is None:
             expected = f"a recording of the sample {_title(sample)}"
             got = f"none among {len(self)} recorded" if self._by_key else "an empty recording"
-            raise SampleNotRecordedError(
-                expected, got, where=str(self.path), hint=self._nearest(sample)
-            )
+            raise SampleNotRecordedError(expected, got, where=str(self.path), hint=_HOW_FOUND)
         return recorded.verdicts.with_sample(sample)
-
-    def _nearest(self, sample: Sample) -> str:
-        """Return a hint: in which one or two fields the most similar recorded sample differs."""
-        for differing in _DIFFERING:
-            line = self._first_lines.get(_texts_except(differing, sample))
-            if line is not None:
-                return f"line {line} differs only in {' and '.join(differing)}"
-        return "samples are found by their exact texts; record this one"
-
-    @cached_property
-    def _first_lines(self) -> dict[tuple[object, ...], int]:
-        """The first line that has a sample's texts, by these texts without one or two fields.
-
-        Made at the first miss. Where all miss, comparing each with all would take hours.
-        """
-        lines: dict[tuple[object, ...], int] = {}
-        for recorded in self._by_key.values():
-            for differing in _DIFFERING:
-                lines.setdefault(_texts_except(differing, recorded.sample), recorded.line)
-        return lines
-
-
-_FIELDS = tuple(Sample.model_fields)
-_DIFFERING = (*combinations(_FIELDS, 1), *combinations(_FIELDS, 2))
-
-
-def _texts_except(fields: tuple[str, ...], sample: Sample) -> tuple[object, ...]:
-    """Return the sample's texts, with None in place of these fields."""
-    texts: list[object] = []
-    for field, text in zip(_FIELDS, sample.texts, strict=True):
-        texts.append(None if field in fields else text)
-    return tuple(texts)
 
 
 def _title(sample: Sample) -> str:
