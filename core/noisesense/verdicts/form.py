@@ -118,20 +118,29 @@ def check_positions(verdicts: VerdictsForm) -> None:
     """Raise `InputError` if a claim names a chunk twice, or one that there is not."""
     count = MOST_UNLISTED if verdicts.chunks is None else len(verdicts.chunks)
     sides = {"response": verdicts.response_claims, "reference": verdicts.reference_claims}
-    # One pass over all: a call per claim is most of the time of reading.
+    # A call per claim is most of the time of reading, so plain claims take none.
     for side, claims in sides.items():
         for i, claim in enumerate(claims):
-            named = claim.entailed_by + claim.undetermined
-            if len({*named}) == len(named) and max(named, default=-1) < count:
-                continue
-            where = f"{side} claim {i}"
-            twice = [j for j in named if named.count(j) > 1]
-            if twice:
-                expected = "each chunk position once, in entailed_by or in undetermined"
-                raise InputError(expected, f"chunk {describe(min(twice))} twice", where=where)
-            got = f"chunk {describe(max(named))}"
-            hint = "they are counted from 0"
-            raise InputError(f"chunk positions below {count}", got, where=where, hint=hint)
+            last = -1
+            for position in claim.entailed_by:
+                last = position if position > last else count
+            if last >= count or claim.undetermined:
+                _check_claim(claim, count, f"{side} claim {i}")
+
+
+def _check_claim(claim: ClaimForm, count: int, where: str) -> None:
+    named = claim.entailed_by + claim.undetermined
+    if len({*named}) < len(named):
+        twice = min(j for j in named if named.count(j) > 1)
+        expected = "each chunk position once, in entailed_by or in undetermined"
+        raise InputError(expected, f"chunk {describe(twice)} twice", where=where)
+    if max(named) >= count:
+        got = f"chunk {describe(max(named))}"
+        hint = "they are counted from 0"
+        raise InputError(f"chunk positions below {count}", got, where=where, hint=hint)
+    for positions in (claim.entailed_by, claim.undetermined):
+        if positions != tuple(sorted(positions)):
+            raise InputError("ascending positions", describe(positions), where=where)
 
 
 class SampleBase:
@@ -203,10 +212,6 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
 
         Chunks of its own must be the same; the models merge those that differ.
         """
-        for claim in (*self.response_claims, *self.reference_claims):
-            for positions in (claim.entailed_by, claim.undetermined):
-                if len(positions) > 1:
-                    _check(positions == tuple(sorted(positions)))
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
         _check(own is None or own == self.chunks)
