@@ -10,7 +10,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, SecretStr
 
@@ -117,64 +117,38 @@ class OpenAILLM(Bridge):
         """See `Bridge.reply`."""
         refused = set(self._refused)
         most: int | None = getattr(schema, "max_tokens", None)
+        limits: Sequence[str] = _LIMITS
+        if most is None or not self._request.keys().isdisjoint(_LIMITS):
+            limits = ()  # a limit that the user set stands
         while True:
-            offer = self._offer(most, refused)
-            asking = self._ask(prompt, schema, offer, most)
+            form = _first(_FORMS, refused)
+            limit = _first(limits, refused)
+            asking = self._ask(prompt, schema, form, limit)
             try:
-                reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
+                reply = await call_model(asking, self.name, has_other_form=bool(form or limit))
             except RequestRefusedError as error:
-                refused |= offer.refused(error)
+                named = {option for option in (form, limit) if option and error.names(option)}
+                refused |= named or {form or limit}
                 continue
             self._refused |= refused
             self._thinks = self._thinks or reply.is_thinking
             return reply
 
-    def _offer(self, most: int | None, refused: set[str]) -> _Offer:
-        """Return the strictest that was not refused. A limit that the user set stands."""
-        limits: Sequence[str] = _LIMITS
-        if most is None or not self._request.keys().isdisjoint(_LIMITS):
-            limits = ()
-        return _Offer(_first(_FORMS, refused), _first(limits, refused))
-
-    async def _ask(
-        self, prompt: str, schema: type[BaseModel], offer: _Offer, most: int | None
-    ) -> Reply:
+    async def _ask(self, prompt: str, schema: type[BaseModel], form: str, limit: str) -> Reply:
         body = dict(self._request)
-        form = schema.__name__
-        if offer.form == "json_schema":
-            json_schema = {"name": form, "schema": json_form(schema), "strict": True}
-            body["response_format"] = {"type": offer.form, "json_schema": json_schema}
+        name = schema.__name__
+        if form == "json_schema":
+            json_schema = {"name": name, "schema": json_form(schema), "strict": True}
+            body["response_format"] = {"type": form, "json_schema": json_schema}
         else:
             prompt = spelled_out(prompt, schema)
-        if offer.form == "json_object":
-            body["response_format"] = {"type": offer.form}
-        if most is not None and offer.limit:
-            body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
+        if form == "json_object":
+            body["response_format"] = {"type": form}
+        if limit:
+            most: int = getattr(schema, "max_tokens", 0)
+            body[limit] = most + (_THOUGHTS if self._thinks else 0)
         body["messages"] = [{"role": "user", "content": prompt}]
-        return completion_reply(await self._send(**body), form)
-
-
-class _Offer(NamedTuple):
-    """What a request asks of an endpoint that it may refuse.
-
-    Attributes:
-        form: of the reply; empty if it is spelled out in words.
-        limit: the option that limits the reply's tokens; empty if there is none.
-    """
-
-    form: str
-    limit: str
-
-    @property
-    def options(self) -> list[str]:
-        return [option for option in self if option]
-
-    def refused(self, error: RequestRefusedError) -> set[str]:
-        """Return what to leave out: what the error names, or else the form, or else any limit."""
-        named = {option for option in self.options if error.names(option)}
-        if named:
-            return named
-        return {self.form} if self.form else set(_LIMITS)
+        return completion_reply(await self._send(**body), name)
 
 
 def _first(options: Sequence[str], refused: set[str]) -> str:

@@ -187,11 +187,6 @@ class Calls:
         self.pace = Pace(max_wait)
         self._token_check = TokenCheck()
 
-    def add(self, usage: Usage) -> None:
-        """Add to the total cost. Thread-safe."""
-        with self._lock:
-            self.usage += usage
-
     async def ask(
         self, run: SampleRun, call: ModelCall[S, A], attempt: int = 0
     ) -> tuple[A | None, int]:
@@ -240,22 +235,20 @@ class Calls:
             async with self._slot():
                 if await store.claim(keys[0], over=unusable):
                     try:
-                        return await self._reply(run, call, attempt, keys[0]), attempt + 1
+                        return await self._reply(run, call, attempt), attempt + 1
                     finally:
                         await store.release(keys[0])
             # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
-    async def _reply(
-        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
-    ) -> A | None:
+    async def _reply(self, run: SampleRun, call: ModelCall[S, A], attempt: int) -> A | None:
         """What the model answers, when the pace allows it; again while the provider is busy."""
         first = 0.0
         while True:
             started = await self.pace.turn()
             first = first or started
-            exchange = self._exchange(run, call, attempt, key, started)
+            exchange = self._exchange(run, call, attempt, started)
             try:
                 return await _within(self._timeout, exchange)
             except BusyError as error:
@@ -271,9 +264,9 @@ class Calls:
                 raise
 
     async def _exchange(
-        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str, started: float
+        self, run: SampleRun, call: ModelCall[S, A], attempt: int, started: float
     ) -> A | None:
-        """Ask the model once. What was paid for is kept under the key before anybody hears."""
+        """Ask the model once. What was paid for is kept before anybody hears."""
         prompt = call.prompt(attempt)
         reply: object = None
         spent: object = None
@@ -303,6 +296,7 @@ class Calls:
             raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
         if answer is not None and self.store is not None:
+            key = self._key(prompt, call)
             await self.store.put(key, as_text(reply), self.model, self.version, usage)
         return answer
 
@@ -314,7 +308,8 @@ class Calls:
 
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
-        self.add(usage)
+        with self._lock:
+            self.usage += usage
 
     def _slot(self) -> asyncio.Semaphore:
         """It belongs to the loop that first waits on it, and a judge may serve several."""
