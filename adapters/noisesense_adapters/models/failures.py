@@ -96,18 +96,18 @@ _CAUSES = (
 )
 BUSY = (429, 503, 529)
 """Statuses by which a provider takes no calls for a while; the last is Anthropic's."""
-_SETUP_HINTS = {  # by status, where the cause is not known: of every call as it is set up
+_HINTS = {  # by status, where the cause is not known
     **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
+    400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
     402: "check the provider's plan and billing",
     403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
-}
-_HINTS = {  # likewise, of this call
-    400: "the endpoint may not know the model or one of its options",
     429: "the rate limit or the quota is reached; wait longer (max_wait), or try again later",
     **dict.fromkeys(range(500, 600), "the endpoint itself failed"),
 }
+_SETUP = (301, 302, 303, 307, 308, 401, 402, 403, 404)
+"""Statuses of every call as it is set up."""
 
 # What clients and parsers raise over a reply that they have received. LangChain, ragas and
 # instructor each have their own class for the same event.
@@ -269,13 +269,11 @@ def _refusal(links: _Links, model: str) -> JudgeError:
         problem = f"{cause.problem} ({details}). Hint: {cause.hint}"
         return cause.kind(f"{model} could not be called: {problem}")
     problem = f"{model} could not be called: {details}"
-    if status in _SETUP_HINTS:
-        return JudgeSetupError(f"{problem}. Hint: {_SETUP_HINTS[status]}")
     if status in _HINTS:
         problem = f"{problem}. Hint: {_HINTS[status]}"
     if status in BUSY:
         return BusyError(problem, wait_of(links))
-    return JudgeError(problem)
+    return JudgeSetupError(problem) if status in _SETUP else JudgeError(problem)
 
 
 def wait_of(links: Iterable[BaseException]) -> float | None:

@@ -128,7 +128,7 @@ class OpenAILLM(Bridge):
                 reply = await call_model(asking, self.name, has_other_form=bool(form or limit))
             except RequestRefusedError as error:
                 named = {option for option in (form, limit) if option and error.names(option)}
-                refused |= named or {form or limit}
+                refused |= named or ({form} if form else {*_LIMITS})
                 continue
             self._refused |= refused
             self._thinks = self._thinks or reply.is_thinking

@@ -83,7 +83,7 @@ class ChatClient:
                 status = getattr(error, "status_code", 408)
                 if attempt == self._max_retries or status not in _AGAIN:
                     raise
-            await asyncio.sleep(_delay(attempt))
+            await asyncio.sleep(min(_FIRST_DELAY * 2.0**attempt, _LONGEST_DELAY))
         raise AssertionError("the last attempt returns or raises")
 
     def _post(self, body: bytes, opener: OpenerDirector) -> bytes:
@@ -115,14 +115,6 @@ class _StatusError(Exception):
         self.body: object = None
         with contextlib.suppress(ValueError, RecursionError):
             self.body = json.loads(reply)
-
-
-def _delay(attempt: int) -> float:
-    """Seconds until the next attempt."""
-    import random  # only where something has failed
-
-    doubled = _FIRST_DELAY * 2.0 ** min(attempt, 9)
-    return min(doubled, _LONGEST_DELAY) * random.uniform(0.75, 1)
 
 
 def _new_opener() -> OpenerDirector:

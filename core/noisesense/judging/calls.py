@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
@@ -173,15 +174,16 @@ class Calls:
         version: str,
         store: VerdictStore | None,
         most: int,
-        timeout: float = 600.0,
-        max_wait: float = 600.0,
+        timeout: float,
+        max_wait: float,
     ) -> None:
         self.llm = llm
         self.model = model
         self.version = version
         self.store = store
         self.usage = Usage()
-        self._lock, self._own = threading.Lock(), threading.local()
+        self._lock = threading.Lock()
+        self._slots = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
         self._most = most
         self._timeout = timeout
         self.pace = Pace(max_wait)
@@ -297,7 +299,7 @@ class Calls:
         answer = call.read(reply)
         if answer is not None and self.store is not None:
             key = self._key(prompt, call)
-            await self.store.put(key, as_text(reply), self.model, self.version, usage)
+            await self.store.put(key, reply.model_dump_json(), self.model, self.version, usage)
         return answer
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
@@ -313,17 +315,7 @@ class Calls:
 
     def _slot(self) -> asyncio.Semaphore:
         """It belongs to the loop that first waits on it, and a judge may serve several."""
-        own = self._own
-        loop = asyncio.get_running_loop()
-        if getattr(own, "loop", None) is not loop:
-            own.loop, own.slots = loop, asyncio.Semaphore(self._most)
-        slots: asyncio.Semaphore = own.slots
-        return slots
-
-
-def as_text(reply: BaseModel) -> str:
-    """For a store; not as pydantic writes it, which half of a surrogate pair would stop."""
-    return json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
+        return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
 
 
 def _read(call: ModelCall[S, A], stored: str) -> A | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
 Check = Literal["list", "each"]
+
+_OVERLAP = 1_000
 
 
 class LLMJudge(PlannedJudge):
@@ -115,8 +116,8 @@ class LLMJudge(PlannedJudge):
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
-        check_number(timeout, 0.001, math.inf, "timeout")
-        check_number(max_wait, 0, math.inf, "max_wait")
+        check_number(timeout, 0.001, "timeout")
+        check_number(max_wait, 0, "max_wait")
         self._prompts = prompts or DEFAULT_PROMPTS
         self._budget = budget or Budget()
         self._limit = TextLimit(self._budget)
@@ -213,7 +214,7 @@ class LLMJudge(PlannedJudge):
         async def cells_of(part: str) -> list[Cell]:
             return await self._part(run, Premise(part, premise.question), claims)
 
-        by_part = await self._limit.ask(premise.text, cells_of, overlapping=True)
+        by_part = await self._limit.ask(premise.text, cells_of, overlap=_OVERLAP)
         return [any_part(cells) for cells in zip(*by_part, strict=True)]
 
     async def _part(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:

@@ -27,11 +27,11 @@ def check_plan(plan: object, store: object) -> None:
         raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
 
 
-def check_number(value: object, least: float, most: float, where: str) -> None:
-    """Raise `InputError` unless it is a number from the one to the other."""
+def check_number(value: object, least: float, where: str) -> None:
+    """Raise `InputError` unless it is a number of at least ``least``."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-    if not least <= number <= most:
-        raise InputError(f"a number from {least:g} to {most:g}", describe(value), where=where)
+    if not number >= least:
+        raise InputError(f"a number of {least:g} or more", describe(value), where=where)
 
 
 class PlannedJudge:

@@ -322,15 +322,11 @@ def gate(
             `ModeSummary.interval`; by default the bounds alone decide.
 
     Raises:
-        InputError: a limit that is no number from 0 to 1, or one number in place of bounds.
+        InputError: a limit that is no number from 0 to 1.
     """
     check_limit(limit)
     if bounds is None:
         return "undefined"
-    if isinstance(bounds, Real):
-        hint = "give score.bounds(mode); a value alone does not tell open verdicts"
-        expected = "the lowest and the highest value"
-        raise InputError(expected, describe(bounds), where="bounds", hint=hint)
     by_bounds = _side(bounds, limit)
     if by_bounds is None:
         # The interval covers the bounds, so it does not decide either.

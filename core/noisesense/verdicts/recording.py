@@ -30,7 +30,6 @@ class RecordingLine(Line):
 class Recorded(NamedTuple):
     """One line of a recording."""
 
-    line: int
     sample: Sample
     verdicts: Verdicts
 
@@ -102,7 +101,7 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
                 where=f"{path}, line {number}",
                 hint=f"remove line {first} or {number}",
             )
-        yield Recorded(number, sample, verdicts)
+        yield Recorded(sample, verdicts)
 
 
 def _recorded(text: str) -> tuple[Sample, Verdicts]:
@@ -111,7 +110,7 @@ def _recorded(text: str) -> tuple[Sample, Verdicts]:
 
 
 def write_recording(
-    path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts] | Recorded]
+    path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts]]
 ) -> None:
     """Write a recording that `RecordedJudge` reads, completely or not at all.
 
@@ -125,10 +124,9 @@ def write_recording(
     write_whole(as_path(path), _json_lines(pairs))
 
 
-def _json_lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]:
+def _json_lines(pairs: Iterable[tuple[Sample, Verdicts]]) -> Iterator[str]:
     written: dict[str, Verdicts] = {}
-    for number, pair in enumerate(pairs):
-        sample, verdicts = pair[-2:]  # a `Recorded` has a line number before them
+    for number, (sample, verdicts) in enumerate(pairs):
         verdicts = verdicts.with_sample(sample)
         if sample.key not in written:
             written[sample.key] = verdicts
