@@ -62,9 +62,13 @@ def model_judge(
         JudgeError: the key's variable is not set, or the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
+    key = None if api_key_env is None else os.environ.get(api_key_env, "")
+    if key == "":
+        # Do not show the name: somebody may have put the key itself there.
+        raise JudgeError("the environment variable that api_key_env names is not set")
     llm = structured_llm(
         model,
-        api_key=api_key_in(api_key_env),
+        api_key=None if key is None else SecretStr(key),
         base_url=base_url,
         temperature=temperature,
         max_tokens=max_tokens,
@@ -78,19 +82,6 @@ def model_judge(
 
         settings["store"] = VerdictStore(store)
     return LLMJudge(llm, votes=votes, max_concurrency=concurrency, **settings)
-
-
-def api_key_in(variable: str | None) -> SecretStr | None:
-    """Return the key in an environment variable; None without a variable.
-
-    Raises:
-        JudgeError: it is not set.
-    """
-    key = None if variable is None else os.environ.get(variable, "")
-    if key == "":
-        # Do not show the name: somebody may have put the key itself there.
-        raise JudgeError("the environment variable that api_key_env names is not set")
-    return None if key is None else SecretStr(key)
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, SecretStr
 
-from noisesense.errors import InputError, JudgeSetupError
+from noisesense.errors import InputError, JudgeSetupError, kind_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
@@ -87,27 +87,29 @@ class OpenAILLM(Bridge):
     ) -> None:
         if isinstance(api_key, str):
             api_key = SecretStr(api_key)  # no traceback with its locals shows it
-        _check(model, base_url)
+        if not isinstance(model, str) or not model.strip():
+            raise InputError("a model's name", kind_of(model), where="model")
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         options = dict(params or {})
-        address = base_url or _address_of(client)
-        usual = _usual_address(checked=not address)
-        self.name = f"{model} at {endpoint(address)}" if address else model
+        given = os.environ.get("OPENAI_BASE_URL") if client is None else str(client.base_url)
+        address = base_url or given or OPENAI
+        check_address(address, "base_url or OPENAI_BASE_URL")
+        shown = endpoint(address)
+        self.name = model if address == OPENAI else f"{model} at {shown}"
         self.identity = identity(
             model=model,
-            endpoint=endpoint(address or usual or OPENAI),
+            endpoint=shown,
             params=options,
             # Azure's version of its interface.
             query=getattr(client, "default_query", None) or None,
         )
         self._request: dict[str, Any] = {"model": model, **options}
-        reached = base_url or usual
         self._send = _sender(
             client,
-            base_url=base_url,
-            api_key=_key(api_key, reached),
-            timeout=patience(reached) if timeout is None else timeout,
+            base_url=address,
+            api_key=api_key.get_secret_value() if api_key else usual_key(address),
+            timeout=patience(address) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
         self._refused: set[str] = set()
@@ -159,35 +161,11 @@ def _first(options: Sequence[str], refused: set[str]) -> str:
     return ""
 
 
-def _usual_address(*, checked: bool) -> str:
-    """Return the environment's. Raises `InputError` if it is checked, and no address."""
-    usual = os.environ.get("OPENAI_BASE_URL") or ""
-    if usual and checked:
-        check_address(usual, "OPENAI_BASE_URL")
-    return usual
-
-
-def _address_of(client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
-    return "" if client is None else str(client.base_url)
-
-
 def usual_key(address: str) -> str | None:
     """Return a local endpoint wants none, though the client does; None for the environment's."""
     if os.environ.get("OPENAI_API_KEY"):
         return None
-    return "none" if address and is_local(address) else None
-
-
-def _key(given: SecretStr | None, address: str) -> str | None:
-    return given.get_secret_value() if given else usual_key(address)
-
-
-def _check(model: object, base_url: object) -> None:
-    if not isinstance(model, str) or not model.strip():
-        got = "an empty text" if isinstance(model, str) else type(model).__name__
-        raise InputError("a model's name", got, where="model")
-    if base_url is not None:
-        check_address(str(base_url), "base_url")
+    return "none" if is_local(address) else None
 
 
 def _check_alone(*settings: object) -> None:
