@@ -88,7 +88,7 @@ class Clock:
 
 def test_the_rate_after_a_pause_is_what_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 calls from second 0 to 2, then a pause: 20 / 2 = 10 a second, of which 92% go on: 9.2.
-    That grows by 1% a second: after 2 s it is 9.2 * 1.01 ** 2 = 9.38."""
+    That grows by 1% a second: after 2 s it is 9.2 * 1.02 = 9.38."""
     clock = Clock(100.0)
     monkeypatch.setattr(pace, "time", clock)
     monkeypatch.setattr(pace, "asyncio", clock)

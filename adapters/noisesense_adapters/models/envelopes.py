@@ -155,11 +155,6 @@ def usage_of(reply: object) -> Usage:
 
 
 def _counts(counts: object, names: Sequence[str]) -> list[int]:
-    """Return the counts of tokens under these names."""
-    values = [field_of(counts, name) for name in names]
+    """Return the counts of tokens under these names, in a dict or an object."""
+    values = [as_object(counts).get(name, getattr(counts, name, None)) for name in names]
     return [value for value in values if isinstance(value, int) and value > 0]
-
-
-def field_of(value: object, name: str) -> Any:
-    """Return a field of a dict, or an attribute of an object; None if there is none."""
-    return as_object(value).get(name, getattr(value, name, None))

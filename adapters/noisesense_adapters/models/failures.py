@@ -280,19 +280,11 @@ def wait_of(links: Iterable[BaseException]) -> float | None:
     """The seconds that a provider asks to wait, by either of its headers; None if it does not."""
     for link in links:
         for holder in (getattr(link, "response", None), link):
-            headers = _headers_of(holder)
+            headers: Any = getattr(holder, "headers", None)
             for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-                with suppress(KeyError, ValueError):
+                with suppress(KeyError, TypeError, ValueError):
                     return float(headers[name]) * unit
     return None
-
-
-def _headers_of(holder: object) -> dict[str, str]:
-    """By name in lower case, also where a plain dict holds them as they were written."""
-    headers: Any = getattr(holder, "headers", None)
-    if not callable(getattr(headers, "items", None)):
-        return {}
-    return {str(name).lower(): str(value) for name, value in headers.items()}
 
 
 def completion_in(error: BaseException) -> object:

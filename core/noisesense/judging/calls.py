@@ -10,7 +10,6 @@ from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -352,7 +351,6 @@ def identity_of(llm: StructuredLLM) -> str:
     return f"{type(llm).__module__}.{type(llm).__qualname__}"
 
 
-@lru_cache(maxsize=64)
 def digest(identity: str) -> str:
     """To be shown: should an option hold a secret after all, it stays out."""
-    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -11,11 +11,12 @@ from noisesense.errors import (
     ReplyError,
     check_choice,
     check_whole,
+    describe,
     kind_of,
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource
-from noisesense.judging.plan import Plan, PlannedJudge, check_number, check_plan
+from noisesense.judging.plan import Plan, PlannedJudge, check_number
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answer,
@@ -112,7 +113,10 @@ class LLMJudge(PlannedJudge):
             hint = "the adapters wrap their frameworks' own models"
             raise InputError(expected, kind_of(llm), where="llm", hint=hint)
         check_choice(check, get_args(Check), "check")
-        check_plan(plan, store)
+        check_choice(plan, get_args(Plan), "plan")
+        if store is not None and not callable(getattr(store, "claim", None)):
+            hint = "store=VerdictStore(path)"
+            raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")

@@ -14,9 +14,8 @@ _BELOW = 0.92
 """The share of the rate that was taken, to go on with."""
 _POLL = 0.05
 _CATCH_UP = 0.25
-_GROWTH = 1.01
-"""Of the rate, each second; for so many seconds at most."""
-_GROWING_SECONDS = 5_000.0
+_GROWTH = 0.01
+"""Of the rate, each second."""
 
 
 class Pace:
@@ -77,7 +76,7 @@ class Pace:
 
     def _rate_at(self, now: float) -> float:
         seconds = max(now - self._measured_from, 0.0)
-        return self._rate * math.pow(_GROWTH, min(seconds, _GROWING_SECONDS))
+        return self._rate * (1 + _GROWTH * seconds)
 
     def _is_given_up(self) -> bool:
         started = self._refused_since
