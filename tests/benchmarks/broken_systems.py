@@ -50,10 +50,11 @@ from support.scripted_llm import ScriptedLLM
 LIMIT = 0.3
 FILE = Path(__file__).parent / "data" / "broken_systems.json"
 LISTED: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
+_YES = ("no", "yes")
 CITIES = ("Lyon", "Oslo", "Kyoto", "Quito", "Turin", "Accra", "Delhi", "Perth", "Sofia", "Tunis")
 TELLS = re.compile(
     "a sign that|claims? nothing|was retrieved|nothing (can be|to) measure|failed|no answer"
-    "|word for word|left open|count as one|missing|expected|only in [AB]|cut",
+    "|word for word|left open|count as one|missing|expected|only in [AB]|fewer correct",
     re.IGNORECASE,
 )
 
@@ -142,9 +143,9 @@ def changed(fields: Mapping[str, Any], count: int, first: int | None = None) -> 
     return found
 
 
-def plain(text: str) -> str:
-    """Without JSON's marks."""
-    return re.sub(r'[\[\]{}":]', "", text)
+def words(text: str) -> str:
+    """Without the marks between them."""
+    return " ".join(["", *re.findall(r"[^\W_]+", text), ""])
 
 
 class Model:
@@ -156,7 +157,7 @@ class Model:
         texts = [[row.reference, *(row.contexts or ())] for row in rows]
         self.others = {
             text: other
-            for row, following in zip(texts, [*texts[1:], texts[0]], strict=True)
+            for row, following in zip(texts, texts[1:] + texts[:1], strict=True)
             for text, other in zip(row, following, strict=False)
         }
 
@@ -164,14 +165,19 @@ class Model:
         data = data_of(prompt)
         if "text" in data:
             return json.dumps({"claims": self.claims(data["text"])})
-        premise = data.get("premise", "")
-        kind = self.kind.get("reference" if '\nQuestion: "' in f"\n{prompt}" else "chunk", "sound")
+        if "premise" not in data:
+            listed = data.get("listed", data["claims"].values())
+            return json.dumps({name: _YES[said in listed] for name, said in data["claims"].items()})
+        premise = data["premise"]
+        is_answer = prompt.startswith("Question: ")
+        kind = self.kind.get("reference" if is_answer else "chunk", "sound")
         if kind == "other":
             premise = self.others.get(premise, premise)
         found: dict[str, str] = {}
         for name, said in data["claims"].items():
-            is_said = plain(said.rpartition("? ")[2]) in plain(premise)
-            found[name] = self.word(kind, is_said, said + premise) if premise else "yes"
+            question, _, told = said.rpartition("? ")
+            is_said = words(told) in words(premise) and (not is_answer or prompt.count(question) > 1)
+            found[name] = self.word(kind, is_said, said + premise)
         return json.dumps({name: word for name, word in found.items() if word})
 
     def claims(self, text: str) -> list[str]:
@@ -179,7 +185,7 @@ class Model:
         if listed == "first word":
             return text.split()[:1]
         if text.startswith(("{", "[")):
-            return [plain(each) for each in text.split(", ")]
+            return [words(each) for each in text.split(", ")]
         return [] if text == UNKNOWN else listed
 
     def word(self, kind: str, is_said: bool, asked: str) -> str:
@@ -192,13 +198,13 @@ class Model:
             is_said = not is_said
         elif kind in ("yes", "no", ""):
             return kind
-        return "yes" if is_said else "no"
+        return _YES[is_said]
 
 
 def systems(count: int) -> Iterator[System]:
     for place in ("contexts", "response", "reference"):
         for name, template in LISTED[place].items():
-            for part, first in (("all", count), ("half", count // 2)):
+            for part, first in (("all", count), ("most", 3 * count // 5)):
                 rows = changed({place: template}, count, first)
                 yield System(f"{place}, {part}: {name}", rows, count)
     rows = changed({}, count)
@@ -272,7 +278,8 @@ def by_files(system: System, folder: Path) -> Iterator[tuple[str, Seen]]:
     if not system.is_sound:
         before = folder / f"working {system.expected}.jsonl"
         if not before.exists():
-            scored(changed({}, system.expected), System("", [], 0).judge, before)
+            rows = changed({}, system.expected)
+            scored(rows, System("working", rows, len(rows)).judge, before)
     yield "compare", command("compare", before, path, "--fail-if-worse")
 
 
@@ -310,7 +317,7 @@ GATES: dict[str, Gate] = {
 def word(system: System, seen: Seen) -> str:
     passed = seen.outcome in ("pass", "warn")
     if system.is_sound:
-        return "STOPPED" if seen.outcome in ("not measured", "status 3", "status 5") else seen.outcome
+        return "STOPPED" if seen.outcome in ("not measured", "error", "status 3", "status 5") else seen.outcome
     if not passed:
         return "stops"
     return "tells" if TELLS.search(seen.shown) else "SILENT"
@@ -326,6 +333,7 @@ def main() -> int:
     logging.disable()
     totals: Counter[str] = Counter()
     lines: list[list[str]] = []
+    names: list[list[str]] = []
     with tempfile.TemporaryDirectory() as folder:
         for count in (20, 40):
             for system in systems(count):
@@ -336,18 +344,18 @@ def main() -> int:
                     try:
                         seen = dict(GATES[name](system, Path(folder)))
                     except Exception as error:  # noqa: BLE001 - whatever ends a run fails a job
-                        print(f"{system.name}, {count} rows, {name}: {error!r}")
-                        continue
+                        seen = {name: Seen("error", repr(error))}
                     words |= {gate: word(system, each) for gate, each in seen.items()}
                     if asked.screens:
                         for gate, each in seen.items():
                             print("=====", system.name, count, gate, each.outcome)
                             print(each.shown)
+                names.append([*words])
                 totals.update(f"{word} {gate}" for gate, word in words.items())
                 if asked.all or any(map(str.isupper, words.values())):
                     lines.append([system.name, str(count), *words.values()])
-    lines = [line for line in lines if len(line) == 2 + len(words)]
-    ground.show(["kind", "rows", *words], lines)
+    head = ["kind", "rows", *max(names, key=len)]
+    ground.show(head, [line + [""] * (len(head) - len(line)) for line in lines])
     print(totals)
     return 0
 
