@@ -34,9 +34,9 @@ from zlib import crc32
 import ground
 import pytest
 
-from gates.runners import Ended, by_mlflow
-from gates.test_row_hosts import given, inspect
-from gates.ways import UNKNOWN, Judging, Row
+from gates.runners import by_mlflow
+from gates.test_row_hosts import inspect
+from gates.ways import UNKNOWN, Row
 from noisesense import LLMJudge, Sample, Summary, Verdicts, gate_run, summarize
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.sentences import sentences
@@ -44,7 +44,6 @@ from noisesense_adapters.cli import main as noisesense
 from noisesense_adapters.datasets.score import score_dataset
 from support.datasets import write_jsonl
 from support.mind import data_of
-from support.mlflow_fixtures import tracking
 from support.scripted_llm import ScriptedLLM
 
 LIMIT = 0.3
@@ -167,7 +166,9 @@ class Model:
             return json.dumps({"claims": self.claims(data["text"])})
         if "premise" not in data:
             listed = data.get("listed", data["claims"].values())
-            return json.dumps({name: _YES[said in listed] for name, said in data["claims"].items()})
+            return json.dumps(
+                {name: _YES[said in listed] for name, said in data["claims"].items()}
+            )
         premise = data["premise"]
         is_answer = prompt.startswith("Question: ")
         kind = self.kind.get("reference" if is_answer else "chunk", "sound")
@@ -176,7 +177,9 @@ class Model:
         found: dict[str, str] = {}
         for name, said in data["claims"].items():
             question, _, told = said.rpartition("? ")
-            is_said = words(told) in words(premise) and (not is_answer or prompt.count(question) > 1)
+            is_said = words(told) in words(premise) and (
+                not is_answer or prompt.count(question) > 1
+            )
             found[name] = self.word(kind, is_said, said + premise)
         return json.dumps({name: word for name, word in found.items() if word})
 
@@ -317,7 +320,11 @@ GATES: dict[str, Gate] = {
 def word(system: System, seen: Seen) -> str:
     passed = seen.outcome in ("pass", "warn")
     if system.is_sound:
-        return "STOPPED" if seen.outcome in ("not measured", "error", "status 3", "status 5") else seen.outcome
+        return (
+            "STOPPED"
+            if seen.outcome in ("not measured", "error", "status 3", "status 5")
+            else seen.outcome
+        )
     if not passed:
         return "stops"
     return "tells" if TELLS.search(seen.shown) else "SILENT"

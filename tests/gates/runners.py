@@ -142,9 +142,7 @@ def by_ragas(rows: list[Row], judging: Judging) -> Ended:
     return gated(summarize(evaluated(data, metrics)), len(WORKING))
 
 
-def by_mlflow(
-    rows: list[Row], judging: Judging, expected: int = len(WORKING) // 4
-) -> Ended:
+def by_mlflow(rows: list[Row], judging: Judging, expected: int = len(WORKING) // 4) -> Ended:
     """Every fourth row: MLflow writes some twenty a second to its database."""
     import mlflow
 

@@ -97,7 +97,9 @@ BROKEN: dict[str, tuple[str, Change]] = {
     ),
     "an object in place of three answers": (
         "no-answers",
-        lambda row: replace(row, correct=NO, claims=(NO, NO), answer="{}") if row.number < 3 else row,
+        lambda row: (
+            replace(row, correct=NO, claims=(NO, NO), answer="{}") if row.number < 3 else row
+        ),
     ),
     "answers that are a page": (
         "no-answers",
@@ -109,6 +111,14 @@ BROKEN: dict[str, tuple[str, Change]] = {
         lambda row: (
             replace(row, correct=NO, claims=(NO, NO), answer="42") if row.number % 3 else row
         ),
+    ),
+    "two answers without a chunk of use, and no other looked at": (
+        "none-supported",
+        lambda row: unsupported(row) if row.number < 2 else unasked(row),
+    ),
+    "the contexts of the first row": (
+        "same-context",
+        lambda row: replace(row if row.number == 0 else unsupported(row), chunks=["a", "b"]),
     ),
     "one answer to most, right once": (
         "same-answer",
@@ -123,7 +133,9 @@ BROKEN: dict[str, tuple[str, Change]] = {
         lambda row: (
             row
             if row.number >= 12
-            else replace(unasked(row) if row.number % 4 else unsupported(row), chunks=["About us", "x"])
+            else replace(
+                unasked(row) if row.number % 4 else unsupported(row), chunks=["About us", "x"]
+            )
         ),
     ),
     "one context for most": (
@@ -152,8 +164,8 @@ SOUND: dict[str, Change] = {
     ),
     "the same right answer to most": lambda row: replace(row, answer="Yes"),
     "answers in JSON": lambda row: replace(row, answer=f'{{"known": {row.number}}}'),
-    "two answers without a chunk of use, and no other looked at": lambda row: (
-        unsupported(row) if row.number < 2 else unasked(row)
+    "one answer without a chunk of use, and no other looked at": lambda row: (
+        unsupported(row) if row.number == 0 else unasked(row)
     ),
     "an object in one answer": lambda row: replace(row, answer="{}" if row.number == 1 else ""),
 }

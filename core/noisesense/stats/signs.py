@@ -33,8 +33,9 @@ _FEW = 5
 """With fewer samples nothing is a sign: a handful may be alike by chance."""
 _MANY = 20
 """So many samples with verdicts all alike are a sign."""
-_LOOKED_AT = 3
-"""So many samples without support are a sign; of fewer the retriever may have missed each."""
+_LOOKED_AT = 2
+"""So many samples without support are a sign: a lazy plan asks only where some claim is wrong, and
+of a single one the retriever may just have missed the documents."""
 _MOST_ODD = 0.1
 """As many samples as may be undefined may have an error in place of an answer."""
 _MOST_TEXTS = 3_000
@@ -71,9 +72,9 @@ class SignCounts:
     _seen: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
     """Which verdicts there are, as `_kinds_in` has them."""
     _texts: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
-    """By text, the samples with an answer of which no claim is correct, and those with a chunk:
-    all, and those where some chunk supports a claim or none does. One of more than half of the
-    samples is among the first."""
+    """By text, the samples with an answer of which no claim is correct; by contexts, all samples,
+    and those where some chunk supports a claim or none does. One of more than half of the samples
+    is among the first."""
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
@@ -95,9 +96,9 @@ class SignCounts:
             self._counts["right objects" if is_right else "objects"] += 1
         if ("correct", False) in kinds and not is_right:
             self._count_text(answer, "answer")
+        contexts = "\n".join(chunk.text for chunk in verdicts.chunks or ())
         use = "unknown" if not is_looked_at else "useful" if is_said else "useless"
-        for text in {chunk.text for chunk in verdicts.chunks or ()}:
-            self._count_text(text, "chunk", use)
+        self._count_text(contexts, "contexts", use)
 
     def _count_text(self, text: str, *kinds: str) -> None:
         key = crc32(text.encode("utf-8", "surrogatepass"))
@@ -132,13 +133,14 @@ class SignCounts:
             if kind == "answer":
                 reason = f"{of} answers are the same, and no claim of them is correct"
                 found.append(Sign("same-answer", reason))
-            elif kind == "chunk" and self._is_useless(text):
-                reason = f"{of} samples have the same chunk, and no chunk supports a claim there"
+            elif kind == "contexts" and self._is_useless(text):
+                reason = f"{of} samples have the same chunks, which hardly ever support a claim"
                 found.append(Sign("same-context", reason))
         return tuple(found)
 
-    def _is_useless(self, text: int) -> bool:
-        return self._texts["useless", text] >= _LOOKED_AT and not self._texts["useful", text]
+    def _is_useless(self, contexts: int) -> bool:
+        """In more than four of five samples in which somebody looked; one document may miss some."""
+        return self._texts["useless", contexts] > 4 * self._texts["useful", contexts]
 
     @property
     def _has_many_chunks(self) -> bool:
