@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -89,23 +89,14 @@ def propose(
             cell = value_at(row, columns[CHUNKS])
             cells += [cell] if is_one_text(cell) else []
     options: list[str] = []
-    is_joined = False
-    group = _group(rows, columns.get("user_input", ""), columns.get("response", ""))
-    if cells and group is None:
-        is_joined = True
-    elif cells and group:
-        columns.setdefault(GROUP, group)
-    elif cells and separator is None:
-        separator = _bars(cells)
-        if separator is None:
-            columns[CHUNKS] += ","
-            is_joined = 2 * sum(1 for cell in cells if _MARKS.search(cell)) >= len(cells)
-        else:
-            options = ["--split-contexts", separator]
+    are_told = True
+    if cells and separator is None:
+        separator, are_told = _set_for_texts(columns, rows, cells)
+        options = [] if separator is None else ["--split-contexts", separator]
     options = [*_options(columns, chosen), *options]
     values, is_readable = _values(rows[0] if rows else {}, columns, separator)
     has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
-    is_whole = has_all and is_readable and not is_joined
+    is_whole = has_all and is_readable and are_told
     return Proposal(columns, separator, options, values, is_whole)
 
 
@@ -118,14 +109,36 @@ def _options(columns: Mapping[str, str], chosen: Mapping[str, Any]) -> list[str]
     return options
 
 
+def _set_for_texts(
+    columns: dict[str, str], rows: Sequence[Mapping[str, Any]], cells: Sequence[str]
+) -> tuple[str | None, bool]:
+    """Set what makes chunks of cells of text: a group, or a list of one.
+
+    Returns:
+        What stands between their chunks, and whether it can be told how chunks stand in them.
+    """
+    group = _group(rows, columns.get("user_input", ""), columns.get("response", ""))
+    if group is None:
+        return None, False
+    if group:
+        columns.setdefault(GROUP, group)
+        return None, True
+    bars = _bars(cells)
+    if bars is not None:
+        return bars, True
+    columns[CHUNKS] += ","
+    marked = [cell for cell in cells if _MARKS.search(cell)]
+    return None, 2 * len(marked) < len(cells)
+
+
 def _bars(cells: Sequence[str]) -> str | None:
-    """Return the bars that are in half of the cells or more, unless others are longer."""
-    marks = {cell: _BARS.findall(cell) for cell in cells}
-    longest = max((mark.strip() for found in marks.values() for mark in found), default="")
-    found = [[mark for mark in found if mark.strip() == longest] for found in marks.values()]
-    if not longest or 2 * sum(map(bool, found)) < len(found):
+    """Return the longest bars, if they are in half of the cells or more."""
+    bars = [_BARS.findall(cell) for cell in cells]
+    longest = max((bar.strip() for found in bars for bar in found), default="")
+    split = [found for found in bars if longest in map(str.strip, found)]
+    if 2 * len(split) < len(cells):
         return None
-    return min(chain.from_iterable(found), key=len)
+    return min((bar for found in split for bar in found if bar.strip() == longest), key=len)
 
 
 def _columns(
@@ -220,29 +233,29 @@ def _field_of(path: str) -> str | None:
     if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
         return None
     gold = [number for number, step in enumerate(steps) if not _GOLD.isdisjoint(step)]
-    start = gold[-1] if gold else 0  # what stands around a gold answer is only its home
-    spoken = [field for step in reversed(steps[start:]) for field in _fields_of(step)]
     if not gold:
-        return spoken[0] if spoken else None
-    is_text = not spoken or spoken[0] in ("response", "answer")
-    return "reference" if is_text else None
+        return _spoken_first(steps)
+    # What stands around a gold answer is only its home.
+    spoken = _spoken_first(steps[gold[-1] :])
+    return "reference" if spoken in (None, "response", "answer") else None
+
+
+def _spoken_first(steps: Sequence[Sequence[str]]) -> str | None:
+    """Return the field of which the last name speaks that speaks of any.
+
+    Of a name the last word counts, but an answer that is said to be predicted is a response.
+    """
+    for step in reversed(steps):
+        fields = [field for word in reversed(step) for field in _WORDS if word in _WORDS[field]]
+        if fields:
+            return min(fields, key="answer".__eq__)
+    return None
 
 
 _GOLD = {*places.GOLD.split()}
 _REFERENCES = {"reference", "references"}  # some retrievers call chunks so
 _OTHER_LISTS = {*places.OTHER_LISTS.split()}
 _WORDS = {field: {*known.split()} for field, known in places.WORDS.items()}
-
-
-def _fields_of(step: Sequence[str]) -> list[str]:
-    """Return the fields of which the words of a name speak, the last ones first.
-
-    An answer that is said to be predicted is a response.
-    """
-    spoken: list[str] = []
-    for word in reversed(step):
-        spoken += [field for field, known in _WORDS.items() if word in known]
-    return sorted(spoken, key="answer".__eq__)
 
 
 def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ class SignCounts:
         return tuple(found)
 
     def _is_useless(self, contexts: int) -> bool:
-        """In more than four of five samples in which somebody looked; one document may miss some."""
+        """Tell whether the judge found nothing there in more than four of five samples."""
         return self._texts["useless", contexts] > 4 * self._texts["useful", contexts]
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
