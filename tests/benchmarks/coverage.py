@@ -32,7 +32,8 @@ from typing import NamedTuple
 import ground  # noqa: F401
 
 from noisesense import Result, Sample, Score, Verdicts, compare, gate, score, summarize
-from noisesense.stats.interval import Interval, Resampling, Unit, effective_units, mean_interval
+from noisesense.stats import interval
+from noisesense.stats.interval import Interval, Unit, effective_units, mean_interval
 from noisesense.stats.paired import difference_interval, fewest_pairs
 from support.simulated import POPULATIONS, Population, poisson, result_of
 
@@ -41,8 +42,7 @@ MISSING = (0.0, 0.01, 0.05, 0.2)
 LEAST = 93.0
 MOST = 4.0
 FALSE = 3.3
-how = Resampling(resamples=400)
-"""Of each interval; the option sets it."""
+CONFIDENCE = 0.95
 
 Row = Callable[[random.Random], tuple[float, ...]]
 """One data set: 1 or 0 for each column."""
@@ -67,16 +67,15 @@ class Table(NamedTuple):
 
 
 def _use(resamples: int) -> None:
-    global how
-    how = Resampling(resamples=resamples)
+    interval.RESAMPLES = resamples
 
 
-def ends(interval: Interval | None, truth: float) -> tuple[float, float, float]:
+def ends(found: Interval | None, truth: float) -> tuple[float, float, float]:
     """Is the truth within, below, above?"""
-    if interval is None:
+    if found is None:
         return 1.0, 0.0, 0.0  # nothing was said
-    below = truth < interval.low
-    above = truth > interval.high
+    below = truth < found.low
+    above = truth > found.high
     return float(not below and not above), float(below), float(above)
 
 
@@ -103,8 +102,8 @@ def single(p: Population, size: int, missing: float, rng: random.Random) -> tupl
         whole = draw[1]
         means[Unit(low / whole, high / whole, 1)] += 1
         claims[Unit(low, high, whole)] += 1
-    of_means = ends(mean_interval(means, how), p.mean)
-    return of_means + ends(mean_interval(claims, how), p.mean)
+    of_means = ends(mean_interval(means, CONFIDENCE), p.mean)
+    return of_means + ends(mean_interval(claims, CONFIDENCE), p.mean)
 
 
 def clustered(
@@ -117,7 +116,7 @@ def clustered(
         count = samples(rng)
         draws = [p.draw(rng, odds) for _ in range(count)]
         units[certain(math.fsum(noisy / claims for noisy, claims in draws), count)] += 1
-    return ends(mean_interval(units, how), p.mean)
+    return ends(mean_interval(units, CONFIDENCE), p.mean)
 
 
 def alike(rng: random.Random) -> int:
@@ -137,7 +136,7 @@ def error_rate(rate: float, cells: int, size: int, rng: random.Random) -> tuple[
         odds = rng.betavariate(4 * rate, 4 * (1 - rate))
         count = 1 + poisson(rng, cells - 1)
         units[certain(sum(rng.random() < odds for _ in range(count)), count)] += 1
-    return ends(mean_interval(units, how), rate)
+    return ends(mean_interval(units, CONFIDENCE), rate)
 
 
 def alone(_: random.Random, count: int) -> list[int]:
@@ -192,8 +191,8 @@ def by_clusters(
 
 def is_worse(units: Counter[Unit], margin: float = 0.0) -> bool:
     """As `compare` decides."""
-    found = difference_interval(units, how)
-    enough = effective_units(units) >= fewest_pairs(how.tail)
+    found = difference_interval(units, CONFIDENCE)
+    enough = effective_units(units) >= fewest_pairs(CONFIDENCE)
     return found is not None and enough and found.low > margin
 
 

@@ -29,7 +29,7 @@ import ground
 
 from noisesense import Offender, Result, Verdicts, offenders, score
 from noisesense.scoring.outcomes import Range
-from noisesense.stats.interval import Resampling
+from noisesense.stats import interval
 from noisesense.stats.labels_mean import labeled_pairs
 from noisesense.stats.powered_mean import PPIMean, powered_mean
 from support.simulated import POPULATIONS, Population, poisson, result_of
@@ -104,8 +104,8 @@ def corrected(samples: list[Sample], labeled: Iterable[int], resamples: int = 1)
             people.append(Range(label, label))
         else:
             others.append(Range(score, score))
-    how = Resampling(resamples=resamples)
-    return powered_mean(others, judged, people, how)
+    interval.RESAMPLES = resamples
+    return powered_mean(others, judged, people, 0.95)
 
 
 def is_apart(found: PPIMean) -> bool:

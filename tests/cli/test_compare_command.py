@@ -58,7 +58,7 @@ def row(done: Done, figure: str = "relevant") -> dict[str, str]:
     return dict(zip(head[1:], cells, strict=True))
 
 
-def test_worse_is_told_with_its_samples(tmp_path: Path, capsys: Capsys) -> None:
+def test_worse_is_told(tmp_path: Path, capsys: Capsys) -> None:
     a, b = write(tmp_path, [*run_of(BEFORE)], [*run_of(WORSE, response="Another answer.")])
     done = run_here(capsys, "compare", a, b)
     assert done.status == 0
@@ -68,7 +68,6 @@ def test_worse_is_told_with_its_samples(tmp_path: Path, capsys: Capsys) -> None:
     assert (found["A"], found["B"], found["difference"]) == ("0.000", "0.125", "+0.125")
     assert found["B against A"] == "worse"
     assert row(done, "any") == found
-    assert "(10 of 20):\n  q0: relevant 0.0000 -> 0.2500\n" in done.out
     data = json.loads(run_here(capsys, "compare", a, b, "--json").out)
     compared = compare(run_of(BEFORE), run_of(WORSE, response="Another answer."))
     assert data == json.loads(json.dumps({"a": str(a), "b": str(b), **compared.to_dict()}))

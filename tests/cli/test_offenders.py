@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,9 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results).documents
     assert found["documents"] == [json.loads(json.dumps(expected.to_dict()))]
+    assert "names its document" not in done.err
+    path.write_text(re.sub(r'"id": ?"guide\.md", ?|, ?"id": ?"guide\.md"', "", path.read_text()))
+    assert "no chunk names its document" in run_here(capsys, "offenders", path).err
 
 
 ONE = {"value": 1.0, "low": 1.0, "high": 1.0}

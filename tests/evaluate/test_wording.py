@@ -58,9 +58,9 @@ def test_the_headline(claims: str, amount: str, rest: tuple[int, int, str]) -> N
         f"{relevant} from relevant documents, {irrelevant} from irrelevant ones{more}.",
     )
     nothing = headline(summarize([score(Verdicts(response_claims=()))]))
-    assert nothing == ("Nothing was measured", "1 of 1 answer claim nothing.")
+    assert nothing == ("Nothing was measured", "1 of 1 answer claims nothing.")
     both = headline(summarize([score(verdicts), score(Verdicts(response_claims=()))]))
-    assert both.message.endswith("from a retrieved document; 1 of 2 answers claim nothing")
+    assert both.message.endswith("from a retrieved document; 1 of 2 answers claims nothing")
 
 
 def run_of(wrong: Sequence[int]) -> list[Result]:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from noisesense import InputError
+from noisesense import InputError, summarize
 from noisesense.scoring.outcomes import Range
 from noisesense.stats.interval import (
-    Resampling,
     Unit,
     dirichlet_interval,
     mean_interval,
     units_of,
 )
 
-HOW = Resampling(resamples=10_000, seed=1)
 ZERO = Range(0.0, 0.0)
 
 
@@ -32,7 +29,7 @@ def of_values(values: Iterable[float]) -> Counter[Unit]:
 @pytest.mark.parametrize("confidence", [1.0, 0.0, 95, "0.95", None])
 def test_a_confidence_out_of_range(confidence: float) -> None:
     with pytest.raises(InputError, match=r"^confidence: expected"):
-        Resampling(confidence)
+        summarize([], confidence=confidence)
 
 
 def _beta(ones: float, zeros: float, p: float) -> float:
@@ -49,7 +46,7 @@ def test_of_zeros_and_ones_each_end_has_half_a_unit_of_its_own(
     zeros: int, ones: int, confidence: float
 ) -> None:
     units = of_values([0.0] * zeros + [1.0] * ones)
-    found = mean_interval(units, replace(HOW, confidence=confidence))
+    found = mean_interval(units, confidence)
     assert found.units == zeros + ones
     tail = (1 - confidence) / 2
     low = _beta(ones, zeros + 0.5, tail)
@@ -60,7 +57,7 @@ def test_of_zeros_and_ones_each_end_has_half_a_unit_of_its_own(
 def test_clusters_of_unequal_size_by_numpy() -> None:
     """With limits −1 and 1; in the last cluster what is open reaches from 0 to 2."""
     units = [Unit(0.5, 0.5, 1), Unit(-1, -1, 4), Unit(2, 2, 3), Unit(0, 2, 2)]
-    found = dirichlet_interval(Counter(units), HOW, (-1.0, 1.0))
+    found = dirichlet_interval(Counter(units), 0.95, (-1.0, 1.0))
     # What nobody saw is as large as the unit a random part is in: (1 + 16 + 9 + 4) / 10.
     weights = np.random.default_rng(7).dirichlet([1, 1, 1, 1, 0.5], 100_000)
     for end, column, limit, p in ((found.low, 0, -1, 0.025), (found.high, 1, 1, 0.975)):
@@ -71,16 +68,16 @@ def test_clusters_of_unequal_size_by_numpy() -> None:
 
 
 def test_a_range_is_covered_from_its_low_end_to_its_high_end() -> None:
-    low = mean_interval(of_values([0.0] * 20 + [0.5] * 5), HOW)
-    high = mean_interval(of_values([0.25] * 20 + [0.5] * 5), HOW)
-    both = mean_interval(Counter({Unit(0.0, 0.25, 1): 20, Unit(0.5, 0.5, 1): 5}), HOW)
+    low = mean_interval(of_values([0.0] * 20 + [0.5] * 5), 0.95)
+    high = mean_interval(of_values([0.25] * 20 + [0.5] * 5), 0.95)
+    both = mean_interval(Counter({Unit(0.0, 0.25, 1): 20, Unit(0.5, 0.5, 1): 5}), 0.95)
     assert both[:2] == pytest.approx((low.low, high.high), abs=0.005)
 
 
 def test_the_same_data_have_the_same_interval() -> None:
     values = [0.0, 0.25, 0.25, 1.0, 0.5]
-    first = dirichlet_interval(of_values(values), Resampling())
-    assert dirichlet_interval(of_values(reversed(values)), Resampling()) == first
+    first = dirichlet_interval(of_values(values), 0.95)
+    assert dirichlet_interval(of_values(reversed(values)), 0.95) == first
 
 
 def test_what_units_add() -> None:
@@ -92,6 +89,6 @@ def test_what_units_add() -> None:
 
 
 def test_one_unit_or_none_has_no_interval() -> None:
-    assert mean_interval(of_values([1.0]), HOW) is None
-    assert mean_interval(Counter(), HOW) is None
-    assert mean_interval(Counter({Unit(0, 0, 0): 3}), HOW) is None
+    assert mean_interval(of_values([1.0]), 0.95) is None
+    assert mean_interval(Counter(), 0.95) is None
+    assert mean_interval(Counter({Unit(0, 0, 0): 3}), 0.95) is None

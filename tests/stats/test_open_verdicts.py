@@ -142,17 +142,6 @@ def means_of(tables: Sequence[Matrices], mode: Mode) -> list[Fraction]:
     return [Fraction(sum(run), len(run)) for run in every_run(tables, mode)]
 
 
-@given(partly_open(), partly_open())
-def test_a_sample_changed_where_its_ranges_lie_apart(first: Matrices, second: Matrices) -> None:
-    """The values between two ends need not all be possible."""
-    found = compare(run_of([first]), run_of([second]))
-    for mode in MODES:
-        before = every_value(first, mode)
-        after = every_value(second, mode)
-        apart = max(before) < min(after) or max(after) < min(before)
-        assert any(change.apart(mode) > 0 for change in found.changes) == apart
-
-
 @pytest.mark.parametrize(("rate", "choice"), [(0.01, "none"), (0.05, "low"), (0.2, "high")])
 def test_missing_verdicts_alone_are_no_difference(rate: float, choice: Undetermined) -> None:
     """The same answers, with some of B's cells missing: neither better nor worse, ever."""
@@ -169,7 +158,6 @@ def test_missing_verdicts_alone_are_no_difference(rate: float, choice: Undetermi
                 assert ours.difference.low <= 0 <= ours.difference.high
                 assert ours.decision == "undecided"
                 open_pairs += ours.undetermined
-                assert not any(change.apart(mode) > 0 for change in found.changes)
     assert open_pairs > 10
 
 

@@ -13,7 +13,6 @@ import pytest
 from scipy import stats
 
 from noisesense import InputError, PPIMean, Range, Result, Verdicts, score
-from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_mean import corrected_mean, labeled_pairs
 from noisesense.stats.powered_mean import powered_mean
 from support.simulated import result_of
@@ -22,13 +21,13 @@ from support.simulated import result_of
 def powered(others: Sequence[float], judged: Sequence[float], people: Sequence[float]) -> PPIMean:
     """The mean of scores that are all known."""
     ranges = [[Range(score, score) for score in scores] for scores in (others, judged, people)]
-    return powered_mean(*ranges, Resampling())
+    return powered_mean(*ranges, 0.95)
 
 
 def corrected(judge: Sequence[Result], human: Sequence[Result]) -> PPIMean:
     """The mean of the relevant mode, with all warnings."""
     labeled = labeled_pairs(judge, human, None)
-    found = corrected_mean(labeled, "relevant", Resampling())
+    found = corrected_mean(labeled, "relevant", 0.95)
     return replace(found, warnings=(*labeled.warnings, *found.warnings))
 
 

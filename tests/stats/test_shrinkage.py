@@ -36,8 +36,8 @@ def test_the_same_by_scipy() -> None:
     """After a prior of 4 cases, 1.68 hits in them; for the high end of 2 cases and 0.84 hits: it
     leaves room for a culprit among rates that are alike, as far as can be seen."""
     seen = Hits(2, 4)
-    found = shrunken(Counter({seen: 4}), 0.9)[seen]
+    found = shrunken(Counter({seen: 4}))[seen]
     after = stats.beta(1.68 + 2, 2.32 + 2)
     assert found.mean == pytest.approx(after.mean())
-    assert found.low == pytest.approx(after.ppf(0.05))
-    assert found.high == pytest.approx(stats.beta.ppf(0.95, 0.84 + 2, 1.16 + 2))
+    assert found.low == pytest.approx(after.ppf(0.025))
+    assert found.high == pytest.approx(stats.beta.ppf(0.975, 0.84 + 2, 1.16 + 2))

@@ -8,8 +8,8 @@ import sys
 from typing import Any, NoReturn
 
 import noisesense
-from noisesense.errors import MissingExtraError, NoiseSenseError, PairingError
-from noisesense_adapters.cli.terminal import prepare_streams, show
+from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, PairingError
+from noisesense_adapters.cli.terminal import prepare_streams, show, visible
 from noisesense_adapters.extras import needs_extra
 
 __all__ = ["main"]
@@ -52,11 +52,13 @@ def _run() -> int:
         show(f"error: {error}", sys.stderr)
         return _ERROR
     except (NoiseSenseError, OSError) as error:
-        show(f"error: {error}", sys.stderr)
         proposal: Any = getattr(error, "proposal", None)  # of columns that are asked for
-        if proposal is not None:
-            for line in proposal.lines(sys.argv[1:]):
-                show(line, sys.stderr)
+        lines = [] if proposal is None else proposal.lines(sys.argv[1:])
+        if isinstance(error, InputError) and lines:  # they say what its hint says
+            error = InputError(error.expected, error.got, where=error.where)
+        show(f"error: {error}", sys.stderr)
+        for line in lines:
+            print(visible(line), file=sys.stderr)  # a command that is folded cannot be pasted
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
         return 130

@@ -10,9 +10,8 @@ import click
 
 from noisesense import Comparison, Summary, compare
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES, modes_of
+from noisesense.scoring.definitions import modes_of
 from noisesense.scoring.outcomes import extent_beside, percent_text
-from noisesense.stats.changes import SampleChange
 from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import sign_findings
 from noisesense.stats.pairing import PairedBy
@@ -29,7 +28,7 @@ from noisesense_adapters.cli.gate import (
 )
 from noisesense_adapters.cli.output import Heads
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.evaluate.tables import comparison_table, shown
+from noisesense_adapters.evaluate.tables import comparison_table
 from noisesense_adapters.evaluate.wording import FIGURE_NAMES, by_more
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
@@ -89,10 +88,10 @@ def command(
     """Compare B with A, the baseline, over the same samples.
 
     Shows the paired difference of each mode, of all claims from documents and of correct claims,
-    with intervals, and the samples that changed most. B is worse if
-    the interval lies above zero (of correct claims: below); where the judge left verdicts open, it
-    holds for every way to fill them in. With --margin B is worse if the interval lies above M,
-    and the same if all of it is within M of zero; else there are too few pairs to say.
+    with intervals. B is worse if the interval lies above zero (of correct claims: below); where
+    the judge left verdicts open, it holds for every way to fill them in. With --margin B is worse
+    if the interval lies above M, and the same if all of it is within M of zero; else there are too
+    few pairs to say.
     --fail-above and --max-unanswered check all of B.
 
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
@@ -130,6 +129,8 @@ def command(
         figures = modes_of(comparison.definition)
     unsure = UNDECIDED if gate.fail_undecided else 0
     summary = reading.tally.summary(confidence=gate.level)
+    if summary.echo:
+        output.tell(f"note: {name}: {summary.echo}")
     statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
     if figures:
         statuses.append(_check_undefined(comparison, gate.max_undefined))
@@ -229,21 +230,9 @@ def _show(comparison: Comparison, heads: Heads) -> None:
     _show_names("failed in one or both:", comparison.failed, heads)
     _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
     _show_names("nothing to measure in B only:", comparison.undefined_in_b, heads)
-    _show_changes(comparison, heads)
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
 
 
-def _show_changes(comparison: Comparison, heads: Heads) -> None:
-    """Print the samples that changed most."""
-    changes = comparison.changes[:_SHOWN_CHANGES]
-    if changes:
-        counts = f"({len(changes):,} of {len(comparison.changes):,})"
-        output.say("", f"samples that changed, largest change first {counts}:")
-    for change in changes:
-        output.say(f"  {heads[change.id]}: {_values(comparison, change)}")
-
-
-_SHOWN_CHANGES = 10
 _SHOWN_NAMES = 5
 
 
@@ -255,14 +244,3 @@ def _show_names(head: str, names: Sequence[str], heads: Heads) -> None:
     if len(names) > _SHOWN_NAMES:
         listed.append(f"{len(names) - _SHOWN_NAMES:,} more")
     output.section(head, [f"  {', '.join(listed)}"])
-
-
-def _values(comparison: Comparison, change: SampleChange) -> str:
-    """Return the values of a sample that changed, before and after."""
-    changes: list[str] = []
-    for mode in MODES:
-        before = change.a[mode]
-        after = change.b[mode]
-        if comparison.mode(mode) and before != after:
-            changes.append(f"{mode} {shown(before)} -> {shown(after)}")
-    return ", ".join(changes)

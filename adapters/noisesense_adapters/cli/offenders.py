@@ -56,6 +56,8 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
     table = offender_table(documents)
     output.show_table(table)
     output.say(offender_legend(table))
+    if all(document.document == document.text for document in documents):
+        output.tell(_UNNAMED)
     for document in documents:
         _show_claims(document, reading.heads)
     if not causes:
@@ -64,6 +66,10 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
     return reading.status
 
 
+_UNNAMED = (
+    "note: no chunk names its document, so each text counts as one: give chunks an id, or score"
+    " with --map retrieved_context_ids=COLUMN"
+)
 _SHOWN_CLAIMS = 3
 
 

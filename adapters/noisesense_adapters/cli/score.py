@@ -161,7 +161,7 @@ def _scored(
         if store is not None:
             done = progress.done - progress.failed
             kept = (
-                f"{done:,} samples are done, and every reply is kept in {store}. "
+                f"{counted(done, 'sample')} done, and every reply is kept in {store}. "
                 "Rerun the command to resume."
             )
         progress.say(f"interrupted: {kept}")

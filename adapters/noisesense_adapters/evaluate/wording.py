@@ -29,8 +29,7 @@ def headline(summary: Summary) -> Headline:
     kinds = summary.partition
     noise = summary.from_chunks
     if not kinds.total:
-        reason = summary.unmeasured or "There are no results"
-        return Headline("Nothing was measured", f"{reason}.")
+        return Headline("Nothing was measured", f"{summary.unmeasured}.")
     amount = f"{noise.noisy:,}"
     if noise.highest != noise.noisy:
         amount += f" to {noise.highest:,}"

@@ -18,6 +18,7 @@ from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import mean_range
+from noisesense.stats.offenders import document_of
 from noisesense.verdicts.form import ResponseClaimForm
 from noisesense.verdicts.sample import Chunk, ChunkLike, Line, Sample
 
@@ -107,24 +108,9 @@ class Case:
         return self.score.verdicts.response_claims
 
     @property
-    def relevance(self) -> tuple[Truth, ...]:
-        """Whether each chunk is relevant; None where that is not known."""
-        return self.score.chunk_relevance
-
-    @property
     def chunks(self) -> Iterator[tuple[Chunk, Truth]]:
-        """The sample's chunks, and whether each is relevant."""
-        return zip(self.sample.retrieved_contexts, self.relevance, strict=True)
-
-    @property
-    def relevant_chunks(self) -> list[Chunk]:
-        """The chunks that are known to be relevant."""
-        return [chunk for chunk, relevant in self.chunks if relevant]
-
-    @property
-    def reference_claims(self) -> list[str]:
-        """The texts of the reference's claims."""
-        return [claim.text for claim in self.score.verdicts.reference_claims]
+        """The sample's chunks, and whether each is relevant; None where that is not known."""
+        return zip(self.sample.retrieved_contexts, self.score.chunk_relevance, strict=True)
 
     def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
         """Return the chunks but for those with these texts."""
@@ -166,11 +152,6 @@ class Case:
             if position not in followed and not entailing & taken:
                 others.append(position)
         return others
-
-
-def document_of(chunk: Chunk) -> str:
-    """Return the document's id, or the text of a chunk without one."""
-    return chunk.id or chunk.text
 
 
 def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Case]:

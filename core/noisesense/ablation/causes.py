@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from noisesense.ablation.cases import Case, document_of, left_out
+from noisesense.ablation.cases import Case, left_out
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Estimate,
-    Resampling,
     dirichlet_interval,
     mean_range,
+    sum_range,
     units_of,
 )
+from noisesense.stats.offenders import document_of
 from noisesense.stats.paired import MIN_PAIRS, fewest_pairs
 
 
@@ -38,7 +39,7 @@ class Change(NamedTuple):
         interval = self.change.interval
         if interval is None:
             return False
-        return interval.units >= fewest_pairs((1 - interval.confidence) / 2) and interval.low > 0
+        return interval.units >= fewest_pairs(interval.confidence) and interval.low > 0
 
 
 class Pair(NamedTuple):
@@ -58,7 +59,7 @@ def change_of(pairs: Sequence[Pair], confidence: float = 0.95) -> Change | None:
     units = units_of((pair.unit, pair.after.minus(pair.before)) for pair in pairs)
     interval = None
     if units.total() > 1:
-        interval = dirichlet_interval(units, Resampling(confidence), (-1.0, 1.0))
+        interval = dirichlet_interval(units, confidence, (-1.0, 1.0))
     difference = after.minus(before)
     return Change(before, after, Estimate(*difference, interval, len(pairs)))
 
@@ -152,19 +153,6 @@ class Arm(NamedTuple):
     others: Sequence[int]
     shams: Sequence[str]
 
-    def other_claims_gone(self, _: int) -> Range | None:
-        """Return the share of the other claims of the answer that are gone."""
-        return self.case.gone(self.variant, self.others)
-
-    def gone_again(self, claim: int) -> Range | None:
-        """Tell whether the claim is gone with the same chunks."""
-        return self.case.gone("again", [claim])
-
-    def gone_without_others(self, claim: int) -> Range | None:
-        """Return the share of the answers without other chunks that do not say the claim."""
-        gone = [self.case.gone(sham, [claim]) for sham in self.shams]
-        return mean_range([share for share in gone if share is not None])
-
 
 def arms_of(cases: Iterable[Case]) -> list[Arm]:
     """Return the answers without the noisy claims' chunks, and those without one document."""
@@ -189,39 +177,31 @@ Followed = tuple[Arm, int]
 
 def effect_of(followed: Sequence[Followed], confidence: float = 0.95) -> Effect:
     """Return what became of these claims."""
-    gone = [arm.case.gone(arm.variant, [claim]) for arm, claim in followed]
+    gone: list[Range] = []
+    controls = defaultdict[str, list[Pair]](list)
+    for arm, claim in followed:
+        case = arm.case
+        share = case.gone(arm.variant, [claim])
+        if share is None:
+            continue
+        gone.append(share)
+        without_others = [case.gone(sham, [claim]) for sham in arm.shams]
+        beside = {
+            "other claims": case.gone(arm.variant, arm.others),
+            "again": case.gone("again", [claim]),
+            "other chunks": mean_range([each for each in without_others if each is not None]),
+        }
+        for name, control in beside.items():
+            if control is not None:
+                controls[name].append(Pair(case.unit, control, share))
     return Effect(
         claims=len(followed),
         samples=len({arm.case.unit for arm, _ in followed}),
-        gone=_total(share for share in gone if share is not None),
-        other_claims=_control(followed, Arm.other_claims_gone, confidence),
-        again=_control(followed, Arm.gone_again, confidence),
-        other_chunks=_control(followed, Arm.gone_without_others, confidence),
+        gone=sum_range(gone),
+        other_claims=change_of(controls["other claims"], confidence),
+        again=change_of(controls["again"], confidence),
+        other_chunks=change_of(controls["other chunks"], confidence),
     )
-
-
-def _total(ranges: Iterable[Range]) -> Range:
-    low = 0.0
-    high = 0.0
-    for part in ranges:
-        low += part.low
-        high += part.high
-    return Range(low, high)
-
-
-def _control(
-    followed: Sequence[Followed],
-    control_of: Callable[[Arm, int], Range | None],
-    confidence: float,
-) -> Change | None:
-    """Return the claims beside a control; None where none of them has it."""
-    pairs: list[Pair] = []
-    for arm, claim in followed:
-        gone = arm.case.gone(arm.variant, [claim])
-        control = control_of(arm, claim)
-        if gone is not None and control is not None:
-            pairs.append(Pair(arm.case.unit, control, gone))
-    return change_of(pairs, confidence)
 
 
 class _Suspect(NamedTuple):

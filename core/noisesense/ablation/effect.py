@@ -90,12 +90,14 @@ def _count_unasked(
     cases: Iterable[Case], variants: AbstractSet[str], reasons: Counter[str]
 ) -> None:
     """Count the samples that the chunks do not let a plan ask, for each of these variants."""
-    for variant in _UNASKED.keys() & variants:
+    for variant, reason in _UNASKED.items():
+        if variant not in variants:
+            continue
         for case in cases:
             is_of_case = variant == "relevant-only" or case.noisy
             is_answered = variant in case.answers
             if is_of_case and not is_answered and contexts_of(case, variant) is None:
-                reasons[_UNASKED[variant]] += 1
+                reasons[reason] += 1
 
 
 _UNASKED = {

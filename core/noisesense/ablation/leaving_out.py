@@ -8,7 +8,8 @@ from collections.abc import Set as AbstractSet
 from random import Random
 from typing import NamedTuple
 
-from noisesense.ablation.cases import LEAVE_OUT, Case, document_of
+from noisesense.ablation.cases import LEAVE_OUT, Case
+from noisesense.stats.offenders import document_of
 from noisesense.stats.paired import MIN_PAIRS
 
 

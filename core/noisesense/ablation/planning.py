@@ -21,7 +21,7 @@ def contexts_of(case: Case, variant: str) -> list[Chunk] | None:
     if variant == "again":
         return [*case.sample.retrieved_contexts]
     if variant == "relevant-only":
-        return case.relevant_chunks or None
+        return [chunk for chunk, relevant in case.chunks if relevant] or None
     position = left_out(variant)
     if position is not None:
         if position >= len(case.sample.retrieved_contexts):
@@ -87,7 +87,8 @@ class _Pool:
         """
         if not text.strip() or self._owners[text] & {case.id, (case.sample.user_input,)}:
             return False
-        wordings = (case.sample.reference, *case.reference_claims)
+        reference_claims = case.score.verdicts.reference_claims
+        wordings = [case.sample.reference, *(claim.text for claim in reference_claims)]
         return not any(wording and wording in text for wording in wordings)
 
 
@@ -134,20 +135,28 @@ def plan(
         planned[case.id][variant] = contexts_of(case, variant) or []
     rows: list[dict[str, Any]] = []
     for case in cases.values():
-        rows += _rows(case, planned[case.id])
+        contexts = planned[case.id]
+        if contexts:
+            contexts = {"again": [*case.sample.retrieved_contexts], **contexts}
+        for variant, chunks in contexts.items():
+            row = Row(
+                id=case.id,
+                variant=variant,
+                user_input=case.sample.user_input,
+                retrieved_contexts=tuple(chunks),
+            )
+            rows.append(row.to_dict())
     return rows
 
 
 def _check(cases: Sequence[Case], variants: Sequence[str]) -> None:
-    """Raise `InputError` for variants that cannot be planned, or if no sample asks anything."""
-    for variant in variants:
-        distractors(variant)
+    """Raise `InputError` if no sample asks anything, or the relevance of chunks is not known."""
     if not any(case.sample.user_input.strip() for case in cases):
         hint = "was its column read? score --map user_input=COLUMN"
         raise InputError("questions to ask", "none in any sample", where="results", hint=hint)
     # After a lazy plan relevance is known only for the samples that erred. Figures of those alone
     # would be figures of a selection.
-    unknown = [case for case in cases if None in case.relevance]
+    unknown = [case for case in cases if None in case.score.chunk_relevance]
     if unknown and "relevant-only" in variants:
         raise InputError(
             "chunks of known relevance",
@@ -155,21 +164,6 @@ def _check(cases: Sequence[Case], variants: Sequence[str]) -> None:
             where="relevant-only",
             hint="label them, or score with --plan full; or leave out the variant",
         )
-
-
-def _rows(case: Case, planned: dict[str, list[Chunk]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one sample: of each variant, and of ``again`` if there is any."""
-    if not planned:
-        return
-    again = {"again": [*case.sample.retrieved_contexts]}
-    for variant, chunks in {**again, **planned}.items():
-        row = Row(
-            id=case.id,
-            variant=variant,
-            user_input=case.sample.user_input,
-            retrieved_contexts=tuple(chunks),
-        )
-        yield row.to_dict()
 
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
@@ -199,10 +193,6 @@ def _fits(case: Case, row: Row) -> bool:
     count = distractors(row.variant)
     if count:
         return retrieved <= contexts and contexts.total() == retrieved.total() + count
-    if row.variant == "without-other":
-        taken = {*retrieved} - {*contexts}
-        is_sham = len(taken) == len(case.sources) and not taken & case.sources
-        return bool(taken) and is_sham and contexts == _texts(case.chunks_without(taken))
     planned = contexts_of(case, row.variant)
     return planned is not None and contexts == _texts(planned)
 

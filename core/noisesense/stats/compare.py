@@ -5,26 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from noisesense.scoring.definitions import MODES, DefinitionName, Mode, modes_of
-from noisesense.scoring.outcomes import BothModes, Range, Record, check_limit
+from noisesense.scoring.definitions import DefinitionName, modes_of
+from noisesense.scoring.outcomes import BothModes, Record, check_between, check_limit
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import NO_JUDGE, Score
-from noisesense.stats.changes import SampleChange, largest_first
 from noisesense.stats.clusters import are_questions, units_of_results
 from noisesense.stats.figures import Figure, FigureComparison, compared, value_of
-from noisesense.stats.interval import Resampling
-from noisesense.stats.pairing import (
-    MIN_PAIRED,
-    Paired,
-    PairedBy,
-    pair,
-)
-from noisesense.stats.summarize import (
-    FEW_UNITS,
-    are_echoes,
-    counted,
-    echo_of,
-)
+from noisesense.stats.pairing import MIN_PAIRED, PairedBy, pair
+from noisesense.stats.summarize import FEW_UNITS, counted
 
 
 @dataclass(frozen=True)
@@ -45,7 +33,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         any: claims that are incorrect and come from a chunk, relevant or not. Where B finds more
             relevant chunks, the same noise moves from one mode to the other, and this stays.
         correct: correct claims, also of answers that claim nothing.
-        changes: the samples that changed, those that changed most first.
         clusters: how many clusters the scored pairs are in, of which each figure's ``interval``
             counts those with something to measure; None: the intervals are over single pairs.
         warnings: what a reader of the figures must know, in words.
@@ -65,7 +52,6 @@ class Comparison(Record, BothModes[FigureComparison]):
     irrelevant: FigureComparison | None
     any: FigureComparison | None
     correct: FigureComparison | None
-    changes: tuple[SampleChange, ...]
     clusters: int | None
     warnings: tuple[str, ...]
 
@@ -74,15 +60,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         """The comparisons of all figures that the definition has."""
         comparisons = (self.relevant, self.irrelevant, self.any, self.correct)
         return tuple(each for each in comparisons if each is not None)
-
-    @property
-    def worse(self) -> tuple[Figure, ...]:
-        """The figures in which B is worse, for a check that fails."""
-        worse: list[Figure] = []
-        for comparison in self.figures:
-            if comparison.decision == "worse":
-                worse.append(comparison.figure)
-        return tuple(worse)
 
     @property
     def undefined_share(self) -> float | None:
@@ -101,7 +78,7 @@ def compare(
     margin: float = 0.0,
     confidence: float = 0.95,
 ) -> Comparison:
-    """Compare two versions over the same samples: paired differences and what changed.
+    """Compare two versions over the same samples: paired differences.
 
     ``difference = mean over pairs of (B's value − A's value)``, or the range that open verdicts
     leave of it, with an interval (see `noisesense.stats.paired.difference_interval`): where the
@@ -128,7 +105,7 @@ def compare(
         InputError: an empty run, an id twice in one, a number out of range, or results that were
             not scored alike.
     """
-    resampling = Resampling(confidence)
+    check_between(confidence, "confidence")
     check_limit(margin, "margin")
     first = list(map(result_in, a))
     second = list(map(result_in, b))
@@ -136,7 +113,6 @@ def compare(
     check_scored_alike((*first, *second), "A, B")
     results: list[tuple[Result, Result]] = []
     scores: list[tuple[Score, Score]] = []
-    changes: list[SampleChange] = []
     failed: list[str] = []
     undefined_in_a: list[str] = []
     undefined_in_b: list[str] = []
@@ -148,7 +124,6 @@ def compare(
             continue
         results.append((x, y))
         scores.append((x.score, y.score))
-        changes.append(SampleChange(x.id, _bounds(x.score), _bounds(y.score)))
         if _lacks(x.score, y.score):
             undefined_in_a.append(x.id)
         if _lacks(y.score, x.score):
@@ -160,15 +135,14 @@ def compare(
     if definition is not None:
         chosen: tuple[Figure, ...] = (*modes_of(definition), "any", "correct")
         for figure in chosen:
-            figures[figure] = compared(figure, scores, units, resampling, margin)
-    changed = largest_first(changes)
-    warnings = [
-        *paired.warnings,
-        *_of_units(units, figures.get("any")),
-        *_of_unpaired(paired),
-        *_of_judges(results),
-        *_echoes(results),
-    ]
+            figures[figure] = compared(figure, scores, units, confidence, margin)
+    warnings = [*paired.warnings, *_of_units(units, figures.get("any")), *_of_judges(results)]
+    only_a = len(paired.only_a)
+    only_b = len(paired.only_b)
+    if only_a or only_b:
+        warnings.append(
+            f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
+        )
     return Comparison(
         definition=definition,
         paired_by=paired.by,
@@ -182,14 +156,9 @@ def compare(
         irrelevant=figures.get("irrelevant"),
         any=figures.get("any"),
         correct=figures.get("correct"),
-        changes=changed,
         clusters=clusters if clusters < len(units) else None,
         warnings=tuple(warnings),
     )
-
-
-def _bounds(score: Score) -> dict[Mode, Range | None]:
-    return {mode: score.bounds(mode) for mode in MODES}
 
 
 def _lacks(score: Score, other: Score) -> bool:
@@ -218,13 +187,6 @@ def _of_units(units: Sequence[Hashable], whole: FigureComparison | None) -> Iter
         yield f"{as_much}: only large differences can be decided."
 
 
-def _of_unpaired(paired: Paired) -> Iterator[str]:
-    only_a = len(paired.only_a)
-    only_b = len(paired.only_b)
-    if only_a or only_b:
-        yield f"samples only in A: {only_a}, only in B: {only_b}; they are in no figure."
-
-
 def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
     """Differences that are the judge's, and not the versions'."""
     before = {x.judge for x, _ in pairs} - {None, NO_JUDGE}
@@ -234,11 +196,3 @@ def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
             "A and B were not judged alike (model, way to check or options): part of the "
             "difference may be the judge's."
         )
-
-
-def _echoes(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
-    """Yield a warning of each run in which the wrong column was read."""
-    for place, run in enumerate("AB"):
-        echoes = sum(pair[place].echoes for pair in pairs)
-        if are_echoes(echoes, len(pairs)):
-            yield f"{run}: {echo_of(echoes, len(pairs))}"

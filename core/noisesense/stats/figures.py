@@ -10,18 +10,18 @@ from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.scoring import Score
 from noisesense.stats.interval import (
     Interval,
-    Resampling,
+    Units,
     dirichlet_interval,
     effective_units,
     mean_range,
     units_of,
 )
 from noisesense.stats.paired import (
-    MIN_PAIRS,
     LowEnds,
     critical_t,
     difference_interval,
     fewest_pairs,
+    mirrored,
 )
 
 Decision = Literal["better", "worse", "same", "undecided"]
@@ -43,6 +43,7 @@ class FigureComparison(Record):
             lower is better, of ``"correct"`` higher.
         pairs: how many there are.
         effective: how many pairs, or clusters of equal size, say as much (Kish 1965).
+        fewest: fewer of those decide nothing: 6, at 99% confidence 8.
         undetermined: pairs in which the judge left open one version's value or both.
         undefined: scored pairs in which one version or both have nothing to measure.
         mean_a: the mean of A over the pairs.
@@ -61,6 +62,7 @@ class FigureComparison(Record):
     figure: Figure
     pairs: int
     effective: float
+    fewest: int
     undetermined: int
     undefined: int
     mean_a: Range | None
@@ -93,16 +95,7 @@ class FigureComparison(Record):
     @property
     def too_few(self) -> bool:
         """Are there too few pairs (or clusters of them) to decide anything?"""
-        if self.interval is None:
-            return True
-        return self.effective < self.fewest
-
-    @property
-    def fewest(self) -> int:
-        """Fewer pairs, or clusters of equal size, decide nothing: 6, at 99% confidence 8."""
-        if self.interval is None:
-            return MIN_PAIRS
-        return fewest_pairs((1 - self.interval.confidence) / 2)
+        return self.interval is None or self.effective < self.fewest
 
 
 def value_of(figure: Figure, score: Score) -> Range | None:
@@ -125,7 +118,7 @@ def compared(
     figure: Figure,
     pairs: Sequence[tuple[Score, Score]],
     units: Sequence[Hashable],
-    resampling: Resampling,
+    confidence: float,
     margin: float,
 ) -> FigureComparison:
     """Compare the versions in one figure.
@@ -134,68 +127,55 @@ def compared(
         figure: which one.
         pairs: the scores of A and B, also of samples without something to measure.
         units: what each pair shares with others.
-        resampling: confidence, resamples, seed.
+        confidence: of the interval.
         margin: the difference that does not matter; of ``"correct"`` a share of A's mean.
     """
-    measured = _measured(figure, pairs, units)
-    before = [was for was, _, _ in measured]
-    after = [now for _, now, _ in measured]
-    differences = _differences(before, after)
-    worsening = differences
+    before: list[Range] = []
+    after: list[Range] = []
+    differences: list[tuple[Hashable, Range]] = []
+    undetermined = 0
+    for (x, y), unit in zip(pairs, units, strict=True):
+        was = value_of(figure, x)
+        now = value_of(figure, y)
+        if was is None or now is None:
+            continue
+        before.append(was)
+        after.append(now)
+        differences.append((unit, now.minus(was)))
+        undetermined += was.value is None or now.value is None
+    worsening: Units = units_of(differences)
     mean_a = mean_range(before)
     limit = 1.0
     if figure == "correct" and mean_a is not None:
-        worsening = _differences(after, before)
+        worsening = mirrored(worsening)
         limit = max(1.0, *(value.high for value in (*before, *after)))
         margin *= mean_a.high
-    by_unit = units_of(zip((unit for _, _, unit in measured), worsening, strict=True))
-    interval = difference_interval(by_unit, resampling, limit)
-    effective = effective_units(by_unit) if by_unit else 0.0
+    interval = difference_interval(worsening, confidence, limit)
+    effective = effective_units(worsening) if worsening else 0.0
+    fewest = fewest_pairs(confidence)
     decision: Decision = "undecided"
     left_open = False
-    if interval is not None and effective >= fewest_pairs(resampling.tail):
+    if interval is not None and effective >= fewest:
         # A rare pair that nobody saw may differ by all that can be.
-        wide = dirichlet_interval(by_unit, resampling, (-limit, limit))
+        wide = dirichlet_interval(worsening, confidence, (-limit, limit))
         decision = _decision(interval, wide, margin)
-        ends = LowEnds(by_unit, critical_t(effective, 1 - resampling.tail))
-        left_open = interval.low <= margin < ends.greatest
+        ends = LowEnds(worsening, critical_t(effective, confidence))
+        left_open = interval.low <= margin < ends.greatest()
     return FigureComparison(
         figure=figure,
-        pairs=len(measured),
+        pairs=len(before),
         effective=effective,
-        undetermined=_open_pairs(before, after),
-        undefined=len(pairs) - len(measured),
+        fewest=fewest,
+        undetermined=undetermined,
+        undefined=len(pairs) - len(before),
         mean_a=mean_a,
         mean_b=mean_range(after),
-        difference=mean_range(differences),
+        difference=mean_range([difference for _, difference in differences]),
         interval=_turned(interval) if figure == "correct" else interval,
         margin=margin,
         decision=decision,
         left_open=left_open,
     )
-
-
-def _measured(
-    figure: Figure, pairs: Sequence[tuple[Score, Score]], units: Sequence[Hashable]
-) -> list[tuple[Range, Range, Hashable]]:
-    """Return the values of the pairs in which both versions have one, with what they share."""
-    measured: list[tuple[Range, Range, Hashable]] = []
-    for (x, y), unit in zip(pairs, units, strict=True):
-        was = value_of(figure, x)
-        now = value_of(figure, y)
-        if was is not None and now is not None:
-            measured.append((was, now, unit))
-    return measured
-
-
-def _differences(first: Sequence[Range], second: Sequence[Range]) -> list[Range]:
-    return [now.minus(was) for was, now in zip(first, second, strict=True)]
-
-
-def _open_pairs(before: Sequence[Range], after: Sequence[Range]) -> int:
-    """Count the pairs of which the judge left a value open."""
-    pairs = zip(before, after, strict=True)
-    return sum(was.value is None or now.value is None for was, now in pairs)
 
 
 def _turned(interval: Interval | None) -> Interval | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from noisesense.errors import check_choice, check_whole
-from noisesense.scoring.definitions import MODES, Mode, check_mode, chunk_modes, modes_of
+from noisesense.scoring.definitions import Mode, check_mode, chunk_modes
 from noisesense.scoring.outcomes import (
     Partition,
     Record,
@@ -17,7 +17,7 @@ from noisesense.scoring.outcomes import (
     percent_text,
 )
 from noisesense.stats.signs import SIGNS
-from noisesense.stats.summarize import Summary, counted, echo_of
+from noisesense.stats.summarize import Summary, counted
 
 MAX_UNDEFINED = 0.1
 """The share of the samples that may have nothing to measure, unless the caller says otherwise."""
@@ -129,31 +129,26 @@ def gate_run(
     check_whole(min_samples, 0, "min_samples")
     for name in waive:
         check_choice(name, SIGNS, "waive")
-    modes = _modes(summary, mode or summary.only)
+    modes: tuple[Mode, ...] = tuple(each.mode for each in summary.modes)
+    mode = mode or summary.only
+    if mode is not None:
+        modes = (check_mode(mode),)
     limits = {"limit": limit, "min_correct": min_correct, "max_hallucinated": max_hallucinated}
     given = [check_limit(each, name) for name, each in limits.items() if each is not None]
     if not summary.partition.total:
-        cause = summary.unmeasured or "there are no results"
-        nothing = Finding("not measured", f"nothing was measured: {cause}")
+        nothing = Finding("not measured", f"nothing was measured: {summary.unmeasured}")
         return RunGate((nothing,), summary.unmeasured)
     findings = [*_shares(summary.partition, min_correct, max_hallucinated)]
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
     if given:
         findings += sign_findings(summary, waive)
     if limit is not None:
-        if summary.is_echo:
-            findings.append(Finding("warn", echo_of(summary.echoes, summary.scored)))
+        if summary.echo:
+            findings.append(Finding("warn", summary.echo))
         unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
-
-
-def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
-    """Return the mode, or all that the definition has."""
-    if mode is not None:
-        return (check_mode(mode),)
-    return modes_of(summary.definition) if summary.definition else MODES
 
 
 def _enough(
@@ -167,7 +162,7 @@ def _enough(
     missing = _missing(summary, modes)
     if missing / summary.samples > max_undefined:
         yield _unmeasured(
-            f"{missing:,} of {counted(summary.samples, 'sample')} gave nothing to measure "
+            f"{missing:,} of {counted(summary.samples, 'sample')} have no figure "
             f"({summary.unmeasured}); at most {percent_text(max_undefined)} may do so",
             "max_undefined",
         )

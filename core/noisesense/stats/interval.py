@@ -18,10 +18,9 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from noisesense.scoring.outcomes import Range, check_between, extent
+from noisesense.scoring.outcomes import Range, extent
 from noisesense.stats.numerics import numpy
 
 
@@ -57,24 +56,26 @@ def units_of(values: Iterable[tuple[Hashable, Range]]) -> Counter[Unit]:
         by_unit[unit].append(value)
     units = Counter[Unit]()
     for ranges in by_unit.values():
-        low = rounded_sum([value.low for value in ranges])
-        high = rounded_sum([value.high for value in ranges])
-        units[Unit(low, high, len(ranges))] += 1
+        units[unit_of(ranges)] += 1
     return units
 
 
-def rounded_sum(parts: Sequence[float]) -> float:
+def unit_of(ranges: Sequence[Range]) -> Unit:
     """Add up and round: a third and two thirds are one, however they were added."""
-    return round(math.fsum(parts), 12)
+    whole = sum_range(ranges)
+    return Unit(round(whole.low, 12), round(whole.high, 12), len(ranges))
+
+
+def sum_range(ranges: Sequence[Range]) -> Range:
+    """Return the sum of the lowest values and that of the highest."""
+    low = math.fsum(value.low for value in ranges)
+    high = math.fsum(value.high for value in ranges)
+    return Range(low, high)
 
 
 def mean_range(ranges: Sequence[Range]) -> Range | None:
     """Return the mean of the lowest values and that of the highest; None of nothing."""
-    if not ranges:
-        return None
-    low = math.fsum(value.low for value in ranges)
-    high = math.fsum(value.high for value in ranges)
-    return Range(low, high).over(len(ranges))
+    return sum_range(ranges).over(len(ranges)) if ranges else None
 
 
 class Interval(NamedTuple):
@@ -109,39 +110,25 @@ def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
     return extent((interval.low, interval.high), form)
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are made: the same seed gives the same interval.
-
-    Raises:
-        InputError: a confidence that is no number between 0 and 1.
-    """
-
-    confidence: float = 0.95
-    seed: int = 0
-    resamples: int = 2000
-
-    def __post_init__(self) -> None:
-        check_between(self.confidence, "confidence")
-
-    @property
-    def tail(self) -> float:
-        """How often each end may miss: half of what the interval may."""
-        return (1 - self.confidence) / 2
+def tail_of(confidence: float) -> float:
+    """Return how often each end of an interval may miss: half of what the interval may."""
+    return (1 - confidence) / 2
 
 
-def mean_interval(units: Units, resampling: Resampling) -> Interval | None:
+def mean_interval(units: Units, confidence: float) -> Interval | None:
     """Of a mean or a share from 0 to 1, over independent units; None below two of them."""
     if sum(units.values()) < 2 or not any(unit.size for unit in units):
         return None
-    return dirichlet_interval(units, resampling)
+    return dirichlet_interval(units, confidence)
 
 
+RESAMPLES = 2000
+"""Of each interval."""
 _DRAWN_AT_ONCE = 2**21
 
 
 def dirichlet_interval(
-    units: Units, resampling: Resampling, limits: tuple[float, float] = (0.0, 1.0)
+    units: Units, confidence: float, limits: tuple[float, float] = (0.0, 1.0)
 ) -> Interval:
     """Return the interval of a ratio of sums: Gaffke's bounds in a half-weight form.
 
@@ -151,10 +138,11 @@ def dirichlet_interval(
     the ``1 − α/2`` quantile of ``Σ w x / Σ w y``, the low one of the lowest values and the high
     one of the highest; the interval holds the figure itself. Of scores that are all 0 or 1 these
     are quantiles of ``Beta(x, n − x + ½)`` and ``Beta(x + ½, n − x)``.
+    The same units give the same interval.
 
     Args:
         units: at least one with a size.
-        resampling: confidence, resamples, seed.
+        confidence: how often it is meant to hold the ratio.
         limits: the lowest and the highest value of the ratio.
 
     Sources: Gaffke (2005), Three test statistics for a nonparametric one-sided hypothesis on the
@@ -166,26 +154,26 @@ def dirichlet_interval(
     listed = sorted(units.items())
     values = np.array([unit for unit, _ in listed])
     times = np.array([count for _, count in listed], float)
-    draws = np.random.Generator(np.random.PCG64(resampling.seed))
+    draws = np.random.Generator(np.random.PCG64(0))
     low_sum, high_sum, size_sum = (math.fsum(column) for column in values.T * times)
-    unseen = draws.standard_gamma(0.5, resampling.resamples) * size_sum / effective_units(units)
+    unseen = draws.standard_gamma(0.5, RESAMPLES) * size_sum / effective_units(units)
     sums: list[Any] = []
     # The weights of many units fill the memory: some resamples at a time.
     at_once = max(_DRAWN_AT_ONCE // len(times), 1)
-    for start in range(0, resampling.resamples, at_once):
-        count = min(at_once, resampling.resamples - start)
+    for start in range(0, RESAMPLES, at_once):
+        count = min(at_once, RESAMPLES - start)
         weights = draws.standard_gamma(times, (count, len(times)))
         sums.append(weights @ values)
     low, high, size = np.concatenate(sums).T
     whole = size + unseen
     lows = (low + limits[0] * unseen) / whole
     highs = (high + limits[1] * unseen) / whole
-    low_end = float(np.quantile(lows, resampling.tail))
-    high_end = float(np.quantile(highs, 1 - resampling.tail))
+    low_end = float(np.quantile(lows, tail_of(confidence)))
+    high_end = float(np.quantile(highs, 1 - tail_of(confidence)))
     return Interval(
         low=min(low_end, low_sum / size_sum),
         high=max(high_end, high_sum / size_sum),
-        confidence=resampling.confidence,
+        confidence=confidence,
         units=int(times.sum()),
     )
 

@@ -10,11 +10,10 @@ from typing import get_args
 from noisesense.errors import InputError
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import Mode, modes_of
-from noisesense.scoring.outcomes import Record
+from noisesense.scoring.outcomes import Record, check_between
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import GIVEN_VERDICTS, NO_JUDGE
 from noisesense.stats.clusters import cluster_of
-from noisesense.stats.interval import Resampling
 from noisesense.stats.labels_cells import (
     CellAgreement,
     CellKind,
@@ -109,7 +108,7 @@ def trust(
         InputError: no labeled cells that the judge decided, another number of chunks, or a number
             out of range.
     """
-    resampling = Resampling(confidence)
+    check_between(confidence, "confidence")
     # Of each sample or cluster: by kind and by `Confusion`'s field, how many cells.
     units = defaultdict[Hashable, Counter[tuple[CellKind, str]]](Counter)
     samples = 0
@@ -126,7 +125,7 @@ def trust(
         confusions: list[Confusion] = []
         for unit in units.values():
             confusions.append(Confusion(*(unit[kind, name] for name in Confusion._fields)))
-        agreements[kind] = cell_agreement(confusions, resampling)
+        agreements[kind] = cell_agreement(confusions, confidence)
     trusted = Trust(
         judge=judge,
         labels_by=labels_by,
@@ -176,18 +175,18 @@ def trust_results(
     labels = list(map(result_in, labels))
     people = source_of_labels(labels, checked_by)
     labeled = labeled_pairs(results, labels, pair_by)
+    trusted = trust(judge, _labeled_verdicts(labeled), labels_by=people, confidence=confidence)
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
     scored = [people.score for _, people in labeled.pairs if people.score is not None]
     for mode in modes_of(scored[0].definition) if scored else ():
         try:
-            mean = corrected_mean(labeled, mode, Resampling(confidence))
+            mean = corrected_mean(labeled, mode, confidence)
         except InputError as error:
             warnings.append(f"{mode}: no mean corrected by the labels: {error}")
             continue
         means[mode] = mean
         warnings += [f"{mode}: {warning}" for warning in mean.warnings]
-    trusted = trust(judge, _labeled_verdicts(labeled), labels_by=people, confidence=confidence)
     return replace(trusted, means=means, warnings=tuple(warnings))
 
 

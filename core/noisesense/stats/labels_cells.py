@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 from noisesense.errors import InputError
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Record
-from noisesense.stats.interval import Interval, Resampling, Unit, mean_interval
+from noisesense.stats.interval import Interval, Unit, mean_interval
 from noisesense.stats.pairing import same_claims
 from noisesense.verdicts.form import ClaimForm, VerdictsForm
 
@@ -46,7 +46,7 @@ class Rate(NamedTuple):
 
     Attributes:
         value: the figure.
-        interval: of it, resampling whole samples (or clusters), whose cells are not independent.
+        interval: of it, confidence whole samples (or clusters), whose cells are not independent.
     """
 
     value: float | None
@@ -68,19 +68,19 @@ class CellAgreement(Record):
     false_no: Rate
 
 
-def cell_agreement(samples: Sequence[Confusion], resampling: Resampling) -> CellAgreement:
+def cell_agreement(samples: Sequence[Confusion], confidence: float) -> CellAgreement:
     """Return the figures of the samples' confusions."""
     counts = Confusion()
     if samples:
         counts = Confusion(*map(sum, zip(*samples, strict=True)))
     return CellAgreement(
         counts=counts,
-        false_yes=_rate([(each.false_yes, each.both_no) for each in samples], resampling),
-        false_no=_rate([(each.missed, each.both_yes) for each in samples], resampling),
+        false_yes=_rate([(each.false_yes, each.both_no) for each in samples], confidence),
+        false_no=_rate([(each.missed, each.both_yes) for each in samples], confidence),
     )
 
 
-def _rate(samples: Sequence[tuple[int, int]], resampling: Resampling) -> Rate:
+def _rate(samples: Sequence[tuple[int, int]], confidence: float) -> Rate:
     """Return the share of the wrong in the samples' wrong and right cells."""
     units = Counter[Unit]()
     wrong = 0
@@ -93,7 +93,7 @@ def _rate(samples: Sequence[tuple[int, int]], resampling: Resampling) -> Rate:
             cells += size
     if not cells:
         return Rate(None, None)
-    return Rate(wrong / cells, mean_interval(units, resampling))
+    return Rate(wrong / cells, mean_interval(units, confidence))
 
 
 def compare_cells(

@@ -11,7 +11,6 @@ from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import Range
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.stats.clusters import units_of_results
-from noisesense.stats.interval import Resampling
 from noisesense.stats.pairing import PairedBy, pair, same_texts
 from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
 
@@ -55,7 +54,7 @@ def labeled_pairs(
             where=f"human, paired by {paired.by}",
             hint="labels belong to one answer: label what the judge has judged",
         )
-    warnings = list(paired.warnings)
+    warnings = paired.warnings
     others += len(paired.only_b)
     if others:
         warnings.append(
@@ -72,7 +71,7 @@ def labeled_pairs(
     return Labeled(same, [judged[place] for place in unlabeled], warnings)
 
 
-def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIMean:
+def corrected_mean(labeled: Labeled, mode: Mode, confidence: float) -> PPIMean:
     """Return the mean of one mode that people would find, see `powered_mean`.
 
     Failed samples and those with nothing to measure are left out and counted. Warns where the
@@ -90,7 +89,7 @@ def corrected_mean(labeled: Labeled, mode: Mode, resampling: Resampling) -> PPIM
             scores.append(score)
             labels.append(label)
             of_mode.append((ours, people))
-    powered = powered_mean(others, scores, labels, resampling, units_of_results(of_mode))
+    powered = powered_mean(others, scores, labels, confidence, units_of_results(of_mode))
     left_out = len(bounds) - len(others) + len(labeled.pairs) - len(labels)
     if left_out:
         are = "sample is" if left_out == 1 else "samples are"

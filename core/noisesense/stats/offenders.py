@@ -9,12 +9,13 @@ from math import fsum
 from statistics import fmean
 from typing import NamedTuple
 
-from noisesense.scoring.outcomes import ClaimOutcome, Range, Record
+from noisesense.scoring.outcomes import Range, Record
 from noisesense.scoring.results import Result, check_scored_alike, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Interval
-from noisesense.stats.shrinkage import Hits, Rate, shrunken
+from noisesense.stats.shrinkage import Hits, shrunken
+from noisesense.verdicts.form import ChunkForm, LightChunk
 
 
 class Offence(NamedTuple):
@@ -75,11 +76,9 @@ class Offenders(Record):
 
     Attributes:
         documents: those that entail incorrect claims, or may; the surest first.
-        retrieved: how many different documents were retrieved, whether they mislead or not.
     """
 
     documents: tuple[Offender, ...]
-    retrieved: int
 
 
 def offenders(results: Iterable[Result]) -> Offenders:
@@ -108,16 +107,31 @@ def offenders(results: Iterable[Result]) -> Offenders:
         check_scored_alike((first_scored, result), "results")
         cluster = cluster_of(result)
         _count(documents, result.id, place if cluster is None else cluster, scored)
+    # A rate is once of the fewest hits and once of the most.
     fewest = {name: _hits(seen, 0) for name, seen in documents.items()}
     most = {name: _hits(seen, 1) for name, seen in documents.items()}
     least = shrunken(Counter(fewest.values()))
     greatest = shrunken(Counter(most.values()))
     ranked: list[Offender] = []
     for name, seen in documents.items():
-        if seen.offences or seen.undetermined:
-            ranked.append(_offender(name, seen, least[fewest[name]], greatest[most[name]]))
+        if not seen.offences and not seen.undetermined:
+            continue
+        lowest = least[fewest[name]]
+        highest = greatest[most[name]]
+        samples = [ends for unit in seen.misled.values() for ends in unit]
+        offender = Offender(
+            document=name,
+            text=seen.text,
+            retrieved=len(samples),
+            samples=samples.count(_SURELY),
+            undetermined=seen.undetermined,
+            offences=tuple(seen.offences),
+            rate=Range(lowest.mean, max(lowest.mean, highest.mean)),
+            interval=Interval(lowest.low, highest.high, 0.95, len(seen.misled)),
+        )
+        ranked.append(offender)
     ranked.sort(key=_order)
-    return Offenders(documents=tuple(ranked), retrieved=len(documents))
+    return Offenders(documents=tuple(ranked))
 
 
 def _order(each: Offender) -> tuple[object, ...]:
@@ -142,16 +156,23 @@ _SURELY = Range(1.0, 1.0)
 
 def _count(documents: dict[str, _Seen], sample: str, unit: Hashable, score: Score) -> None:
     """Count a sample for each document that was retrieved."""
-    names = _retrieved(documents, score)
+    verdicts = score.verdicts
+    chunks: Sequence[ChunkForm] = verdicts.chunks or [LightChunk("")] * verdicts.chunk_count
+    names = [document_of(chunk) for chunk in chunks]
+    for name, chunk in zip(names, chunks, strict=True):
+        documents.setdefault(name, _Seen(chunk.text))
     misled = dict.fromkeys(names, _NOT)
-    for claim in score.claims:
+    for position, claim in enumerate(verdicts.response_claims):
         if claim.correct:
             continue
-        sure, perhaps = _suspects(claim, names)
+        sure = {names[j]: j for j in reversed(claim.entailed_by)}
+        perhaps = {names[j] for j in claim.undetermined} - sure.keys()
+        if claim.correct is None:
+            perhaps |= sure.keys()
+            sure = {}
         for name, j in sure.items():
             relevant = score.chunk_relevance[j]
-            offence = Offence(sample, claim.text, claim.index, relevant)
-            documents[name].offences.append(offence)
+            documents[name].offences.append(Offence(sample, claim.text, position, relevant))
             misled[name] = _SURELY
         for name in perhaps:
             documents[name].undetermined += 1
@@ -160,45 +181,12 @@ def _count(documents: dict[str, _Seen], sample: str, unit: Hashable, score: Scor
         documents[name].misled.setdefault(unit, []).append(ends)
 
 
-def _retrieved(documents: dict[str, _Seen], score: Score) -> list[str]:
-    """Return the documents' names by position."""
-    chunks = score.verdicts.chunks
-    if not chunks:
-        names = [""] * score.verdicts.chunk_count
-        for name in names:
-            documents.setdefault(name, _Seen(""))
-        return names
-    for chunk in chunks:
-        documents.setdefault(chunk.id or chunk.text, _Seen(chunk.text))
-    return [chunk.id or chunk.text for chunk in chunks]
-
-
-def _suspects(claim: ClaimOutcome, names: Sequence[str]) -> tuple[dict[str, int], set[str]]:
-    """Return the documents that entail a wrong claim, with the first place; those that may."""
-    entailing = (*claim.relevant_chunks, *claim.irrelevant_chunks, *claim.unlabeled_chunks)
-    sure = {names[j]: j for j in sorted(entailing, reverse=True)}
-    perhaps = {names[j] for j in claim.undetermined_chunks} - sure.keys()
-    if claim.correct is None:
-        return {}, perhaps | sure.keys()
-    return sure, perhaps
+def document_of(chunk: ChunkForm) -> str:
+    """Return the document's id, or the text of a chunk without one."""
+    return chunk.id or chunk.text
 
 
 def _hits(seen: _Seen, end: int) -> Hits:
     """Return in how many clusters it misled, by the low or the high end."""
     shares = [fmean(ends[end] for ends in unit) for unit in seen.misled.values()]
     return Hits(round(fsum(shares), 9), len(shares))
-
-
-def _offender(name: str, seen: _Seen, least: Rate, greatest: Rate) -> Offender:
-    """Return a document, whose rate is once of the fewest hits and once of the most."""
-    samples = [ends for unit in seen.misled.values() for ends in unit]
-    return Offender(
-        document=name,
-        text=seen.text,
-        retrieved=len(samples),
-        samples=samples.count(_SURELY),
-        undetermined=seen.undetermined,
-        offences=tuple(seen.offences),
-        rate=Range(least.mean, max(least.mean, greatest.mean)),
-        interval=Interval(least.low, greatest.high, 0.95, len(seen.misled)),
-    )

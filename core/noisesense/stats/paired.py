@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from noisesense.stats.interval import (
     Interval,
-    Resampling,
     Unit,
     Units,
     dirichlet_interval,
     effective_units,
+    tail_of,
 )
 from noisesense.stats.numerics import numpy, special
 
@@ -22,22 +21,20 @@ MIN_PAIRS = 6
 """Fewer pairs decide nothing: of five, all worse, chance makes as many in one of 16 runs."""
 
 
-def fewest_pairs(tail: float) -> int:
+def fewest_pairs(confidence: float) -> int:
     """Fewer pairs decide nothing, as all may have one sign by chance: 6 at 95%, 8 at 99%."""
-    return max(MIN_PAIRS, math.ceil(-math.log2(tail)))
+    return max(MIN_PAIRS, math.ceil(-math.log2(tail_of(confidence))))
 
 
-def critical_t(size: float, p: float) -> float:
-    """The ``p`` quantile of Student's t for as many units, by Kish; one less is its freedom."""
-    return float(special().stdtrit(max(size - 1, 1.0), p))
+def critical_t(size: float, confidence: float) -> float:
+    """The quantile of Student's t for as many units, by Kish; one less is its freedom."""
+    return float(special().stdtrit(max(size - 1, 1.0), 1 - tail_of(confidence)))
 
 
 _TIE = 1e-12
 
 
-def difference_interval(
-    units: Units, resampling: Resampling, limit: float = 1.0
-) -> Interval | None:
+def difference_interval(units: Units, confidence: float, limit: float = 1.0) -> Interval | None:
     """Of a mean difference between pairs: ``mean ± t · error``, see `LowEnds`.
 
     Where verdicts are open, from the least low end of any way in which they may fall to the
@@ -46,7 +43,7 @@ def difference_interval(
 
     Args:
         units: what each pair (or cluster of pairs) adds to the sum of differences, and its size.
-        resampling: confidence, resamples, seed.
+        confidence: of the interval.
         limit: no difference is larger.
 
     Returns:
@@ -55,17 +52,17 @@ def difference_interval(
     count = sum(units.values())
     if count < 2:
         return None
-    t = critical_t(effective_units(units), 1 - resampling.tail)
-    low = LowEnds(units, t).least
-    high = -LowEnds(_mirrored(units), t).least
+    t = critical_t(effective_units(units), confidence)
+    low = LowEnds(units, t).least()
+    high = -LowEnds(mirrored(units), t).least()
     if high - low < _TIE:
-        wide = dirichlet_interval(units, resampling, (-limit, limit))
+        wide = dirichlet_interval(units, confidence, (-limit, limit))
         low = wide.low if low < _TIE else low
         high = wide.high if high > -_TIE else high
-    return Interval(max(low, -limit), min(high, limit), resampling.confidence, count)
+    return Interval(max(low, -limit), min(high, limit), confidence, count)
 
 
-def _mirrored(units: Units) -> Counter[Unit]:
+def mirrored(units: Units) -> Counter[Unit]:
     """Return the same with every difference turned round."""
     mirrored = Counter[Unit]()
     for (low, high, size), times in units.items():
@@ -104,14 +101,12 @@ class LowEnds:
         self._weight = 1 / (self._whole - self._size) ** 2
         self._t = t
 
-    @cached_property
     def least(self) -> float:
-        """The least of any completion."""
+        """Return the least of any completion."""
         return self._searched(self._most_scatter)
 
-    @cached_property
     def greatest(self) -> float:
-        """The greatest of any completion."""
+        """Return the greatest of any completion."""
         return -self._searched(lambda mean: -self._least_scatter(mean))
 
     def _searched(self, end: Callable[[float], float]) -> float:

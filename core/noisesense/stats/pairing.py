@@ -9,7 +9,7 @@ it would keep exactly the samples that stayed the same.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from noisesense.errors import InputError, PairingError, check_choice, describe
@@ -30,7 +30,7 @@ class Paired(NamedTuple):
     """Of each pair, in the two runs: a run may hold one object twice."""
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
-    warnings: tuple[str, ...]
+    warnings: list[str]
     """What a reader must know of the pairing, in words."""
 
 
@@ -119,13 +119,20 @@ def pair(
     only_b = _alone(b, {*found.values()})
     if not found or len(found) < min_paired * len(a) - 1e-9:
         raise _too_few(rule, f"{len(found)} of {len(a)}", only_a, only_b, min_paired)
-    warnings = _of_ids(a, b, found) if rule == "id" else _of_questions(a, b)
+    warnings: list[str] = []
+    doubtful = sum(_asks_otherwise(a[i], b[j]) for i, j in found.items())
+    if doubtful:
+        warnings.append(
+            f"{doubtful:,} of {len(found):,} pairs have the same id and another question or "
+            "reference: if they are not the same sample, pair by question (--pair-by question, "
+            "in Python pair_by=)."
+        )
     return Paired(
         by=rule,
         places=[*found.items()],
         only_a=tuple(result.id for result in only_a),
         only_b=tuple(result.id for result in only_b),
-        warnings=tuple(warnings),
+        warnings=warnings,
     )
 
 
@@ -158,15 +165,11 @@ def _found(
     # An id without texts counts as supplied.
     is_named = all(each.id != _key(each) for each in (*a, *b))
     if by == "id" or (by is None and is_named):
-        by_id = _by_id(a, b)
+        by_id = partners(_ids(a, "A"), _ids(b, "B"))
         if by == "id" or (by_id and not _are_places(a, b, by_id)):
             return "id", by_id
-    by_question = _by_question(a, b)
-    if by is None and not by_question:
-        by_id = _by_id(a, b)
-        if by_id or is_named:
-            return "id", by_id
-    return "question", by_question
+    same = partners([*map(_key, a)], [*map(_key, b)])
+    return "question", partners([*map(_asked, a)], [*map(_asked, b)], same)
 
 
 def _asks_otherwise(x: Result, y: Result) -> bool:
@@ -183,36 +186,6 @@ def _are_places(a: Sequence[Result], b: Sequence[Result], found: dict[int, int])
     questions = {_question(each) for each in b}
     others = [_question(a[i]) for i, j in found.items() if _asks_otherwise(a[i], b[j])]
     return not questions.isdisjoint(others)
-
-
-def _by_id(a: Sequence[Result], b: Sequence[Result]) -> dict[int, int]:
-    return partners(_ids(a, "A"), _ids(b, "B"))
-
-
-def _by_question(a: Sequence[Result], b: Sequence[Result]) -> dict[int, int]:
-    same = partners([*map(_key, a)], [*map(_key, b)])
-    return partners([*map(_asked, a)], [*map(_asked, b)], same)
-
-
-def _of_ids(a: Sequence[Result], b: Sequence[Result], found: dict[int, int]) -> Iterator[str]:
-    doubtful = sum(_asks_otherwise(a[i], b[j]) for i, j in found.items())
-    if doubtful:
-        yield (
-            f"{doubtful:,} of {len(found):,} pairs have the same id and another question or "
-            "reference: if they are not the same sample, pair by question (--pair-by question, "
-            "in Python pair_by=)."
-        )
-
-
-def _of_questions(a: Sequence[Result], b: Sequence[Result]) -> Iterator[str]:
-    for results in (a, b):
-        questions = [question for question in map(_question, results) if question]
-        if len({*questions}) < len(questions):
-            yield (
-                "Several samples have the same question and reference; they are paired in order, "
-                "the first with the first. Ids would say which belong together."
-            )
-            return
 
 
 def _ids(results: Sequence[Result], run: str) -> list[str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import fsum, sqrt
+from math import sqrt
 from statistics import fmean, pvariance
 
 from noisesense.errors import InputError
 from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Interval,
-    Resampling,
     dirichlet_interval,
     mean_range,
+    sum_range,
     units_of,
 )
 from noisesense.stats.numerics import numpy
@@ -45,7 +45,7 @@ def powered_mean(
     others: list[Range],
     judged: list[Range],
     labels: list[Range],
-    resampling: Resampling,
+    confidence: float,
     units: Sequence[Hashable] | None = None,
 ) -> PPIMean:
     """Correct the judge's mean over these samples by its measured error.
@@ -73,7 +73,7 @@ def powered_mean(
         others: ``[N]`` the judge's scores of samples without labels; may be empty.
         judged: ``[n]`` the judge's scores of the labeled samples.
         labels: ``[n]`` people's scores of the same samples, in the same order.
-        resampling: confidence, resamples, seed.
+        confidence: of the interval.
         units: of each labeled sample what it shares with others; by default each is alone.
 
     Raises:
@@ -96,18 +96,18 @@ def powered_mean(
     for label, f, own_slope in zip(labels, scores, slopes, strict=True):
         correction = own_slope * (of_rest - f)
         terms.append(Range(label.low + correction, label.high + correction))
-    endless = _within(_sum(terms).over(count))
-    labeled = _sum(labels)
+    endless = _within(sum_range(terms).over(count))
+    labeled = sum_range(labels)
     samples = count + len(others)
     low = (labeled.low + len(others) * endless.low) / samples
     high = (labeled.high + len(others) * endless.high) / samples
-    interval = Interval(low, high, resampling.confidence, samples)
+    interval = Interval(low, high, confidence, samples)
     if others:
         # The lowest term and the highest: the judge saw noise that people do not, or the reverse.
         error = _error_nobody_saw([*scores, *middle_labels, *rest], count)
         limits = (slope * (of_rest - error), slope * of_rest + error)
         of_terms = units_of(zip(units or range(count), terms, strict=True))
-        of_endless = dirichlet_interval(of_terms, resampling, limits)
+        of_endless = dirichlet_interval(of_terms, confidence, limits)
         # That is of the mean of endlessly many others. There are so many and no more, each of them
         # one draw, and they are a part of all samples: √(N / (n + N)).
         part = sqrt(len(others) / samples)
@@ -174,10 +174,6 @@ def _error_nobody_saw(scores: Sequence[float], labels: int) -> float:
     noisy = [score for score in scores if score > 0]
     typical = fmean(noisy) if noisy else 1.0
     return (typical * labels + _AS_MANY) / (labels + _AS_MANY)
-
-
-def _sum(ranges: Sequence[Range]) -> Range:
-    return Range(fsum(each.low for each in ranges), fsum(each.high for each in ranges))
 
 
 def _within(mean: Range) -> Range:

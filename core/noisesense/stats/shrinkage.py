@@ -60,9 +60,11 @@ class Prior(NamedTuple):
 _LEAST = 1.0
 _MOST = 16.0
 _MOST_ABOVE = 2.0
+_TAIL = 0.025
+"""How often each end of an interval may miss."""
 
 
-def shrunken(counts: Counter[Hits], confidence: float = 0.95) -> dict[Hits, Rate]:
+def shrunken(counts: Counter[Hits]) -> dict[Hits, Rate]:
     """Return the rate behind each of these counts.
 
     A document that misleads is not as the others are. So for the high end of its interval these
@@ -70,19 +72,17 @@ def shrunken(counts: Counter[Hits], confidence: float = 0.95) -> dict[Hits, Rate
 
     Args:
         counts: of all that could have been chosen, also of those without hits.
-        confidence: how often an interval is meant to hold the rate.
     """
     quantile = special().betaincinv
     prior = prior_of(counts)
     above = prior._replace(cases=min(prior.cases, _MOST_ABOVE))
-    tail = (1 - confidence) / 2
     rates: dict[Hits, Rate] = {}
     for seen in counts:
         hits, misses = prior.after(seen)
         rates[seen] = Rate(
             mean=hits / (hits + misses),
-            low=float(quantile(hits, misses, tail)),
-            high=float(quantile(*above.after(seen), 1 - tail)),
+            low=float(quantile(hits, misses, _TAIL)),
+            high=float(quantile(*above.after(seen), 1 - _TAIL)),
         )
     return rates
 

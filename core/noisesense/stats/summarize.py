@@ -7,16 +7,8 @@ from dataclasses import dataclass
 
 from noisesense.judging.protocol import Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
-from noisesense.scoring.outcomes import (
-    BothModes,
-    Counts,
-    Partition,
-    Range,
-    Record,
-    extent,
-    percent_text,
-)
-from noisesense.stats.interval import Interval, interval_text
+from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
+from noisesense.stats.interval import Interval
 from noisesense.stats.signs import Sign
 
 
@@ -88,7 +80,7 @@ class Summary(Record, BothModes[ModeSummary]):
         only: the one mode that a host's run was asked for, which its gate reads; None: both.
     """
 
-    _derived = ("grouped", "unanswered_share", "unmeasured", "is_echo", "warnings")
+    _derived = ("grouped", "unanswered_share", "unmeasured", "warnings")
 
     definition: DefinitionName | None
     samples: int
@@ -112,16 +104,6 @@ class Summary(Record, BothModes[ModeSummary]):
     confidence: float
     only: Mode | None = None
 
-    def __str__(self) -> str:
-        """Return both means with their intervals, and the warnings, a line each."""
-        lines = [f"{counted(self.samples, 'sample')}, {self.measured:,} measured"]
-        if self.definition is not None:
-            lines[0] += f"; definition {self.definition}, lower is better"
-        for each in (self.relevant, self.irrelevant):
-            if each is not None:
-                lines.append(f"{each.mode}: {_mean_text(each)}")
-        return "\n".join([*lines, *self.warnings])
-
     @property
     def grouped(self) -> str:
         """Over what the intervals are, e.g. ``60 answers to 12 questions``."""
@@ -137,9 +119,14 @@ class Summary(Record, BothModes[ModeSummary]):
         return self.open_cells / self.needed_cells if self.needed_cells else None
 
     @property
-    def is_echo(self) -> bool:
-        """Is the response the reference in nearly all samples?"""
-        return are_echoes(self.echoes, self.scored)
+    def echo(self) -> str:
+        """That nearly all responses are their references, in words; empty if they are not."""
+        if self.echoes <= 1 or self.echoes < _NEARLY_ALL * self.scored:
+            return ""
+        return (
+            f"the response is the reference, word for word, in {self.echoes:,} of "
+            f"{counted(self.scored, 'sample')}: is the reference read from the right column?"
+        )
 
     @property
     def measured(self) -> int:
@@ -149,13 +136,7 @@ class Summary(Record, BothModes[ModeSummary]):
     @property
     def undefined(self) -> int:
         """Scored samples that are in no figure of a mode: the one that has more of them."""
-        modes = (self.relevant, self.irrelevant)
-        return max((each.undefined for each in modes if each is not None), default=0)
-
-    @property
-    def otherwise_undefined(self) -> int:
-        """Further ones, for a host's own reason, as ragas has one."""
-        return max(self.undefined - self.nothing_claimed - self.nothing_retrieved, 0)
+        return max((mode.undefined for mode in self.modes), default=0)
 
     @property
     def unmeasured(self) -> str:
@@ -163,16 +144,21 @@ class Summary(Record, BothModes[ModeSummary]):
 
         E.g. ``12 of 40 answers claim nothing, for 3 of 40 questions nothing was retrieved``.
         """
-        answers = counted(self.samples, "answer")
-        questions = counted(self.samples, "question")
+        if not self.samples:
+            return "there are no results"
+        # A host may have a reason of its own, as ragas has one.
+        others = self.undefined - self.nothing_claimed - self.nothing_retrieved
         samples = counted(self.samples, "sample")
         parts: list[str] = []
         if self.nothing_claimed:
-            parts.append(f"{self.nothing_claimed:,} of {answers} claim nothing")
+            answers = counted(self.samples, "answer")
+            verb = "claims" if self.nothing_claimed == 1 else "claim"
+            parts.append(f"{self.nothing_claimed:,} of {answers} {verb} nothing")
         if self.nothing_retrieved:
+            questions = counted(self.samples, "question")
             parts.append(f"for {self.nothing_retrieved:,} of {questions} nothing was retrieved")
-        if self.otherwise_undefined:
-            parts.append(f"for {self.otherwise_undefined:,} of {samples} nothing can be measured")
+        if others > 0:
+            parts.append(f"for {others:,} of {samples} nothing can be measured")
         if self.failed:
             parts.append(f"{self.failed:,} of {samples} failed")
         return ", ".join(parts)
@@ -180,58 +166,29 @@ class Summary(Record, BothModes[ModeSummary]):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader of the figures must know, in words."""
-        warnings = list(_of_run(self))
+        warnings = [f"A sign that the run is broken: {sign.reason}." for sign in self.signs]
+        if self.unmeasured:
+            warnings.append(f"{self.unmeasured.capitalize()}{_left_out(self)}.")
+        if self.open_cells:
+            warnings.append(
+                f"{self.open_cells:,} of the {self.needed_cells:,} verdicts that the scores need "
+                "have no answer: where they decide a score, it is a range."
+            )
+        if self.echo:
+            warnings.append(self.echo.capitalize())
+        if self.clusters is not None and self.by_question:
+            warnings.append(
+                f"{self.grouped}: the answers to one question count as one in every interval."
+            )
         for mode in self.modes:
             warnings += _of_mode(self, mode)
         return tuple(warnings)
-
-
-def _mean_text(figures: ModeSummary) -> str:
-    if figures.mean is None:
-        return "undefined"
-    text = f"mean {extent(figures.mean, '.4f')}"
-    if figures.interval is None:
-        return text
-    between = interval_text(figures.interval)
-    return f"{text} ({percent_text(figures.interval.confidence)} interval {between})"
 
 
 _NEARLY_ALL = 0.9
 
 FEW_UNITS = 30
 """Fewer say little: their interval covers, and is wide."""
-
-
-def _of_run(run: Summary) -> Iterator[str]:
-    for sign in run.signs:
-        yield f"A sign that the run is broken: {sign.reason}."
-    yield from _of_missing(run)
-    if run.is_echo:
-        yield _capitalized(echo_of(run.echoes, run.scored))
-    if run.clusters is not None and run.by_question:
-        yield f"{run.grouped}: the answers to one question count as one in every interval."
-
-
-def _of_missing(run: Summary) -> Iterator[str]:
-    """Yield what was not measured, and what the judge left open."""
-    if not run.samples:
-        yield "There are no results."
-    elif run.failed == run.samples:
-        every = "The only sample" if run.samples == 1 else f"All {run.samples:,} samples"
-        yield f"{every} failed: there are no figures."
-    elif run.unmeasured:
-        yield f"{_capitalized(run.unmeasured)}{_left_out(run)}."
-    share = run.unanswered_share
-    if share:
-        percent = "less than 0.1%" if share < 0.001 else f"{share:.1%}"
-        yield (
-            f"{run.open_cells:,} of the {run.needed_cells:,} verdicts that the scores need "
-            f"({percent}) have no answer: where they decide a score, it is a range."
-        )
-
-
-def _capitalized(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def _left_out(run: Summary) -> str:
@@ -242,19 +199,6 @@ def _left_out(run: Summary) -> str:
         return ": there is no mean"
     samples = counted(run.samples - run.measured, "sample")
     return f": the means leave out {samples}; if those are hard ones, they are too good"
-
-
-def are_echoes(echoes: int, samples: int) -> bool:
-    """Tell whether the response is the reference so often that a wrong column was read."""
-    return echoes > 1 and echoes >= _NEARLY_ALL * samples
-
-
-def echo_of(echoes: int, samples: int) -> str:
-    """Return that responses are their references, in words."""
-    return (
-        f"the response is the reference, word for word, in {echoes:,} of "
-        f"{counted(samples, 'sample')}: is the reference read from the right column?"
-    )
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:

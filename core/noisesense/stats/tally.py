@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import attrgetter
@@ -13,11 +13,11 @@ from msgspec import Struct
 from noisesense.errors import InputError
 from noisesense.judging.protocol import COUNTED, NO_PLACEBOS, NO_USAGE, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
-from noisesense.scoring.outcomes import Counts, Partition, Range
+from noisesense.scoring.outcomes import Counts, Partition, Range, check_between
 from noisesense.scoring.results import Result, result_in
 from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.clusters import are_questions, cluster_of
-from noisesense.stats.interval import Resampling, Unit, mean_interval, rounded_sum
+from noisesense.stats.interval import Unit, mean_interval, unit_of
 from noisesense.stats.needed import cells_of
 from noisesense.stats.signs import SignCounts
 from noisesense.stats.summarize import ModeSummary, Summary
@@ -129,8 +129,6 @@ class Tally:
         Raises:
             InputError: they are of two definitions.
         """
-        if not isinstance(other, Tally):
-            return NotImplemented
         both = Tally()
         for part in (self, other):
             if part.definition is not None:
@@ -144,7 +142,7 @@ class Tally:
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
         """Return the figures so far; see `summarize`."""
-        resampling = Resampling(confidence)
+        check_between(confidence, "confidence")
         sums = self._sums
         units = self._units()
         samples = Counter[_Sample]()
@@ -161,7 +159,7 @@ class Tally:
                 kinds[outcome.category] += times
         modes: dict[Mode, ModeSummary] = {}
         for mode in modes_of(self.definition) if self.definition else ():
-            modes[mode] = _mode(mode, samples, units, resampling)
+            modes[mode] = _mode(mode, samples, units, confidence)
         cost = None if self._cost is None else float(self._cost)
         usage = Usage(**{name: sums[name] for name in COUNTED}, cost=cost)
         placebos = Placebos(sums["asked"], sums["wrong"], sums["unanswered"])
@@ -202,7 +200,7 @@ class Tally:
 
 
 def _mode(
-    mode: Mode, samples: Counter[_Sample], units: Counter[_Unit], resampling: Resampling
+    mode: Mode, samples: Counter[_Sample], units: Counter[_Unit], confidence: float
 ) -> ModeSummary:
     """Return the figures of one mode."""
     counts: dict[_Sample, Counts] = {}
@@ -216,9 +214,12 @@ def _mode(
             undefined += times
     means = Counter[Unit]()
     for unit, alike in units.items():
-        measured = [(counts[sample], times) for sample, times in unit if sample in counts]
+        measured: list[Range] = []
+        for sample, times in unit:
+            if sample in counts:
+                measured += [counts[sample].bounds] * times
         if measured:
-            means[_mean_unit(measured)] += alike
+            means[unit_of(measured)] += alike
     ranges = Counter[Range]()
     for share, times in shares.items():
         ranges[share.bounds] += times
@@ -229,7 +230,7 @@ def _mode(
         undetermined=ranges.total() - determined,
         undefined=undefined,
         mean=_mean(shares),
-        interval=mean_interval(means, resampling),
+        interval=mean_interval(means, confidence),
         claims=_sum(shares.items()),
         ranges=tuple(sorted(ranges.items())),
     )
@@ -245,13 +246,6 @@ def _sum(counted: Iterable[tuple[Counts, int]]) -> Counts:
         known += counts.determined * times
         total += counts.total * times
     return Counts(noisy, known, total)
-
-
-def _mean_unit(measured: Sequence[tuple[Counts, int]]) -> Unit:
-    """Return what samples that belong together add to a mean over samples."""
-    low = rounded_sum([counts.bounds.low * times for counts, times in measured])
-    high = rounded_sum([counts.bounds.high * times for counts, times in measured])
-    return Unit(low, high, sum(times for _, times in measured))
 
 
 def _mean(shares: Counter[Counts]) -> Range | None:
