@@ -62,7 +62,7 @@ class PydanticAILLM(Bridge):
 
     def __init__(self, model: Model | str) -> None:
         self._model = made(lambda: infer_model(model), str(model))
-        self.name = f"{self._model.system}:{self._model.model_name}"
+        self.name = _named(self._model)
         models = getattr(self._model, "models", [self._model])  # those of a FallbackModel
         options = [(each.settings, getattr(each, "base_url", None)) for each in models]
         self.identity = identity(models=options)
@@ -93,8 +93,7 @@ def _named(value: Any) -> str:
     """Return what a report calls a model, a judge or a function: never by its address."""
     if isinstance(value, Model):
         return f"{value.system}:{value.model_name}"
-    name = getattr(value, "name", None) or getattr(value, "__qualname__", None)
-    return str(name or type(value).__name__)
+    return str(getattr(value, "name", type(value).__name__))
 
 
 @dataclass(repr=False)

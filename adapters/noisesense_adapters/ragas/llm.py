@@ -147,8 +147,9 @@ class InstructorLLM(RagasLLM):
             self.name = llm.model
             address = str(getattr(getattr(llm.client, "client", None), "base_url", ""))
             system = getattr(llm, "system_prompt", None)  # none before ragas 0.4.3
-            told = {"provider": llm.provider, "endpoint": address, "system": system}
-            self.identity = identity(**told, options=llm.model_args)
+            self.identity = identity(
+                provider=llm.provider, endpoint=address, system=system, options=llm.model_args
+            )
 
     async def ask(self, prompt: str, schema: Any) -> Reply:
         """See `Bridge.ask`."""

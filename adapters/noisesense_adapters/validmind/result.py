@@ -127,7 +127,6 @@ def _aggregates(
         "Nothing Claimed": summary.nothing_claimed,
         "Nothing Retrieved": summary.nothing_retrieved,
         "Failed": summary.failed,
-        "Undetermined Claims": mode.claims.undetermined,
     }
 
 
