@@ -120,7 +120,7 @@ class RowEvaluator:
         chosen |= {"response": response, "user_input": user_input}
         self.reader = Reader(places, chosen)
         settings = Settings.checked(definition, empty, undetermined)
-        self.definition = settings.definition
+        self.definition: DefinitionName = settings.definition
         given = given_judge(judge, model=model, store=store, judge_options=judge_options)
 
         def the_judge() -> Judge:

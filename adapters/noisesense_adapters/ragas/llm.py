@@ -140,10 +140,11 @@ class InstructorLLM(RagasLLM):
     def __init__(self, llm: Any) -> None:
         super().__init__(llm)
         if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
-            self._llm = copy.copy(llm)
+            once = copy.copy(cast("Any", llm))
             for method in _CACHING:
-                vars(self._llm).pop(method, None)
-            self._llm.model_args = {**llm.model_args, "max_retries": 0}
+                vars(once).pop(method, None)
+            once.model_args = {**llm.model_args, "max_retries": 0}
+            self._llm = once
             self.name = llm.model
             address = str(getattr(getattr(llm.client, "client", None), "base_url", ""))
             system = getattr(llm, "system_prompt", None)  # none before ragas 0.4.3
