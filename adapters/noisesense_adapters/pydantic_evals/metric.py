@@ -206,8 +206,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
     """The report's means, from what `NoiseSensitivity` found: one table for each evaluator.
 
-    A mean has its interval and, where verdicts are open, its range; it is empty where they do not
-    decide it. Cases that failed are counted, and in no figure.
+    A mean has its range, whose two ends differ where verdicts are open, and its interval. Cases
+    that failed are counted, and in no figure.
     """
 
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
@@ -232,13 +232,12 @@ def _table(title: str, lines: Sequence[dict[str, Any] | None]) -> ReportAnalysis
             results.append(Result.from_json(to_json(line)))
     summary = summarize(results)
     percent = percent_text(summary.confidence)
-    columns = ["mode", "mean", "mean low", "mean high", f"{percent} low", f"{percent} high"]
+    columns = ["mode", "mean low", "mean high", f"{percent} low", f"{percent} high"]
     columns += ["determined", "undetermined", "undefined", "failed"]
     rows: list[list[str | int | float | bool | None]] = []
     for figures in summary.modes:
-        mean = None if figures.mean is None else figures.mean.value
         counts = [figures.determined, figures.undetermined, figures.undefined, summary.failed]
-        rows.append([figures.mode, mean, *_ends(figures.mean), *_ends(figures.interval), *counts])
+        rows.append([figures.mode, *_ends(figures.mean), *_ends(figures.interval), *counts])
     return TableResult(
         title=f"Noise sensitivity ({title})",
         description=str(summary),
