@@ -223,7 +223,7 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
     try:
         if row.sample is None:
             raise errors.InputError("texts to judge", "only verdicts")
-        evaluator = Evaluator(Settings.of_line(row.line, **chosen), lambda: judge)
+        evaluator = Evaluator(Settings(*row.line.chosen(**chosen)), lambda: judge)
         evaluated = await evaluator.evaluate(Given(row.sample))
     except (errors.JudgeError, errors.StoreError, errors.MissingExtraError):
         raise

@@ -78,9 +78,8 @@ class DeepEvalLLM(Bridge):
         if self._native:
             options = {name: getattr(self._llm, name, None) for name in _OPTIONS}
             self.identity = identity(model=type(self._llm).__qualname__, **options)
-        _quiet_retries()
-        if self._native:
             self._llm = _watched_model(self._llm)
+        _quiet_retries()
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge`. DeepEval's own models return ``(content, cost)``."""
@@ -132,13 +131,11 @@ def _is_of_others(_: logging.LogRecord) -> bool:
 def _watched_model(llm: Any) -> Any:
     """Return a model of DeepEval's own, which returns a text and keeps to itself why it ended."""
     watched = copy.copy(llm)
-    load = getattr(llm, "load_model", None)
-    if load is not None:
 
-        def load_model(*arguments: Any, **options: Any) -> _Watched:
-            return _Watched(load(*arguments, **options))
+    def load_model(*arguments: Any, **options: Any) -> _Watched:
+        return _Watched(llm.load_model(*arguments, **options))
 
-        watched.load_model = load_model
+    watched.load_model = load_model
     return watched
 
 

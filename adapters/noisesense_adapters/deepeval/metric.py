@@ -187,22 +187,22 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
             return
         self._keep(evaluated.result(place_of(test_case), row.sample))
         score = evaluated.score
-        judgement = evaluated.judgement
         mode = self.mode
+        status = score.status(mode)
         higher = self.higher_is_better
-        usage = judgement.usage
         self.score_detail = score
-        self.judgement = judgement
+        self.judgement = evaluated.judgement
+        usage = evaluated.judgement.usage
         self.evaluation_cost = usage.cost
         self.input_tokens = usage.input_tokens
         self.output_tokens = usage.output_tokens
         self.score = score.robustness(mode) if higher else score.value(mode)
         self.reason = reason_of(score, mode, self.threshold, higher)
-        if self.fail_undefined and score.status(mode) == "undefined":
+        if self.fail_undefined and status == "undefined":
             self.reason += " What is undefined does not pass here."
-        shown = score.status(mode) if self.score is None else self.score
-        steps = steps_of(score, judgement, shown, self.reason)
-        if not self.include_reason and score.status(mode) == "determined":
+        shown = status if self.score is None else self.score
+        steps = steps_of(score, evaluated.judgement, shown, self.reason)
+        if not self.include_reason and status == "determined":
             self.reason = "Higher is better." if higher else "Lower is better."
         self.verbose_logs = construct_verbose_logs(self, steps)
         self.success = self.is_successful()

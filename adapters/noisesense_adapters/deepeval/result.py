@@ -11,7 +11,6 @@ from deepeval.utils import prettify_list
 
 from noisesense import Judgement, Mode, Score
 from noisesense.scoring.outcomes import GateOutcome, extent
-from noisesense.stats.summarize import counted
 
 _SAYS: dict[GateOutcome, str] = {
     "pass": "The score is {}.",
@@ -46,11 +45,10 @@ def steps_of(score: Score, judgement: Judgement, value: float | str, reason: str
     """Return the report, in the steps of DeepEval's own metrics."""
     sentences = prettify_list([claim.sentence for claim in score.claims])
     paid = judgement.usage + judgement.paid
-    shared = " for all metrics of this test case" if judgement.shared else ""
-    kept = counted(paid.cached_calls, "kept answer")
+    counts = f"{paid.calls} calls, {paid.cached_calls} kept, {judgement.unanswered} unanswered"
     return [
         f"Verdicts:\n{sentences}",
-        f"Judge: {paid.calls} calls{shared}, {kept}, {judgement.unanswered} unanswered",
+        f"Judge: {counts}",
         f"Score: {value}\nReason: {reason}",
     ]
 

@@ -31,9 +31,9 @@ def read_case(test_case: LLMTestCase, metric: str) -> Reading:
         if value is None or not str(value).strip():
             absent.append(name)
     if absent:
-        names = f"{' and '.join(map(repr, absent))} cannot be None or empty"
+        names = " and ".join(map(repr, absent))
         where = f"for the '{metric}' metric in {place_of(test_case)}"
-        raise MissingTestCaseParamsError(f"{names} {where}")
+        raise MissingTestCaseParamsError(f"{names} cannot be None or empty {where}")
     if test_case.multimodal:
         raise InputError("a test case of texts", "one with images")
     row = {name: getattr(test_case, name) for name in ("input", *_NEEDED)}

@@ -28,10 +28,8 @@ from noisesense.scoring.scoring import (
 )
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
     from noisesense.judging.protocol import Judge, Judgement
-    from noisesense.scoring.results import Choices, Result, ResultLine
+    from noisesense.scoring.results import Choices, Result
     from noisesense.verdicts.form import VerdictsForm
     from noisesense.verdicts.sample import Sample
     from noisesense.verdicts.verdicts import Verdicts
@@ -78,11 +76,6 @@ class Settings(NamedTuple):
             check_empty(empty),
             check_undetermined(undetermined),
         )
-
-    @classmethod
-    def of_line(cls, line: ResultLine, **chosen: Unpack[Choices]) -> Settings:
-        """Return the choices made; where there is none, what the line of a file says."""
-        return cls(*line.chosen(**chosen))
 
     def score(self, verdicts: VerdictsForm) -> Score:
         """Raise `UndefinedScoreError` if there is nothing to measure and ``empty="error"``."""
@@ -218,9 +211,15 @@ class Evaluator:
         return None
 
     async def _by_judge(self, row: Row, run: object) -> Evaluated:
-        """Return the score of the verdicts that the judge gives."""
+        """Return the score of the judge's verdicts, which the metrics of a run share."""
+        from noisesense.judging.sharing import ask_judge, judge_once
+
         judge = self._judge()
-        judgement = await self._ask(judge, row.sample, run)
+        if self._metric is None:
+            judgement = await ask_judge(judge, row.sample)
+        else:
+            metric = (self._metric, self.settings)
+            judgement = await judge_once(judge, row.sample, metric=metric, run=run)
         try:
             scored = self.settings.score(judgement.verdicts)
         except UndefinedScoreError as error:
@@ -228,15 +227,6 @@ class Evaluator:
             raise
         name = str(getattr(judge, "name", type(judge).__name__))
         return Evaluated(scored, name, judgement)
-
-    async def _ask(self, judge: Judge, sample: Sample, run: object) -> Judgement:
-        """Return the judge's verdicts, shared with the other metrics of the run, if any."""
-        from noisesense.judging.sharing import ask_judge, judge_once
-
-        if self._metric is None:
-            return await ask_judge(judge, sample)
-        metric = (self._metric, self.settings)
-        return await judge_once(judge, sample, metric=metric, run=run)
 
 
 def skip_judging(sample: Sample, definition: DefinitionName) -> Judgement | None:

@@ -26,15 +26,16 @@ def given_judge(
     Raises:
         InputError: not a judge, another argument beside a judge, or an unknown option.
     """
-    if judge_options and judge is None:
-        _check_options(judge_options)
+    if judge is None:
+        _check_options(judge_options or {})
+        return None
     for name, value in {**of_model, "judge_options": judge_options}.items():
-        if judge is not None and value is not None:
+        if value is not None:
             hint = f"a judge does not use {name}"
             raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)
     if isinstance(judge, (str, os.PathLike)):
         return RecordedJudge(cast("str | os.PathLike[str]", judge))
-    if judge is not None and (isinstance(judge, type) or not isinstance(judge, Judge)):
+    if isinstance(judge, type) or not isinstance(judge, Judge):
         expected = "a recording's path, or an object with `async def judge(sample)`"
         raise InputError(expected, kind_of(judge), where="judge")
     return judge

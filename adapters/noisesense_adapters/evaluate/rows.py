@@ -120,7 +120,7 @@ class RowEvaluator:
         chosen |= {"response": response, "user_input": user_input}
         self.reader = Reader(places, chosen)
         settings = Settings.checked(definition, empty, undetermined)
-        self.definition = settings.definition
+        self.definition: DefinitionName = settings.definition
         given = given_judge(judge, model=model, store=store, judge_options=judge_options)
 
         def the_judge() -> Judge:
@@ -159,17 +159,15 @@ class RowEvaluator:
         figures: list[Figure] = []
         score: Any = result.score
         for mode in self.modes:
-            bounds = score.bounds(mode)
             metadata: dict[str, Any] = {
                 "status": score.status(mode),
-                "bounds": None if bounds is None else list(bounds),
+                "bounds": list(score.bounds(mode) or ()),
                 "definition": score.definition,
                 "judge": result.judge,
+                "unanswered": result.unanswered,
             }
             if not figures:
                 metadata |= {name: cost for name, cost in vars(result.usage).items() if cost}
-            if result.unanswered:
-                metadata["unanswered"] = result.unanswered
             figures.append(Figure(mode, score.value(mode), score.reason(mode), metadata))
         return figures
 

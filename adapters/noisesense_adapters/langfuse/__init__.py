@@ -103,12 +103,11 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
 def _shown(name: str, figure: Figure) -> Evaluation:
     """As a number, or else its status as text."""
     _, value, reason, metadata = figure
-    if value is not None:
-        return Evaluation(name=name, value=value, comment=reason, metadata=metadata)
+    data_type: Any = None
+    if value is None:
+        name = f"{name}_status"
+        value = metadata["status"]
+        data_type = "CATEGORICAL"
     return Evaluation(
-        name=f"{name}_status",
-        value=metadata["status"],
-        comment=reason,
-        metadata=metadata,
-        data_type="CATEGORICAL",
+        name=name, value=value, comment=reason, metadata=metadata, data_type=data_type
     )

@@ -30,7 +30,6 @@ from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.running import in_thread
 from noisesense_adapters.reading.chunks import chunks_of
 from noisesense_adapters.reading.places import HOSTS
-from noisesense_adapters.reading.values import as_object
 
 with needs_extra("mlflow"):
     from mlflow import get_run, search_traces
@@ -256,6 +255,6 @@ def _row_count(run_id: str) -> int:
     for dataset_input in inputs.dataset_inputs:
         if any(tag.key == "mlflow.data.context" for tag in dataset_input.tags):
             continue  # logged by the user, such as a corpus, and not what was evaluated
-        profile = as_object(json.loads(dataset_input.dataset.profile or "{}"))
-        count += int(profile.get("num_rows") or 0)
+        profile = json.loads(dataset_input.dataset.profile or "{}")
+        count += profile.get("num_rows") or 0
     return count

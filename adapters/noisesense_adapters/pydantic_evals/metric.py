@@ -62,7 +62,7 @@ class PydanticAILLM(Bridge):
 
     def __init__(self, model: Model | str) -> None:
         self._model = made(lambda: infer_model(model), str(model))
-        self.name = f"{self._model.system}:{self._model.model_name}"
+        self.name = _named(self._model)
         models = getattr(self._model, "models", [self._model])  # those of a FallbackModel
         options = [(each.settings, getattr(each, "base_url", None)) for each in models]
         self.identity = identity(models=options)
@@ -93,8 +93,7 @@ def _named(value: Any) -> str:
     """Return what a report calls a model, a judge or a function: never by its address."""
     if isinstance(value, Model):
         return f"{value.system}:{value.model_name}"
-    name = getattr(value, "name", None) or getattr(value, "__qualname__", None)
-    return str(name or type(value).__name__)
+    return str(getattr(value, "name", type(value).__name__))
 
 
 @dataclass(repr=False)
@@ -207,8 +206,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
     """The report's means, from what `NoiseSensitivity` found: one table for each evaluator.
 
-    A mean has its interval and, where verdicts are open, its range; it is empty where they do not
-    decide it. Cases that failed are counted, and in no figure.
+    A mean has its range, whose two ends differ where verdicts are open, and its interval. Cases
+    that failed are counted, and in no figure.
     """
 
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
@@ -233,13 +232,12 @@ def _table(title: str, lines: Sequence[dict[str, Any] | None]) -> ReportAnalysis
             results.append(Result.from_json(to_json(line)))
     summary = summarize(results)
     percent = percent_text(summary.confidence)
-    columns = ["mode", "mean", "mean low", "mean high", f"{percent} low", f"{percent} high"]
+    columns = ["mode", "mean low", "mean high", f"{percent} low", f"{percent} high"]
     columns += ["determined", "undetermined", "undefined", "failed"]
     rows: list[list[str | int | float | bool | None]] = []
     for figures in summary.modes:
-        mean = None if figures.mean is None else figures.mean.value
         counts = [figures.determined, figures.undetermined, figures.undefined, summary.failed]
-        rows.append([figures.mode, mean, *_ends(figures.mean), *_ends(figures.interval), *counts])
+        rows.append([figures.mode, *_ends(figures.mean), *_ends(figures.interval), *counts])
     return TableResult(
         title=f"Noise sensitivity ({title})",
         description=str(summary),

@@ -139,16 +139,19 @@ class InstructorLLM(RagasLLM):
 
     def __init__(self, llm: Any) -> None:
         super().__init__(llm)
-        if hasattr(llm, "model_args"):  # instructor would ask three times, with the bad reply
-            self._llm = copy.copy(llm)
+        options = getattr(llm, "model_args", None)
+        if options is not None:  # instructor would ask three times, with the bad reply
+            once: Any = copy.copy(llm)
             for method in _CACHING:
-                vars(self._llm).pop(method, None)
-            self._llm.model_args = {**llm.model_args, "max_retries": 0}
+                once.__dict__.pop(method, None)
+            once.model_args = {**options, "max_retries": 0}
+            self._llm = once
             self.name = llm.model
             address = str(getattr(getattr(llm.client, "client", None), "base_url", ""))
             system = getattr(llm, "system_prompt", None)  # none before ragas 0.4.3
-            told = {"provider": llm.provider, "endpoint": address, "system": system}
-            self.identity = identity(**told, options=llm.model_args)
+            self.identity = identity(
+                provider=llm.provider, endpoint=address, system=system, options=options
+            )
 
     async def ask(self, prompt: str, schema: Any) -> Reply:
         """See `Bridge.ask`."""

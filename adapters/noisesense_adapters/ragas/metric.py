@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.runnables.config import var_child_runnable_config
@@ -199,7 +199,7 @@ def _listeners(callbacks: Any) -> Any:
     """
     if not isinstance(callbacks, BaseCallbackManager):
         return callbacks
-    heard = callbacks.copy()
+    heard: Any = cast("Any", callbacks).copy()
     for handler in callbacks.handlers:
         if type(handler) is RagasTracer:
             heard.remove_handler(handler)

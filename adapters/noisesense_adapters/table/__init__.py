@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, TypeVar, cast
 
 from noisesense import Result, Tally
-from noisesense.errors import InputError, describe
+from noisesense.errors import InputError
 from noisesense.scoring.definitions import MODES, DefinitionName
 from noisesense.scoring.outcomes import Partition
 from noisesense.scoring.results import Choices
@@ -81,10 +81,10 @@ def score_table(
     table, back = _as_table(data)
     schema = score_schema()
     rows = map(_scored, _results(table, choices(definition, empty, undetermined)))
-    parts = [schema.empty_table()]
+    batches: list[Any] = []
     while batch := list(islice(rows, _AT_ONCE)):
-        parts.append(pa.Table.from_pylist(batch, schema=schema))
-    return cast("T", back(pa.concat_tables(parts).combine_chunks()))
+        batches.append(pa.RecordBatch.from_pylist(batch, schema=schema))
+    return cast("T", back(pa.Table.from_batches(batches, schema).combine_chunks()))
 
 
 _AT_ONCE = 5_000
@@ -101,9 +101,7 @@ def _results(table: Any, chosen: Choices) -> Iterator[Result]:
             data: Any = without_nulls(row)
             if "verdicts" not in columns:
                 (line,) = row.values()
-                if line is not None and not isinstance(line, str):
-                    raise InputError("a column of texts", describe(line), where=f"row {number}")
-                data = (line or "").encode("utf-8", "surrogatepass")
+                data = str(line or "").encode("utf-8", "surrogatepass")
             yield result_of(light_row(f"row {number}", data), **chosen)
             number += 1
 
@@ -147,8 +145,6 @@ def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
     frame = nw.from_native(data, eager_only=True)
     backend = frame.implementation
     index = nw.maybe_get_index(frame)
-    if index is not None and not any(index.names):
-        frame = nw.maybe_reset_index(frame)  # Arrow need not hold it; a named one may be the ids
 
     def back(result: Any) -> Any:
         native = nw.from_arrow(result, backend=backend).to_native()

@@ -10,7 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noisesense import Judge, ModeSummary, summarize
+from noisesense import Judge, summarize
 from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined
@@ -159,11 +159,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
         if len(errors) == len(results):
             raise NoiseSenseError(message)
     summary = summarize(results)
-    summaries: list[ModeSummary] = []
-    for name in modes:
-        figures = summary.mode(name)
-        if figures is not None:
-            summaries.append(figures)
+    summaries = [figures for figures in summary.modes if figures.mode in modes]
     histogram, box = plots(results, summaries, undetermined)
     return (
         tables(results, summary, summaries, undetermined),

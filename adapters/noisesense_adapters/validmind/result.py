@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from statistics import mean, median, stdev
 from typing import Any
@@ -33,7 +33,7 @@ def _gap(values: Sequence[float]) -> float:
 
 
 # Names and order as in ValidMind's test.
-_FIGURES = {
+_FIGURES: dict[str, Callable[[Sequence[float]], float | str]] = {
     "Mean Score": mean,
     "Median Score": median,
     "Max Score": max,
@@ -127,7 +127,6 @@ def _aggregates(
         "Nothing Claimed": summary.nothing_claimed,
         "Nothing Retrieved": summary.nothing_retrieved,
         "Failed": summary.failed,
-        "Undetermined Claims": mode.claims.undetermined,
     }
 
 

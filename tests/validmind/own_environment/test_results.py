@@ -59,7 +59,6 @@ def test_table_figures_and_raw_data(
             "Nothing Claimed": 0,
             "Nothing Retrieved": 0,
             "Failed": 0,
-            "Undetermined Claims": 0,
         }
     ]
     raw = result.raw_data.evaluation_results
