@@ -129,10 +129,7 @@ def gate_run(
     check_whole(min_samples, 0, "min_samples")
     for name in waive:
         check_choice(name, SIGNS, "waive")
-    modes: tuple[Mode, ...] = tuple(each.mode for each in summary.modes)
-    mode = mode or summary.only
-    if mode is not None:
-        modes = (check_mode(mode),)
+    modes = _modes(summary, mode or summary.only)
     limits = {"limit": limit, "min_correct": min_correct, "max_hallucinated": max_hallucinated}
     given = [check_limit(each, name) for name, each in limits.items() if each is not None]
     if not summary.partition.total:
@@ -149,6 +146,13 @@ def gate_run(
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
+
+
+def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
+    """Return the mode, or all that the definition has."""
+    if mode is not None:
+        return (check_mode(mode),)
+    return tuple(each.mode for each in summary.modes)
 
 
 def _enough(

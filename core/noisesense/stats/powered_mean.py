@@ -12,7 +12,6 @@ from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Interval,
     dirichlet_interval,
-    mean_range,
     sum_range,
     units_of,
 )
@@ -118,12 +117,10 @@ def powered_mean(
             low=max(low + part * (of_endless.low - endless.low), least),
             high=min(high + part * (of_endless.high - endless.high), most),
         )
-    judge_mean = mean_range([*others, *judged])
-    assert judge_mean is not None, "there are labels, and so scores"
     return PPIMean(
         mean=Range(low, high),
         interval=interval,
-        judge_mean=judge_mean,
+        judge_mean=sum_range([*others, *judged]).over(samples),
         labeled=count,
         unlabeled=len(others),
         warnings=tuple(_of_choice(scores, rest)),
