@@ -62,9 +62,13 @@ def model_judge(
         JudgeError: the key's variable is not set, or the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
+    key = None if api_key_env is None else os.environ.get(api_key_env, "")
+    if key == "":
+        # Do not show the name: somebody may have put the key itself there.
+        raise JudgeError("the environment variable that api_key_env names is not set")
     llm = structured_llm(
         model,
-        api_key=api_key_in(api_key_env),
+        api_key=None if key is None else SecretStr(key),
         base_url=base_url,
         temperature=temperature,
         max_tokens=max_tokens,
@@ -78,19 +82,6 @@ def model_judge(
 
         settings["store"] = VerdictStore(store)
     return LLMJudge(llm, votes=votes, max_concurrency=concurrency, **settings)
-
-
-def api_key_in(variable: str | None) -> SecretStr | None:
-    """Return the key in an environment variable; None without a variable.
-
-    Raises:
-        JudgeError: it is not set.
-    """
-    key = None if variable is None else os.environ.get(variable, "")
-    if key == "":
-        # Do not show the name: somebody may have put the key itself there.
-        raise JudgeError("the environment variable that api_key_env names is not set")
-    return None if key is None else SecretStr(key)
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -119,8 +110,7 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
         return LangChainLLM(model)
     provider, colon, name = model.partition(":") if isinstance(model, str) else ("", "", "")
     if not (provider and colon and name):
-        own = _own_server("ollama", model) if isinstance(model, str) else ""
-        hint = f"for example openai:gpt-4.1-mini. {own}".strip()
+        hint = "for example openai:gpt-4.1-mini"
         raise InputError("provider:model", describe(model), where="judge", hint=hint)
     if provider == "openai":
         return _openai(name, _given(**settings))
@@ -137,17 +127,6 @@ def _openai(model: str, settings: dict[str, Any]) -> StructuredLLM:
     return OpenAILLM(model, params=params, **settings)
 
 
-_PORTS = {"ollama": 11434, "vllm": 8000, "lmstudio": 1234, "llamacpp": 8080}
-
-
-def _own_server(provider: str, model: str) -> str:
-    """Return how to reach a server that speaks OpenAI's API; empty for other providers."""
-    port = _PORTS.get(provider.lower())
-    if port is None:
-        return ""
-    return f"Your own server: --judge openai:{model} --base-url http://localhost:{port}/v1"
-
-
 def _langchain(provider: str, model: str, settings: dict[str, Any]) -> StructuredLLM:
     from noisesense_adapters.langchain import LangChainLLM
 
@@ -158,12 +137,11 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
         chat: BaseChatModel = init_chat_model(model, model_provider=provider, **settings)
     except ImportError as error:
         # LangChain's, which names the package.
-        failure = MissingExtraError(f"{error}. {_own_server(provider, model)}".strip())
+        failure = MissingExtraError(str(error))
     except Exception as error:  # noqa: BLE001 - clients' exceptions may quote their settings
         if isinstance(error, ValueError) and str(error).startswith("Unsupported provider"):
             expected = "openai, or a provider that LangChain knows"
-            theirs = str(error).partition("\n")[2].strip()  # it lists them
-            hint = _own_server(provider, model) or theirs
+            hint = str(error).partition("\n")[2].strip()  # it lists them
             failure = InputError(expected, describe(provider), where="judge", hint=hint)
         else:
             failure = JudgeError(

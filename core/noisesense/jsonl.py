@@ -27,8 +27,7 @@ def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -
             checked.lstat()
     except (TypeError, OSError, ValueError) as error:  # e.g. too long, a NUL, half a surrogate
         hint = getattr(error, "strerror", None) or str(error)
-        got = describe(str(path) if isinstance(path, Path) else path)
-        raise kind("a path", got, where="path", hint=hint) from None
+        raise kind("a path", describe(path), where="path", hint=hint) from None
     return checked
 
 

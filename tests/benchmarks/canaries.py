@@ -75,7 +75,7 @@ def ragas(url: str) -> Any:
     from noisesense_adapters.ragas.llm import bridge_over
 
     model = LangchainLLMWrapper(chain(url, api_key=KEY), RunConfig(max_retries=1))
-    return bridge_over(model)()
+    return bridge_over(model)
 
 
 def ragas_factory(url: str) -> Any:
@@ -84,7 +84,7 @@ def ragas_factory(url: str) -> Any:
     from noisesense_adapters.ragas.llm import bridge_over
 
     client = AsyncOpenAI(base_url=url, api_key=KEY, max_retries=0)
-    return bridge_over(llm_factory("m", client=client))()
+    return bridge_over(llm_factory("m", client=client))
 
 
 def deepeval(url: str) -> Any:

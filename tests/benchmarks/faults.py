@@ -80,13 +80,12 @@ BRIDGES: dict[str, Bridge] = {
     **{name: partial(ours, make) for name, make in bridges.BRIDGES.items()},
     "in words": partial(ours, in_words),
     "ragas": partial(theirs, host_bridges.ragas, max_retries=RETRIES),
-    "ragas, LC": partial(theirs, host_bridges.ragas_wrapper, max_retries=RETRIES),
     "deepeval": partial(theirs, host_bridges.deepeval),
     "local": partial(theirs, host_bridges.deepeval_local),
 }
 
 
-LANGCHAINS = ("langchain", "in words", "ragas, LC")
+LANGCHAINS = ("langchain", "in words")
 
 
 async def judged(bridge: Bridge, fault: Fault) -> tuple[str, int]:

@@ -103,6 +103,7 @@ SHAPES: dict[str, Shape] = {
     "LlamaIndex nodes": Shape([NodeWithScore(node=TextNode(text="a"))], ["a"]),
     "a class with text": Shape([Hit("a")], ["a"]),
     "LangChain's repr": Shape(repr([DOCUMENT]), ["a"]),
+    "LangChain's repr of each": Shape([repr(DOCUMENT)], ["a"]),
     "LangChain's str": Shape([str(DOCUMENT)], ["a"]),
     "a document as JSON": Shape([json.dumps(DOCUMENT.model_dump())], ["a"]),
     "bytes": Shape([b"a"], ERROR),

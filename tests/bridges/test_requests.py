@@ -27,7 +27,6 @@ class NoClaims:
 REQUESTS: dict[str, tuple[bool, int | None, dict[str, Any]]] = {
     "openai": (True, 512, {}),
     "ragas": (True, 512, {"top_p": 0.1}),
-    "ragas, LangChain": (False, None, {}),
     "langchain": (True, None, {}),
     "deepeval": (True, None, {}),
     "deepeval, local": (False, None, {}),

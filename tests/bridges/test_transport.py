@@ -15,7 +15,7 @@ from openai import AsyncOpenAI
 from noisesense.errors import JudgeError
 from noisesense.judging.prompts import Claims
 from noisesense_adapters.models.identity import endpoint
-from noisesense_adapters.openai import OpenAILLM, client
+from noisesense_adapters.openai import OpenAILLM
 from noisesense_adapters.openai.client import ChatClient
 from support import misbehavior as bad
 from support.langchain_models import run
@@ -80,8 +80,7 @@ def test_a_client_of_another_loop_is_named() -> None:
 
 def test_an_address_that_drops_packets_is_given_up_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full queue of connections, which drops the next, as a firewall does."""
-    monkeypatch.setattr(client, "CONNECT_SECONDS", 0.3)
-    monkeypatch.setattr("noisesense_adapters.openai.CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("noisesense_adapters.openai._CONNECT_SECONDS", 0.3)
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -90,10 +89,9 @@ def test_an_address_that_drops_packets_is_given_up_soon(monkeypatch: pytest.Monk
         for each in waiting:
             each.setblocking(False)
             each.connect_ex(full.getsockname())
-        for llm in (_ours(url)[0], _ours(url)[2]):
-            start = time.monotonic()
-            with pytest.raises(JudgeError, match="cannot be reached"):
-                _ask(llm)
-            assert time.monotonic() - start < 60  # of 600 for a reply
+        start = time.monotonic()
+        with pytest.raises(JudgeError, match="cannot be reached"):
+            _ask(_ours(url)[0])
+        assert time.monotonic() - start < 60  # of 600 for a reply
         for each in waiting:
             each.close()

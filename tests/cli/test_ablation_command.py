@@ -1,4 +1,4 @@
-"""``noisesense ablation``: plan, report and run, with real files and a judge on loopback."""
+"""``noisesense ablation``: plan and report, with real files and a judge on loopback."""
 
 from __future__ import annotations
 
@@ -12,25 +12,12 @@ import pytest
 from noisesense import read_results, write_results
 from noisesense.ablation import plan
 from support.ablation_world import run_of, sentences
-from support.command import run
 from support.command_here import assert_fits, run_here
 from support.datasets import write_jsonl
 from support.mind import Mind
 from support.server import ScriptedServer
 
 Capsys = pytest.CaptureFixture[str]
-
-SYSTEM = """
-import os, pathlib, signal
-log = pathlib.Path(__file__).with_name("asked.txt")
-
-def answer(user_input, contexts):
-    with log.open("a") as file:
-        file.write("x")
-    if log.stat().st_size >= int(os.environ.get("KILL_AT", 1000)):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return ". ".join(contexts if len(contexts) > 1 else [*contexts, "no more is known"])
-"""
 
 
 class Reads(Mind):
@@ -58,7 +45,6 @@ def judge(server: ScriptedServer) -> list[str]:
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     write_results(tmp_path / "results.jsonl", run_of([1] * 8))
-    (tmp_path / "system.py").write_text(SYSTEM)
     return tmp_path / "results.jsonl"
 
 
@@ -112,33 +98,7 @@ def test_answers_are_judged_and_reported(
     assert "other claims, same answers" in page.read_text("utf-8")
 
 
-def test_a_run_that_was_killed_goes_on(
-    results: Path, server: ScriptedServer, judge: list[str]
-) -> None:
-    folder = results.parent
-    env = {"OPENAI_API_KEY": "k"}
-    kept = ["--answers", folder / "answers.jsonl", "--store", folder / "judged.db", "--json"]
-    asked = ["--answer", "system:answer", "--variants", "again,without"]
-    arguments = ["ablation", "run", results, *asked, *judge, *kept]
-    killed = run(*arguments, cwd=folder, env={**env, "KILL_AT": "7"})
-    assert killed.returncode < 0
-    done = run(*arguments, cwd=folder, env=env)
-    assert done.returncode == 0, done.stderr
-    assert "16 of 16 answers" in done.stderr, done.stderr
-    found = json.loads(done.stdout)
-    assert found["effect"]["gone"]["low"] == 8.0
-    # What was being answered when it was killed, four at once, is all that is asked again.
-    assert 16 < (folder / "asked.txt").stat().st_size <= 16 + 4
-    calls = server.log.calls
-    assert calls == 8
-    kept_answers = (folder / "answers.jsonl").read_text("ascii")
-    assert "\n\n" not in kept_answers
-    again = run(*arguments, cwd=folder, env=env)
-    assert json.loads(again.stdout) == found
-    assert server.log.calls == calls
-
-
-def test_what_is_wrong_with_answers_and_systems_is_named(
+def test_what_is_wrong_with_answers_is_named(
     results: Path, judge: list[str], capsys: Capsys
 ) -> None:
     todo = write_jsonl(results.with_name("todo.jsonl"), plan(read_results(results)))
@@ -149,10 +109,3 @@ def test_what_is_wrong_with_answers_and_systems_is_named(
     done = run_here(capsys, "ablation", "report", results, answered, *judge)
     assert done.status == 2
     assert "answer 1" in done.err
-    for name in ("nowhere:answer", "json:nothing", "json"):
-        done = run_here(capsys, "ablation", "run", results, "--answer", name, *judge)
-        assert done.status == 2
-    # What the user's own function raises is shown as Python shows it, with the status of an error.
-    done = run_here(capsys, "ablation", "run", results, "--answer", "json:loads", *judge)
-    assert done.status == 2
-    assert "TypeError: loads() takes 1 positional" in done.err

@@ -18,8 +18,7 @@ from support.command_here import run_here
 COMMANDS = {
     **dict.fromkeys(("demo", "promptfoo-init", "score", "compare", "offenders"), ()),
     "trust": ("export-labels",),
-    "ablation": ("plan", "report", "run"),
-    "store": ("show",),
+    "ablation": ("plan", "report"),
 }
 
 

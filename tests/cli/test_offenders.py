@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,17 +42,22 @@ def written(folder: Path, *results: Result, name: str = "results.jsonl") -> Path
 
 
 def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
-    results = [answer(0, "guide.md", False, False), answer(1, "guide.md", False, True)]
+    results = [answer(0, "guide.md", False, False), answer(1, "guide.md", False, False)]
     results.append(answer(2, "guide.md", None))
     path = written(tmp_path, *results)
-    done = run_here(capsys, "offenders", path, "--examples", "2")
+    done = run_here(capsys, "offenders", path)
     assert done.status == 0
     lines = [" ".join(line.split()) for line in done.out.splitlines()]
-    assert "guide.md 3 1 2 of 3 59% to 88% 15% to 100%" in lines
-    assert [line for line in lines if "Claim" in line] == ['"Claim 0.0" (q0)', '"Claim 0.1" (q0)']
+    assert "guide.md 4 1 2 of 3 59% to 88% 15% to 100%" in lines
+    claims = [line for line in lines if "Claim" in line]
+    assert claims == ['"Claim 0.0" (q0)', '"Claim 0.1" (q0)', '"Claim 1.0" (q1)']
+    assert "and 1 more" in lines
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results).documents
     assert found["documents"] == [json.loads(json.dumps(expected.to_dict()))]
+    assert "names its document" not in done.err
+    path.write_text(re.sub(r'"id": ?"guide\.md", ?|, ?"id": ?"guide\.md"', "", path.read_text()))
+    assert "no chunk names its document" in run_here(capsys, "offenders", path).err
 
 
 ONE = {"value": 1.0, "low": 1.0, "high": 1.0}
@@ -78,9 +84,8 @@ def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
     path, counts = of_two_documents(tmp_path)
     unshown = {**CAUSE, "document": "sheet.md", "entails": False, "is_shown": False}
     counts.write_text(json.dumps({"causes": [CAUSE, unshown]}))
-    done = run_here(capsys, "offenders", path, "--examples", "0", "--ablation", counts)
+    done = run_here(capsys, "offenders", path, "--ablation", counts)
     lines = done.out.splitlines()
-    assert lines[1] == "By the ablation, wrong claims vanish without faq.md."
     rows = [" ".join(line.split()) for line in lines]
     assert "faq.md 7 100% 25% at least 30 points" in rows
     assert "sheet.md 7 100% 25% no effect shown (says none of them)" in rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,6 @@ def test_a_run_in_which_all_failed_is_written_where_nothing_is_lost(
     for _ in range(2):  # no file, and an empty one
         assert run_here(capsys, *command).status == 5
         assert len(list(read_results(out))) == 3
-        (tmp_path / "r.html").unlink()
         out.write_bytes(b"")
     assert run_here(capsys, "score", examples, "--out", out).status == 0
     good = out.read_bytes()
@@ -139,7 +139,7 @@ def test_a_run_in_which_all_failed_is_written_where_nothing_is_lost(
 # By name: options beside `score texts.jsonl`, and what its one line on stderr names.
 ERRORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "a missing column": ("--map reference=gold", ("texts.jsonl", "'gold'")),
-    "no verdicts": ("", ("texts.jsonl", "verdicts=", "--judge")),
+    "no verdicts": ("", ("texts.jsonl", "judge=", "--judge")),
     "a mapping twice": ("--map id=a --map id=b", ("--map", "'id'")),
     "no such definition": ("--definition ragsa", ("'ragas'", "'ragsa'")),
     "no such limit": ("--fail-above 20", ("--fail-above", "20.0")),
@@ -268,3 +268,20 @@ def test_in_a_process_of_its_own_it_is_quiet_and_needs_no_extra(
     assert not log.exists()
     found = [result.score for result in read_results(out)]
     assert sum(score.relevant or 0 for score in found if score) == pytest.approx(7 / 6)
+
+
+def test_the_proposed_command_runs_as_it_stands(
+    tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that is folded into a narrow terminal cannot be pasted."""
+    path = tmp_path / "hr.csv"
+    cells = "How many days?,Bob said 25.,It is 30.,[old.pdf] It is 25. ||| [new.pdf] It is 30."
+    path.write_text(f"Question,Bot reply,Right answer,Sources\n{cells}\n")
+    monkeypatch.setenv("COLUMNS", "80")
+    arguments = ["score", str(path), "--dry-run", "--judge", "openai:any"]
+    monkeypatch.setattr("sys.argv", ["noisesense", *arguments])
+    asked = run_here(capsys, *arguments)
+    assert asked.status == 2
+    program, *proposed = shlex.split(asked.err.splitlines()[-1])
+    assert program == "noisesense"
+    assert "1 sample, 2 chunks" in run_here(capsys, *proposed).out

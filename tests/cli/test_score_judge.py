@@ -247,7 +247,7 @@ def interrupted(process: subprocess.Popen[str], server: ScriptedServer, out: Pat
     assert process.returncode == 130
     assert printed == ""
     assert not out.exists()
-    kept = r"interrupted: \d+ samples are done, and every reply is kept in \S+out\.jsonl\.db\. "
+    kept = r"interrupted: \d+ samples? done, and every reply is kept in \S+out\.jsonl\.db\. "
     assert re.match(f"{kept}Rerun the command to resume", err)
     assert "sk-canary" not in err
 

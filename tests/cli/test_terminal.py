@@ -60,11 +60,11 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
         *("score {a}", "score {b}", "score {a} --out {folder}/o\x1b[31m.jsonl"),
         *("score {folder}/none\x1b[31m.csv", "score {a} --map \x1b[31m"),
         *("compare {a} {b}", "compare {a} {b} --json", "offenders {a}"),
-        *("trust --on {a} --for {b}", "store show {folder}/none\x1b[31m"),
+        *("trust --on {a} --for {b}", "gate {folder}/none\x1b[31m --expect 1"),
         *("demo {folder}/d\x1b[31m", "promptfoo-init {folder}/p\x1b[31m"),
         # What was typed wrongly: click repeats it in its errors.
-        *("{evil}", "--{evil}", "score --{evil}", "score a.jsonl {evil}", "store {evil}"),
-        *("score a.jsonl --concurrency {evil}", "store show a --{evil}"),
+        *("{evil}", "--{evil}", "score --{evil}", "score a.jsonl {evil}", "trust {evil}"),
+        *("score a.jsonl --concurrency {evil}", "ablation plan a --{evil}"),
     ],
     ids=lambda command: command.replace("\x1b", "ESC"),
 )
@@ -133,7 +133,7 @@ def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of Unix")
 @pytest.mark.parametrize(
-    "command", ["score {a} --out {out}", "store --help", "store show --help", "score none.csv"]
+    "command", ["score {a} --out {out}", "trust --help", "ablation plan --help", "score none.csv"]
 )
 def test_a_reader_that_left(command: str, files: tuple[Path, Path], tmp_path: Path) -> None:
     """As `cat` and `grep`: 128 and the number of SIGPIPE, and not a word; files are written."""

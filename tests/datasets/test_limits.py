@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from noisesense.errors import InputError, NoiseSenseError
-from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import count_rows
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -42,25 +41,6 @@ def test_a_long_list_in_a_cell(cell: str, expected: str, tmp_path: Path) -> None
     (row,) = read_rows(data)
     assert isinstance(row, BadRow)
     assert expected in str(row.error)
-
-
-def test_long_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LARGEST", 1 << 20)
-    good = json.dumps(GOOD)
-    long = json.dumps({**GOOD, "response": "x" * 3_000_000})
-    data = tmp_path / "a.jsonl"
-    data.write_text(f"{good}\n{long}\n{good}\n")
-    first, second, third = read_rows(data)
-    assert isinstance(first, Row)
-    assert isinstance(second, BadRow)
-    assert (
-        str(second.error) == "a.jsonl, line 2: expected a line of at most 1 MiB, got a larger one"
-    )
-    assert third.place == "a.jsonl, line 3"
-    table = tmp_path / "a.csv"
-    table.write_text(f"response,reference,retrieved_contexts\n{'x' * 3_000_000},f,[]\n")
-    with pytest.raises(InputError, match=r"a\.csv, line 2: expected a line of at most 1 MiB"):
-        list(read_rows(table))
 
 
 @pytest.mark.parametrize("depth", [400, 900, 100_000])

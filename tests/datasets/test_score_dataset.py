@@ -118,13 +118,11 @@ def test_in_a_running_loop(tmp_path: Path) -> None:
 
 
 ARGUMENTS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
-    ({"verdicts": "r.jsonl", "judge": Scripted()}, ("verdicts or a judge",)),
-    ({}, ("data.jsonl, line 1", "only texts", "--judge", "verdicts=")),
+    ({}, ("data.jsonl, line 1", "only texts", "--judge", "judge=")),
     ({"undetermined": "nan"}, ("'none', 'low' or 'high', got 'nan'",)),
     ({"judge": Scripted(), "out": "out.parquet"}, (".jsonl", "to_parquet(")),
     ({"judge": Scripted(), "out": "data.jsonl"}, ("another file",)),
     ({"judge": Scripted(), "out": "other.jsonl"}, ("nothing was overwritten",)),
-    ({"verdicts": "r.jsonl"}, ("r.jsonl", "a readable file")),
 ]
 
 

@@ -48,5 +48,5 @@ def test_what_passes_is_at_least_the_threshold_whatever_is_open(
     assert measured(is_open=False).score == 0.5
     left_open = measured(is_open=True)
     assert left_open.score is None
-    assert "lies between 0.5 and 1 (higher is better)" in left_open.reason
+    assert "is 0.5 to 1 (higher is better)" in left_open.reason
     assert measured(is_open=True, undetermined="high").score == 0.5

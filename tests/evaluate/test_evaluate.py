@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from array import array
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
-from noisesense_adapters.evaluate.rows import RowEvaluator, mean_of, rows_of
+from noisesense_adapters.evaluate.rows import RowEvaluator, mean_of, summary_of
 from noisesense_adapters.reading.row import Reader
 from support.scripted_llm import ScriptedLLM
 
@@ -104,38 +103,19 @@ def test_an_empty_recording_is_a_judge(tmp_path: Path) -> None:
         evaluate(rows_with(recording), row())
 
 
-def test_a_summary_takes_each_result_once_and_the_latest_first() -> None:
-    judge = Claims(4)
-    rows = rows_with(judge)
-    rows.collect()
-    evaluate(rows, row("a"))  # its run ends before its summary
-    judge.incorrect = 1
-    evaluate(rows, row("a"))
-    judge.incorrect = 3
-    evaluate(rows, row("a"), row("b"))
-    # 3/4, 1/4 (the same row, twice in the run) and 3/4.
-    found = rows.summary([row("a"), row("a"), row("b")])
-    assert found.relevant.mean.value == pytest.approx(7 / 12)
-    again = rows.summary([row("b"), {"outputs": 7}])
-    assert again.samples == 2
-    assert again.failed == 2
-
-
 @pytest.mark.parametrize(
     ("incorrect", "value", "says"),
     [
-        (1, 0.25, "relevant): 0.25; 1 of 2 samples have a value; 1 of 2 samples failed."),
-        (
-            *(None, None),
-            "): 0 to 1; 0 of 2 samples have a value, 1 undetermined; 1 of 2 samples failed.",
-        ),
+        (1, 0.25, "relevant: mean 0.2500"),
+        (None, None, "relevant: mean 0.0000 to 1.0000"),
     ],
 )
 def test_the_mean_of_a_run(incorrect: int | None, value: float | None, says: str) -> None:
-    rows = rows_of(SimpleNamespace(rows=rows_with(Claims(incorrect))))
-    evaluate(rows, row())
-    mean = mean_of(rows.summary([row(), row()]), "relevant")
+    rows = rows_with(Claims(incorrect))
+    figures = asyncio.run(rows.kept_figures(row(), "row"))
+    summary = summary_of([[each.metadata for each in figures], []])
+    mean = mean_of(summary, "relevant")
     assert mean.value == value
     assert says in mean.reason
-    counts = {"samples": 2, "failed": 1, "nothing_claimed": 0, "nothing_retrieved": 0}
-    assert counts.items() <= mean.metadata.items()
+    assert "1 of 2 samples failed" in mean.reason
+    assert {"samples": 2, "failed": 1}.items() <= mean.metadata.items()

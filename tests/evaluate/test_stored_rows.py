@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from noisesense import InputError, Result, Sample, Verdicts, gate_run, score
+from noisesense.scoring.definitions import MODES, Mode
 from noisesense_adapters.evaluate.rows import as_scored, mean_of, summary_of
 
 
@@ -16,14 +17,15 @@ def stored(
     definition: str = "ragas",
     *,
     echoes: bool = False,
-    modes: Sequence[str] = ("relevant", "irrelevant"),
+    modes: Sequence[Mode] = MODES,
 ) -> dict[str, object]:
     """As JSON: one incorrect claim from one relevant chunk, so that the relevant score is 1."""
-    verdicts = Verdicts.from_matrices([False], [[True]], relevant=[True])
-    scored = score(verdicts, definition=definition)
-    kept: dict[str, object] = json.loads(json.dumps(as_scored(Result("any", scored))))
-    asked = {"echoes": echoes, "modes": modes}
-    return {"status": "determined", "scored": {**kept, **asked}}
+    response = "It is so." if echoes else "It is not."
+    sample = Sample(response=response, reference="It is so.", retrieved_contexts=["c"])  # type: ignore[list-item]
+    verdicts = Verdicts.from_matrices([False], [[True]], relevant=[True]).with_sample(sample)
+    result = Result("any", score(verdicts, definition=definition), sample=sample)
+    scored = json.loads(json.dumps(as_scored(result, modes)))
+    return {"status": "determined", "scored": scored}
 
 
 def test_a_row_without_a_score_has_failed() -> None:
@@ -44,7 +46,7 @@ def test_a_score_under_another_definition_is_another_run() -> None:
 
 
 def test_a_row_with_an_evaluator_for_each_mode_counts_once() -> None:
-    both = [stored(echoes=True, modes=[mode]) for mode in ("relevant", "irrelevant")]
+    both = [stored(echoes=True, modes=[mode]) for mode in MODES]
     summary = summary_of([both, both], "ragas")
     assert summary.samples == summary.echoes == 2
     assert summary.only is None
@@ -52,7 +54,7 @@ def test_a_row_with_an_evaluator_for_each_mode_counts_once() -> None:
 
 def test_the_gate_of_a_run_reads_the_mode_that_was_asked_for() -> None:
     """The relevant mean is 1, and the irrelevant one 0."""
-    for mode, outcome in (("relevant", "fail"), ("irrelevant", "pass")):
+    for mode, outcome in zip(MODES, ("fail", "pass"), strict=True):
         summary = summary_of([[stored(modes=[mode])]] * 2, "ragas")
         assert summary.only == mode
         assert gate_run(summary, 0.5).outcome == outcome
@@ -71,9 +73,9 @@ def test_the_signs_of_a_broken_run_are_seen_without_the_texts() -> None:
         )
         verdicts = Verdicts.from_matrices([not is_down], [[not is_down]], [[not is_down]])
         result = Result("any", score(verdicts.with_sample(sample)), sample=sample)
-        kept = json.dumps(as_scored(result))
+        kept = json.dumps(as_scored(result, ["relevant"]))
         assert "The service is down" not in kept
-        rows.append([{"scored": {**json.loads(kept), "modes": ["relevant"]}}])
+        rows.append([{"scored": json.loads(kept)}])
     summary = summary_of(rows, "ragas")
     assert [sign.name for sign in summary.signs] == ["same-context"]
     assert "A sign that the run is broken: 4 of 6 samples" in mean_of(summary, "relevant").reason

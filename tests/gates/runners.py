@@ -142,7 +142,7 @@ def by_ragas(rows: list[Row], judging: Judging) -> Ended:
     return gated(summarize(evaluated(data, metrics)), len(WORKING))
 
 
-def by_mlflow(rows: list[Row], judging: Judging) -> Ended:
+def by_mlflow(rows: list[Row], judging: Judging, expected: int = len(WORKING) // 4) -> Ended:
     """Every fourth row: MLflow writes some twenty a second to its database."""
     import mlflow
 
@@ -170,7 +170,7 @@ def by_mlflow(rows: list[Row], judging: Judging) -> Ended:
     ]
     scorer = NoiseSensitivity(judge=Judge(judging))
     result = mlflow.genai.evaluate(data=data, predict_fn=application, scorers=[scorer])
-    return gated(run_summary(result.run_id), len(WORKING) // 4)
+    return gated(run_summary(result.run_id), expected)
 
 
 # ------------------------------------------------------------------ hosts of cases

@@ -182,7 +182,7 @@ def test_a_foreign_lock_is_waited_for_and_an_error_if_it_stays(
     with VerdictStore(path) as other:
         connection.execute("BEGIN IMMEDIATE")
         assert get(other, "b") is None  # readers never wait
-        with pytest.raises(StoreError, match="another program has been writing to it"):
+        with pytest.raises(StoreError, match="database is locked"):
             claim(other, "b")
     connection.close()
 
@@ -205,8 +205,8 @@ def test_a_fork_is_told_to_open_the_store_anew(store: VerdictStore) -> None:
 @pytest.mark.parametrize(
     ("before", "error"),
     [
-        (b"not a database at all, but long enough" * 50, "move the file away to start"),
-        (b"{}\n", "move the file away to start a new store"),
+        (b"not a database at all, but long enough" * 50, "got file is not a database"),
+        (b"{}\n", "got file is not a database"),
         ("CREATE TABLE theirs (x)", "got another database"),
         ("CREATE TABLE more (x)", "use the version of noisesense that wrote it"),
         ("ALTER TABLE calls ADD COLUMN more", "use the version of noisesense"),

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from noisesense import DefinitionName, Judge, Sample
+from noisesense import DefinitionName, Judge, Sample, score
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.langsmith import noise_sensitivity
+from noisesense_adapters.langsmith import noise_sensitivity, noise_sensitivity_summary
 from support.adapter_tests import HostRun, Shown, ShownRow
 from support.experiments import ExperimentTests, outputs, score_name, usage_in
+from support.table_judge import TableJudge, noisy_pair
 
 
 def examples(samples: Sequence[Sample]) -> list[Any]:
@@ -83,3 +84,25 @@ class TestLangSmithBlocking(TestLangSmith):
         from langsmith import evaluate
 
         return evaluate(lambda inputs: outputs(samples[inputs["number"]]), **arguments)
+
+
+@pytest.mark.filterwarnings("ignore:'upload_.*' parameter is in beta")
+def test_a_runs_mean_has_every_row() -> None:
+    """One noisy claim of one, and a row that failed; each run has figures of its own."""
+    from langsmith import evaluate
+
+    pair = noisy_pair()
+    judge = TableJudge([pair])
+    evaluator = noise_sensitivity(judge=judge, mode="relevant")
+    samples = [pair[0], pair[0].model_copy(update={"response": "Another."})]
+    for _ in range(2):
+        run = evaluate(
+            lambda inputs: outputs(samples[inputs["number"]]),
+            data=examples(samples),
+            evaluators=[evaluator],
+            summary_evaluators=[noise_sensitivity_summary(evaluator)],
+            upload_results=False,
+        )
+        (mean,) = run._summary_results["results"]
+        assert mean.score == score(pair[1]).relevant
+        assert "1 of 2 samples failed" in mean.comment

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import gzip
 import json
 import ssl
 import subprocess
@@ -24,7 +23,7 @@ import pytest
 from noisesense.errors import JudgeError
 from noisesense.judging.protocol import Usage
 from noisesense_adapters.openai import OpenAILLM
-from noisesense_adapters.openai.client import MOST_BYTES, ChatClient
+from noisesense_adapters.openai.client import ChatClient
 from support import misbehavior as bad
 from support.says import Answer, Says
 from support.server import ScriptedServer
@@ -40,11 +39,11 @@ def ask(base_url: str, **settings: Any) -> tuple[Answer, Usage]:
 
 @contextlib.contextmanager
 def serving(
-    *replies: tuple[int, dict[str, str]], tls: bool = False, body: bytes = b""
+    *replies: tuple[int, dict[str, str]], tls: bool = False
 ) -> Iterator[tuple[str, list[BaseHTTPRequestHandler]]]:
     """The replies' statuses and headers, one after another, then completions."""
     left = list(replies)
-    content = body or json.dumps(COMPLETION).encode()
+    content = json.dumps(COMPLETION).encode()
     requests: list[BaseHTTPRequestHandler] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -106,23 +105,6 @@ def test_a_redirect_is_named_and_not_followed() -> None:
 def by_package(address: str) -> tuple[Answer, Usage]:
     llm = OpenAILLM("m", base_url=address, api_key="k", max_retries=0)
     return asyncio.run(llm.generate("Well?", Answer))
-
-
-@pytest.mark.parametrize(
-    ("asking", "packed"), [(by_package, True), (by_package, False), (ask, False)]
-)
-def test_a_body_is_bounded(asking: Callable[[str], Any], packed: bool) -> None:
-    """Also one that expands, which only the package unpacks."""
-    for whole in (COMPLETION, {"choices": "x" * MOST_BYTES}):
-        body = json.dumps(whole).encode()
-        headers = {"Content-Encoding": "gzip"} if packed else {}
-        body = gzip.compress(body) if packed else body
-        with serving((200, headers), body=body) as (address, _):
-            if whole is COMPLETION:
-                assert asking(address)[0].text == "yes"
-            else:
-                with pytest.raises(JudgeError, match="larger than 8,000,000 bytes"):
-                    asking(address)
 
 
 def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ FRAMEWORKS: dict[str, set[str]] = {
     "langchain": {"langchain_core"},
     "langfuse": {"langfuse"},
     "mlflow": {"mlflow"},
-    "openai": {"openai", "certifi"},  # certifi where the system has no certificates
+    "openai": {"openai"},
     "opik": {"opik"},
     "phoenix": {"phoenix"},
     "pydantic_evals": {"pydantic_evals", "pydantic_ai"},

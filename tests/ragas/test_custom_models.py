@@ -89,5 +89,5 @@ def test_a_model_of_an_older_ragas_has_fewer_attributes() -> None:
     llm: Any = llm_factory("m", client=AsyncOpenAI(api_key="k", base_url="http://127.0.0.1:9/v1"))
     for name in ("cache", "system_prompt"):
         vars(llm).pop(name, None)
-    assert isinstance(bridge_over(llm)(), OpenAILLM)
+    assert isinstance(bridge_over(llm), OpenAILLM)
     assert InstructorLLM(llm).name == "m"

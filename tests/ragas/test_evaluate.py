@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import socket
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,6 @@ def test_the_summary_is_the_cores() -> None:
     expected = summarize_scores(score(verdicts) for _, verdicts in PAIRS)
     assert summarize(result) == expected
     assert summarize(result, name=RELEVANT) == expected  # its scores have both modes
-    assert summarize(pickle.loads(pickle.dumps(result.scores))) == expected
     assert summarize(result, confidence=0.5).confidence == 0.5
 
 

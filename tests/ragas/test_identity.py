@@ -24,14 +24,14 @@ def ragas(key: str = KEY, **options: Any) -> Any:
     model = options.pop("model", "m")
     url = options.pop("base_url", URL)
     client = AsyncOpenAI(api_key=key, base_url=url)
-    return bridge_over(llm_factory(model, client=client, **options))()
+    return bridge_over(llm_factory(model, client=client, **options))
 
 
 def ragas_langchain(key: str = KEY, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         wrapper = LangchainLLMWrapper(langchain(key, **options), bypass_temperature=True)
-    return bridge_over(wrapper)()
+    return bridge_over(wrapper)
 
 
 @pytest.mark.parametrize("make", [ragas, ragas_langchain])

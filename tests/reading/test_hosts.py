@@ -41,6 +41,11 @@ RESPONSES: dict[str, tuple[Any, str]] = {
         [{"role": "user", "content": "q"}, {"role": "ai", "content": TEXT}],
         TEXT,
     ),
+    "only a question": ([{"role": "user", "content": "q"}], ERROR),
+    "the last message is a tool's": (
+        [{"type": "human", "content": "q"}, {"type": "tool", "content": TEXT}],
+        ERROR,
+    ),
     "a chat completion": ({"choices": [{"message": {"content": TEXT}}]}, TEXT),
     "a blank name beside it": ({"answer": " ", "output": TEXT}, TEXT),
     "the same text twice": ({"answer": TEXT, "output": TEXT}, TEXT),

@@ -28,16 +28,16 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "at the limit": ([HALF] * 10, {}, "pass", ""),
     "above": ([ALL, HALF], {}, "fail", "the relevant mean, 0.7500, is above 0.5"),
     # (0 + 9 × 0.5) / 9; one of ten has nothing to measure, and 1 / 10 is not above 0.1.
-    "as many as may be": ([HALF] * 9 + [SILENT], {}, "pass", "1 of 10 answers claim nothing"),
+    "as many as may be": ([HALF] * 9 + [SILENT], {}, "pass", "1 of 10 answers claims nothing"),
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
-        "2 of 10 samples gave nothing to measure (1 of 10 answers claim nothing, for 1 of 10 "
+        "2 of 10 samples have no figure (1 of 10 answers claims nothing, for 1 of 10 "
         "questions nothing was retrieved); at most 10% may do so (--max-undefined, in Python "
         "max_undefined=, allows more)",
     ),
     "what failed was not measured": (
         *([NONE] * 8 + [FAILED, SILENT], {}, "not measured"),
-        "2 of 10 samples gave nothing to measure (1 of 10 answers claim nothing, 1 of 10 samples "
+        "2 of 10 samples have no figure (1 of 10 answers claims nothing, 1 of 10 samples "
         "failed)",
     ),
     "more may be": ([NONE] * 8 + [SILENT] * 2, {"max_undefined": 0.2}, "pass", "2 of 10"),
@@ -72,11 +72,11 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
         *([NONE] * 4 + [OPEN], {}, "not measured"),
         "too many verdicts have no answer: 1 of 11 that the score needs; at most 5% may have ",
     ),
-    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "gave nothing to measure"),
+    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "have no figure"),
     # Zero for a refusal is a figure, and no measurement: of 40 answers 39 refused, and it passed.
     "zero by convention": (
         *([ALL_AS_ZERO] + [SILENT_AS_ZERO] * 9, {}, "not measured"),
-        "9 of 10 samples gave nothing to measure (9 of 10 answers claim nothing)",
+        "9 of 10 samples have no figure (9 of 10 answers claim nothing)",
     ),
     "no interval": ([HALF], {"by_interval": True}, "undecided", "has no interval"),
     "near": (

@@ -66,6 +66,11 @@ def unsupported(row: Row) -> Row:
     return replace(row, correct=(True, False), claims=(NO, NO), reference=(NO,))
 
 
+def unasked(row: Row) -> Row:
+    """All right: a lazy plan asks of no chunk."""
+    return Row(row.number, reference=((None, None),))
+
+
 BROKEN: dict[str, tuple[str, Change]] = {
     "no claim correct and none from a chunk": (
         "none-correct",
@@ -88,7 +93,13 @@ BROKEN: dict[str, tuple[str, Change]] = {
     ),
     "answers that are an object": (
         "no-answers",
-        lambda row: replace(row, answer='{"error": "timeout"}'),
+        lambda row: replace(row, correct=NO, claims=(NO, NO), answer='{"error": "timeout"}'),
+    ),
+    "an object in place of three answers": (
+        "no-answers",
+        lambda row: (
+            replace(row, correct=NO, claims=(NO, NO), answer="{}") if row.number < 3 else row
+        ),
     ),
     "answers that are a page": (
         "no-answers",
@@ -99,6 +110,32 @@ BROKEN: dict[str, tuple[str, Change]] = {
         "same-answer",
         lambda row: (
             replace(row, correct=NO, claims=(NO, NO), answer="42") if row.number % 3 else row
+        ),
+    ),
+    "two answers without a chunk of use, and no other looked at": (
+        "none-supported",
+        lambda row: unsupported(row) if row.number < 2 else unasked(row),
+    ),
+    "the contexts of the first row": (
+        "same-context",
+        lambda row: replace(row if row.number == 0 else unsupported(row), chunks=["a", "b"]),
+    ),
+    "one answer to most, right once": (
+        "same-answer",
+        lambda row: (
+            replace(row, correct=NO, claims=(NO, NO), answer="42")
+            if row.number
+            else replace(Row(0), answer="42")
+        ),
+    ),
+    "one context for most, and few looked at": (
+        "same-context",
+        lambda row: (
+            row
+            if row.number >= 12
+            else replace(
+                unasked(row) if row.number % 4 else unsupported(row), chunks=["About us", "x"]
+            )
         ),
     ),
     "one context for most": (
@@ -117,8 +154,8 @@ SOUND: dict[str, Change] = {
     "a chunk that comes with every answer": lambda row: replace(
         row, chunks=[f"chunk {row.number}", "About us"]
     ),
-    "all right, and nothing asked of the chunk that comes with every answer": lambda row: Row(
-        row.number, reference=((None, None),), chunks=[f"chunk {row.number}", "About us"]
+    "all right, and nothing asked of the chunk that comes with every answer": lambda row: replace(
+        unasked(row), chunks=[f"chunk {row.number}", "About us"]
     ),
     "a chunk that most have, and that helps a few": lambda row: (
         replace(row, chunks=["About us", "x"])
@@ -126,6 +163,10 @@ SOUND: dict[str, Change] = {
         else replace(row, claims=(NO, NO), reference=(NO,), chunks=["About us", "x"])
     ),
     "the same right answer to most": lambda row: replace(row, answer="Yes"),
+    "answers in JSON": lambda row: replace(row, answer=f'{{"known": {row.number}}}'),
+    "one answer without a chunk of use, and no other looked at": lambda row: (
+        unsupported(row) if row.number == 0 else unasked(row)
+    ),
     "an object in one answer": lambda row: replace(row, answer="{}" if row.number == 1 else ""),
 }
 

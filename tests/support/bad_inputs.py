@@ -153,7 +153,7 @@ BAD_INPUTS: tuple[BadInput, ...] = (
         "another sample",
         good_line(_OTHER_SAMPLE),
         "What is the capital of France?",
-        "line 1 differs only in response",
+        "found by their exact texts",
         error=SampleNotRecordedError,
     ),
     _recording(

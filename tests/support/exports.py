@@ -165,8 +165,8 @@ PANDAS = {
                 "retrieved_contexts": "stellen",
             }
         },
-        "--map response=COLUMN --map reference=COLUMN --map user_input=COLUMN --map"
-        " retrieved_contexts=stellen",
+        "--map reference=COLUMN --map retrieved_contexts=stellen --map user_input=frage --map"
+        " response=antwort",
     ),
 }
 # By Python's own modules.
@@ -193,7 +193,7 @@ HUGGING_FACE = {
     "datasets, splits": Export(
         "d",
         lambda path: DatasetDict({"test": _DATASET}).save_to_disk(path),
-        error="the folder 'd'. Hint: unpack the archive; of a Hugging Face dataset",
+        error="the folder 'd'. Hint: convert it, or unpack the archive; of a Hugging Face dataset",
     ),
 }
 

@@ -1,18 +1,16 @@
 """Models of every host over its real client at the scripted server, at one temperature.
 
-Options beside the server are the client's. ragas' wrapper tries once.
+Options beside the server are the client's.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from support.bridges import BRIDGES as OURS
 from support.bridges import KEY
-from support.langchain_models import chat_openai
 from support.server import ScriptedServer
 
 TEMPERATURE = 0.5
@@ -40,21 +38,7 @@ async def ragas(server: ScriptedServer, **client: Any) -> AsyncIterator[Any]:
     from noisesense_adapters.ragas.llm import bridge_over
 
     async with AsyncOpenAI(base_url=server.base_url, api_key=KEY, **client) as opened:
-        yield bridge_over(llm_factory("m", client=opened, temperature=TEMPERATURE))()
-
-
-@asynccontextmanager
-async def ragas_wrapper(server: ScriptedServer, **client: Any) -> AsyncIterator[Any]:
-    from ragas.llms.base import LangchainLLMWrapper
-    from ragas.run_config import RunConfig
-
-    from noisesense_adapters.ragas.llm import bridge_over
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "LangchainLLMWrapper is", DeprecationWarning)
-        model = chat_openai(server, temperature=TEMPERATURE, **client)
-        wrapper = LangchainLLMWrapper(model, RunConfig(max_retries=1))
-    yield bridge_over(wrapper)()
+        yield bridge_over(llm_factory("m", client=opened, temperature=TEMPERATURE))
 
 
 @asynccontextmanager
@@ -101,7 +85,6 @@ BRIDGES: dict[str, Bridge] = {
     "openai": openai,
     "langchain": langchain,
     "ragas": ragas,
-    "ragas, LangChain": ragas_wrapper,
     "deepeval": deepeval,
     "deepeval, local": deepeval_local,
     "pydantic-ai": pydantic_ai,

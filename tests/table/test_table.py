@@ -203,5 +203,4 @@ def test_verdicts_alone_labels_and_nothing_retrieved() -> None:
     assert [row["relevant"] for row in scored] == [None, 1.0, None]
     statuses = ["undetermined", "determined", "undefined"]
     assert [row["relevant_status"] for row in scored] == statuses
-    assert [row["needed_cells"] for row in scored[:2]] == [1 + 4 + 4, 1 + 1]
     assert tally_table(table).summary().relevant.undefined == 1

@@ -33,7 +33,7 @@ def test_a_far_position_is_an_error_that_names_its_place(position: int) -> None:
         place = claims.removesuffix("s").replace("_", " ")
         with pytest.raises(InputError) as caught:
             Verdicts.model_validate(_naming(position, claims, field))
-        expected = f"{place} 0, {field}: expected chunk positions below 100000, got chunk "
+        expected = f"{place} 0: expected chunk positions below 100000, got chunk "
         assert str(caught.value).startswith(expected + describe(position))
 
 

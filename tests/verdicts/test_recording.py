@@ -42,7 +42,7 @@ def test_what_is_written_is_found_again_and_can_be_written(tmp_path: Path) -> No
     for sample, verdicts in PAIRS:
         assert judge.lookup(sample) == asyncio.run(judge.judge(sample)) == verdicts
     lines = list(read_recording(str(path)))
-    assert lines == [(number, *pair) for number, pair in enumerate(PAIRS, start=1)]
+    assert lines == PAIRS
     write_recording(tmp_path / "some.jsonl", lines[20:])
     some = read_recording(tmp_path / "some.jsonl")
     assert [(line.sample, line.verdicts) for line in some] == PAIRS[20:]
@@ -88,23 +88,17 @@ def test_forms_of_a_good_recording(tmp_path: Path) -> None:
         assert RecordedJudge(path).lookup(SAMPLE) == VERDICTS.with_sample(SAMPLE)
 
 
-def test_a_miss_says_what_the_nearest_differs_in(tmp_path: Path) -> None:
+def test_a_miss_names_the_sample(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
-    far = {"user_input": "Far?", "response": "Other.", "retrieved_contexts": ["x", "y"]}
-    path.write_bytes(good_line({**GOOD_SAMPLE, **far}) + b"\n" + good_line())
-    other = {"response": "Another.", "reference": "Another."}
-    nothing = {"user_input": "?", "response": "?", "reference": "?", "retrieved_contexts": ["?"]}
-    for change, hint in (
-        ({"user_input": ""}, "line 2 differs only in user_input"),
-        (other, "line 2 differs only in response and reference"),
-        (nothing, "samples are found by their exact texts; record this one"),
-    ):
-        asked = Sample.model_validate({**GOOD_SAMPLE, **change})
-        with pytest.raises(SampleNotRecordedError) as caught:
+    path.write_bytes(good_line())
+    for question in (GOOD_SAMPLE["user_input"], ""):
+        asked = Sample.model_validate(
+            {**GOOD_SAMPLE, "user_input": question, "response": "Another."}
+        )
+        with pytest.raises(SampleNotRecordedError, match="found by their exact texts") as caught:
             RecordedJudge(path).lookup(asked)
-        assert caught.value.hint == hint
         # Without a question the response tells which sample it is.
-        assert repr(asked.user_input or asked.response)[:80] in caught.value.expected
+        assert repr(question or "Another.") in caught.value.expected
 
 
 def test_the_same_pair_again_is_written_once(tmp_path: Path) -> None:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import Any, NoReturn
 
 import noisesense
-from noisesense.errors import MissingExtraError, NoiseSenseError, PairingError
-from noisesense_adapters.cli.terminal import pipe_closed, prepare_streams, show
+from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, PairingError
+from noisesense_adapters.cli.terminal import prepare_streams, show, visible
 from noisesense_adapters.extras import needs_extra
 
 __all__ = ["main"]
 
 _ERROR = 2
 _UNPAIRED = 6
+_PIPE_CLOSED = 128 + 13
+"""The exit status of a Unix tool whose reader is gone: 128 and the number of SIGPIPE."""
 
 
 def main() -> NoReturn:
     """Run the command line and exit.
 
-    An error is one line on stderr. A fault of ours, or of a user's own function, shows a
-    traceback. ``noisesense --help`` names the exit statuses.
+    An error is one line on stderr. A fault of ours shows a traceback. ``noisesense --help`` names
+    the exit statuses.
     """
     prepare_streams()
     # A CI runner or `timeout` ends a job with SIGTERM. As an interrupt it leaves files whole.
@@ -30,7 +33,8 @@ def main() -> NoReturn:
         status = _run()
         sys.stdout.flush()
     except BrokenPipeError:
-        pipe_closed()
+        # At once, as Python would report at exit that nobody reads the rest.
+        os._exit(_PIPE_CLOSED)
     sys.exit(status)
 
 
@@ -48,11 +52,13 @@ def _run() -> int:
         show(f"error: {error}", sys.stderr)
         return _ERROR
     except (NoiseSenseError, OSError) as error:
-        show(f"error: {error}", sys.stderr)
         proposal: Any = getattr(error, "proposal", None)  # of columns that are asked for
-        if proposal is not None:
-            for line in proposal.lines(sys.argv[1:]):
-                show(line, sys.stderr)
+        lines = [] if proposal is None else proposal.lines(sys.argv[1:])
+        if isinstance(error, InputError) and lines:  # they say what its hint says
+            error = InputError(error.expected, error.got, where=error.where)
+        show(f"error: {error}", sys.stderr)
+        for line in lines:
+            print(visible(line), file=sys.stderr)  # a command that is folded cannot be pasted
         return _UNPAIRED if isinstance(error, PairingError) else _ERROR
     except KeyboardInterrupt:
         return 130

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
-from click.shell_completion import shell_complete
 
 import noisesense
 from noisesense.errors import NoiseSenseError
@@ -22,7 +20,6 @@ COMMANDS = (
     "promptfoo-init",
     "report",
     "score",
-    "store",
     "trust",
 )
 """Each is the function ``command`` of the module with its name."""
@@ -64,14 +61,7 @@ def app() -> None:
       5    unmeasured: too many verdicts without answer, or too little to measure
       6    unpaired: too few samples are in both runs
       130  interrupted
-
-    \b
-    Completion of commands and options, in ~/.bashrc (likewise zsh, fish):
-      eval "$(_NOISESENSE_COMPLETE=bash_source noisesense)"
     """
-
-
-_COMPLETE = "_NOISESENSE_COMPLETE"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -82,9 +72,6 @@ def run(arguments: Sequence[str]) -> int:
     Raises:
         NoiseSenseError: what a command raises, or arguments that it does not take.
     """
-    completion = os.environ.get(_COMPLETE)
-    if completion:
-        return shell_complete(app, {}, "noisesense", _COMPLETE, completion)
     try:
         with app.make_context("noisesense", [*arguments] or ["--help"]) as context:
             status: int = app.invoke(context)

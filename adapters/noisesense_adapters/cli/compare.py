@@ -10,7 +10,7 @@ import click
 
 from noisesense import Comparison, Summary, compare
 from noisesense.errors import InputError
-from noisesense.scoring.definitions import MODES, modes_of
+from noisesense.scoring.definitions import modes_of
 from noisesense.scoring.outcomes import extent_beside, percent_text
 from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.gate import sign_findings
@@ -29,7 +29,7 @@ from noisesense_adapters.cli.gate import (
 from noisesense_adapters.cli.output import Heads
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.evaluate.tables import comparison_table
-from noisesense_adapters.evaluate.wording import FIGURE_NAMES, by_more, comparison_sentences
+from noisesense_adapters.evaluate.wording import FIGURE_NAMES, by_more
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 _ALL_MODES = "both modes"
@@ -101,10 +101,6 @@ def command(
     a sign that B is broken; 6 fewer than --min-paired of A's samples are in B. If several apply,
     the first of 1, 4, 5, 3.
     """
-    gate.check_undecided(
-        "--fail-if-worse and --margin (or --fail-above and --confidence)",
-        is_asked=bool(fail_if_worse and margin),
-    )
     figures = _figures(fail_if_worse, gate)
     options.check_report(report)
     reading = options.Reading(definition=definition)
@@ -118,9 +114,7 @@ def command(
     )
     name = b.name
     if as_json:
-        sentences = list(comparison_sentences(comparison))
-        files = {"a": str(a), "b": str(b)}
-        output.show_json({**files, "sentences": sentences, **comparison.to_dict()})
+        output.show_json({"a": str(a), "b": str(b), **comparison.to_dict()})
     else:
         _show(comparison, reading.heads)
     options.write_report(
@@ -133,7 +127,7 @@ def command(
     names_figures = gate.mode is not None or fail_if_worse != _ALL_MODES
     if comparison.definition and not names_figures:
         figures = modes_of(comparison.definition)
-    unsure = UNDECIDED if gate.fail_if_undecided else 0
+    unsure = UNDECIDED if gate.fail_undecided else 0
     summary = reading.tally.summary(confidence=gate.level)
     if summary.echo:
         output.tell(f"note: {name}: {summary.echo}")
@@ -158,9 +152,6 @@ def _figures(fail_if_worse: str | None, gate: Gate) -> tuple[Figure, ...]:
             expected = f"some of {', '.join(FIGURES)}, with commas between"
             hint = "without a value it must not stand before a file"
             raise InputError(expected, repr(name), where="--fail-if-worse", hint=hint)
-        if name in MODES and name not in gate.modes:
-            got = f"--mode {gate.mode} beside it"
-            raise InputError(f"a check of {name}", got, where="--fail-if-worse")
     return tuple(name for name in FIGURES if name in names)
 
 
@@ -172,11 +163,11 @@ def _check_undefined(comparison: Comparison, limit: float) -> int:
     in_a = len(comparison.undefined_in_a)
     in_b = len(comparison.undefined_in_b)
     scored = comparison.pairs - len(comparison.failed)
-    output.tell(
+    reason = (
         f"too many samples have nothing to measure in one run only: {in_a:,} in A, {in_b:,} in B, "
         f"of {scored:,}; --max-undefined allows {percent_text(limit)}"
     )
-    return UNMEASURED
+    return explain(UNMEASURED, reason)
 
 
 def _check_signs(summary: Summary, gate: Gate, b: str) -> int:
@@ -201,23 +192,21 @@ def _check_worse(comparison: Comparison, name: Figure, b: str, unsure: int) -> i
     claim = f"{b} is worse{by_more(figure)} in {where}"
     if figure.decision == "worse":
         return explain(ABOVE, claim)
-    pairs = counted(figure.pairs, "pair")
     if figure.too_few or figure.worsening is None:
-        amount = f"{pairs} in {where}"
-        if comparison.clusters is not None:
-            amount += f", in clusters that say as much as {figure.effective:.1f} of equal size"
-        reason = f"{amount}, and fewer than {figure.fewest} never tell whether {claim}"
+        reason = (
+            f"{figure.pairs:,} pairs in {where} say as much as {figure.effective:.3g} questions, "
+            f"and fewer than {figure.fewest} never tell whether {claim}"
+        )
         return explain(UNDECIDED, reason)
     if figure.left_open:
         reason = f"whether {claim} depends on verdicts that the judge left open"
         return explain(UNDECIDED, reason)
-    if not figure.margin or figure.worsening[1] <= figure.margin:
+    is_asked = figure.margin or unsure
+    if figure.worsening[1] <= figure.margin or not is_asked:
         return 0
     interval = extent_beside(figure.margin, figure.worsening)
-    reason = f"{pairs} are too few to tell whether {claim} (interval {interval})"
-    if not unsure:
-        reason += "; this passes (with --fail-if-undecided it ends with 4)"
-    return explain(unsure, reason)
+    reason = f"{figure.pairs:,} pairs are too few to tell whether {claim} (interval {interval})"
+    return explain(unsure, reason if unsure else f"{reason}; this passes")
 
 
 def _not_compared(comparison: Comparison, where: str) -> int:
@@ -229,7 +218,6 @@ def _not_compared(comparison: Comparison, where: str) -> int:
 
 
 def _show(comparison: Comparison, heads: Heads) -> None:
-    output.say(*comparison_sentences(comparison))
     by = "id" if comparison.paired_by == "id" else "question and reference"
     pairs = f"{counted(comparison.pairs, 'sample')} in both, paired by {by}"
     scored = "none has a score"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from noisesense import Summary, write_results
+from noisesense import Result, offenders, summarize, write_results
 from noisesense.stats.gate import gate_run
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
@@ -47,15 +47,15 @@ def command(folder: Path, force: bool) -> int:
     catch = run_catch()
     write_results(stale, catch.stale)
     write_results(mended, catch.mended)
-    worst = catch.offenders.documents[0]
+    worst = offenders(catch.stale).documents[0]
     say("1. Count")
-    _show_run(catch.summary)
+    _show_run(catch.stale)
     say("", f"2. Name: {counted(worst.claims, 'claim')} from {worst.document}, such as")
     say(f'"{worst.offences[0].claim}"')
     say("", "3. Cause: the assistant answers again without that document")
     say(str(cause_sentence(catch.ablation)))
     say("", "4. Mend: that document is gone, and all questions are answered anew")
-    _show_run(catch.mended_summary)
+    _show_run(catch.mended)
     say("", f"wrote {stale} and {mended}; a gate before and after, with status 1 and 0:")
     for path in (stale, mended):
         say(f"   noisesense score {path} --fail-above {_LIMIT}")
@@ -65,7 +65,8 @@ def command(folder: Path, force: bool) -> int:
     return 0
 
 
-def _show_run(summary: Summary) -> None:
+def _show_run(results: list[Result]) -> None:
+    summary = summarize(results)
     say(f"{headline(summary).message}.")
     outcomes = [gate_run(summary, _LIMIT, mode=figures.mode).outcome for figures in summary.modes]
     table = mean_table(summary)

@@ -10,7 +10,6 @@ import click
 
 from noisesense import InputError, Summary, gate_run
 from noisesense.scoring.definitions import MODES, Mode
-from noisesense.scoring.outcomes import check_between, check_limit
 from noisesense.stats.gate import MAX_UNANSWERED, MAX_UNDEFINED, RunOutcome
 from noisesense.stats.signs import SIGNS
 from noisesense_adapters.cli import options
@@ -52,47 +51,23 @@ def explain(status: int, reason: str) -> int:
 
 @dataclass(frozen=True)
 class Gate:
-    """The checks of a run."""
+    """The checks of a run, as `gate_run` has them, and the confidence of the intervals."""
 
-    fail_above: float | None
+    limit: float | None
     confidence: float | None
-    fail_if_undecided: bool
+    fail_undecided: bool
     mode: Mode | None
-    expect: int
+    min_samples: int
     max_undefined: float
     min_correct: float | None = None
     max_hallucinated: float | None = None
     max_unanswered: float = MAX_UNANSWERED
     waive: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        check_limit(self.max_unanswered, "--max-unanswered")
-        check_limit(self.max_undefined, "--max-undefined")
-        if self.fail_above is not None:
-            check_limit(self.fail_above, "--fail-above")
-        for share, name in (
-            (self.min_correct, "--min-correct"),
-            (self.max_hallucinated, "--max-hallucinated"),
-        ):
-            if share is not None:
-                check_limit(share, name)
-        check_between(self.level, "--confidence")
-
-    def check_undecided(self, needed: str, *, is_asked: bool = False) -> None:
-        """Raise `InputError` if no check can be undecided for want of samples.
-
-        Args:
-            needed: the options that such a check takes.
-            is_asked: does the user ask for another check that can?
-        """
-        by_interval = self.fail_above is not None and self.confidence is not None
-        if self.fail_if_undecided and not (by_interval or is_asked):
-            raise InputError(needed, "only --fail-if-undecided", where="checks")
-
     @property
     def is_check(self) -> bool:
         """Is anything to be checked but that the run was measured?"""
-        return (self.fail_above, self.min_correct, self.max_hallucinated) != (None, None, None)
+        return (self.limit, self.min_correct, self.max_hallucinated) != (None, None, None)
 
     @property
     def level(self) -> float:
@@ -106,28 +81,19 @@ class Gate:
 
     def status(self, summary: Summary, run: str = "") -> int:
         """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
-        limit = self.fail_above
-        by_interval = self.confidence is not None
-        gate = gate_run(
-            summary,
-            limit,
-            mode=self.mode,
-            by_interval=by_interval,
-            fail_undecided=self.fail_if_undecided,
-            max_undefined=self.max_undefined if self.is_check else 1.0,
-            max_unanswered=self.max_unanswered,
-            min_samples=self.expect,
-            min_correct=self.min_correct,
-            max_hallucinated=self.max_hallucinated,
-            waive=self.waive,
-        )
+        checks = {**vars(self)}
+        del checks["confidence"]
+        if not self.is_check:
+            checks["max_undefined"] = 1.0
+        by_interval = self.confidence is not None or self.fail_undecided
+        gate = gate_run(summary, by_interval=by_interval, **checks)
         prefix = f"{run}: " if run else ""
         suffix = "; this passes" if gate.passed else ""
         for finding in gate.findings:
             explain(_STATUSES[finding.outcome], f"{prefix}{finding.reason}{suffix}")
-        if limit is not None and gate.outcome == "pass":
+        if self.limit is not None and gate.outcome == "pass":
             read = "interval lies" if by_interval else "mean is"
-            tell(f"{prefix}check passed: no {read} above {limit:g}")
+            tell(f"{prefix}check passed: no {read} above {self.limit:g}")
         return _STATUSES[gate.outcome]
 
 
@@ -142,19 +108,21 @@ _STATUSES: dict[RunOutcome, int] = {
 _CHECKS = (
     click.option(
         "--fail-above",
-        type=float,
+        "limit",
+        type=options.SHARE,
         metavar="X",
         help="Exit with 1 if a mean is above X, with 4 if it may be.",
     ),
     click.option(
         "--confidence",
-        type=float,
+        type=options.SHARE,
         metavar="C",
         help="Of intervals. Fail only what is above X for certain; warn where an interval holds "
         "X.",
     ),
     click.option(
         "--fail-if-undecided",
+        "fail_undecided",
         is_flag=True,
         help="Exit with 4 where there are too few samples to tell; else they pass with a warning.",
     ),
@@ -163,6 +131,7 @@ _CHECKS = (
     ),
     click.option(
         "--expect",
+        "min_samples",
         type=options.COUNT,
         metavar="N",
         default=0,
@@ -170,7 +139,7 @@ _CHECKS = (
     ),
     click.option(
         "--max-undefined",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         default=MAX_UNDEFINED,
         help="With a check, exit with 5 if more of the samples have nothing to measure or failed.",
@@ -179,19 +148,19 @@ _CHECKS = (
 _MORE_CHECKS = (
     click.option(
         "--min-correct",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         help="Exit with 1 if fewer of the claims are correct.",
     ),
     click.option(
         "--max-hallucinated",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         help="Exit with 1 if more of the claims are in neither the reference nor a chunk.",
     ),
     click.option(
         "--max-unanswered",
-        type=float,
+        type=options.SHARE,
         metavar="SHARE",
         default=MAX_UNANSWERED,
         help="Exit with 5 if more of the needed verdicts have no answer.",
@@ -209,9 +178,6 @@ checks = options.taken_as("gate", Gate, *_CHECKS)
 gate = options.taken_as("gate", Gate, *_CHECKS, *_MORE_CHECKS)
 """The same and more."""
 
-NEEDED = "--fail-above and --confidence as well"
-"""What ``--fail-if-undecided`` takes."""
-
 
 @click.command("gate")
 @options.results
@@ -222,10 +188,9 @@ def command(results: Path, definition: str | None, gate: Gate) -> int:
 
     Exit status: as of "noisesense score".
     """
-    if not gate.is_check and not gate.expect:
+    if not gate.is_check and not gate.min_samples:
         expected = "--fail-above, --min-correct, --max-hallucinated or --expect"
         raise InputError(expected, "no check", where="gate")
-    gate.check_undecided(NEEDED)
     reading = options.Reading(definition=definition)
     deque(reading.tallied(results), maxlen=0)
     summary = reading.tally.summary(confidence=gate.level)

@@ -14,7 +14,7 @@ from noisesense.errors import InputError
 from noisesense_adapters.cli import options, output
 from noisesense_adapters.cli.output import Heads, one_line
 from noisesense_adapters.evaluate.tables import cause_table, offender_legend, offender_table
-from noisesense_adapters.evaluate.wording import document_name, headline, offender_sentences
+from noisesense_adapters.evaluate.wording import document_name, headline
 
 if TYPE_CHECKING:
     from noisesense.ablation import Cause
@@ -26,13 +26,10 @@ if TYPE_CHECKING:
     "--top", type=options.COUNT, default=10, metavar="N", help="How many documents to show."
 )
 @click.option(
-    "--examples", type=options.COUNT, default=3, metavar="N", help="Claims of each to show."
-)
-@click.option(
     "--ablation", type=options.FILE, help='What "ablation report --json" printed of them.'
 )
 @options.as_json
-def command(results: Path, top: int, examples: int, ablation: Path | None, as_json: bool) -> int:
+def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> int:
     """Rank the documents that mislead.
 
     By how often each misleads for certain when it is retrieved: the low end of the interval. With
@@ -45,18 +42,12 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     causes = () if ablation is None else _read_causes(ablation)[: max(top, 1)]
     ranking = offenders(reading.tallied(results))
     documents = ranking.documents[: max(top, 1)]
-    sentences = list(offender_sentences(ranking, causes))
     if as_json:
-        data = {
-            "sentences": sentences,
-            "documents": [document.to_dict() for document in documents],
-        }
-        output.show_json(data)
+        output.show_json({"documents": [document.to_dict() for document in documents]})
         return reading.status
     summary = reading.tally.summary()
     output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
-    if documents or causes:
-        output.say(*sentences, "")
+    output.say("")
     if causes:
         output.show_table(cause_table(causes))
         output.say("")
@@ -65,22 +56,31 @@ def command(results: Path, top: int, examples: int, ablation: Path | None, as_js
     table = offender_table(documents)
     output.show_table(table)
     output.say(offender_legend(table))
+    if all(document.document == document.text for document in documents):
+        output.tell(_UNNAMED)
     for document in documents:
-        _show_claims(document, examples, reading.heads)
-    if not causes and reading.has_texts:
+        _show_claims(document, reading.heads)
+    if not causes:
         next_command = f"noisesense ablation plan {quote(str(results))} --out todo.jsonl"
         output.section("Next, do they cause these claims?", [f"  {next_command}"])
     return reading.status
 
 
-def _show_claims(document: Offender, examples: int, heads: Heads) -> None:
+_UNNAMED = (
+    "note: no chunk names its document, so each text counts as one: give chunks an id, or score"
+    " with --map retrieved_context_ids=COLUMN"
+)
+_SHOWN_CLAIMS = 3
+
+
+def _show_claims(document: Offender, heads: Heads) -> None:
     """Print the first claims that came from a document, and how many more there are."""
     lines: list[str] = []
-    for offence in document.offences[:examples]:
+    for offence in document.offences[:_SHOWN_CLAIMS]:
         lines.append(f'  "{one_line(offence.claim)}" ({heads[offence.sample]})')
     more = len(document.offences) - len(lines)
     if lines and more:
-        lines.append(f"  {more:,} more: --examples {len(document.offences)}")
+        lines.append(f"  and {more:,} more")
     output.section(f"{document_name(document.document)}:", lines)
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import wraps
 from importlib import import_module
 from pathlib import Path
@@ -13,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from noisesense import InputError, Result, Tally
-from noisesense.errors import describe
 from noisesense.scoring.definitions import DEFINITIONS
-from noisesense_adapters.cli.output import Heads, one_line, tell
+from noisesense_adapters.cli.output import Failures, Heads, tell
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import results_of
-from noisesense_adapters.datasets.tables import MAPPED as FIELDS
 
 if TYPE_CHECKING:
     from noisesense.judging.plan import PlannedJudge
@@ -28,6 +25,7 @@ Decorator = Callable[[Command], Command]
 
 FILE = click.Path(path_type=Path)
 COUNT = click.IntRange(min=0)
+SHARE = click.FloatRange(0, 1)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 force = click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -66,62 +64,6 @@ def taken_as(name: str, kind: type[Any], *options: Callable[[Command], Command])
 
 
 @dataclass(frozen=True)
-class Source:
-    """Where the fields of a row stand."""
-
-    mapped: tuple[str, ...]
-    split_contexts: str | None
-    guess: bool
-    provider: str | None
-
-    def reading(self) -> dict[str, Any]:
-        """Return the arguments of `noisesense_adapters.datasets.read_rows`. Raise `InputError`."""
-        columns: dict[str, str] = {}
-        for pair in self.mapped:
-            field, equals, column = pair.partition("=")
-            if not (field and equals and column):
-                raise InputError("FIELD=COLUMN", describe(pair), where="--map")
-            if field in columns:
-                raise InputError("each field once", describe(field), where="--map")
-            columns[field] = column
-        separator = self.split_contexts
-        if separator is not None:
-            separator = re.sub(r"\\[nrt\\]", lambda match: _ESCAPES[match[0]], separator)
-        return {
-            "columns": columns,
-            "split_contexts": separator,
-            "provider": self.provider,
-            "guess": self.guess,
-        }
-
-
-_ESCAPES = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\\": "\\"}
-
-source = taken_as(
-    "source",
-    Source,
-    click.option(
-        "--map",
-        "mapped",
-        metavar="FIELD=COLUMN",
-        multiple=True,
-        help=f"The column, or dotted path, of a field: {', '.join(FIELDS)}. Repeatable.",
-    ),
-    click.option(
-        "--split-contexts",
-        metavar="SEP",
-        help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
-    ),
-    click.option(
-        "--guess",
-        is_flag=True,
-        help="Take the columns that are proposed where names do not settle them.",
-    ),
-    click.option("--provider", help="Of Promptfoo's results: whose, if several answered."),
-)
-
-
-@dataclass(frozen=True)
 class Asking:
     """How a model is asked."""
 
@@ -131,22 +73,17 @@ class Asking:
     check: str | None
     temperature: float | None
 
-    def keeping(self, out: Path | None) -> Asking:
-        """Return the same with a store beside the results, if it has none."""
-        if self.store is not None or out is None:
-            return self
-        return replace(self, store=Path(f"{out}.db"))
+    def store_beside(self, out: Path | None) -> Path | None:
+        """Return the file for the replies; by default it is beside the results."""
+        if self.store is None and out is not None:
+            return Path(f"{out}.db")
+        return self.store
 
-    def given(self) -> list[str]:
-        """Return the options that make no sense without a judge."""
-        values = {**vars(self), "concurrency": None}
-        return [name for name, value in values.items() if value is not None]
-
-    def make_judge(self, model: str, plan: str = "lazy") -> PlannedJudge:
-        """Return the judge over the model ``provider:model``."""
+    def make_judge(self, model: str, **more: Any) -> PlannedJudge:
+        """Return the judge over the model ``provider:model``; ``more`` goes before these."""
         from noisesense_adapters.factory import model_judge  # it loads SQLite
 
-        return model_judge(model, plan=plan, **vars(self))
+        return model_judge(model, **{**vars(self), **more})
 
 
 asking = taken_as(
@@ -209,8 +146,6 @@ def write_report(path: Path | None, results: Iterable[Result], name: str, **more
         tell(f"wrote {path}")
 
 
-_SHOWN_ERRORS = 20
-
 SOME_FAILED = 3
 """The exit status where some samples failed, or some lines could not be read."""
 
@@ -224,30 +159,22 @@ class Reading:
 
     def __init__(self, **chosen: Any) -> None:
         self.chosen = {name: value for name, value in chosen.items() if value is not None}
-        self._errors = 0
+        self._failures = Failures()
+        self.tell = self._failures.add
         self.tally = Tally()
         self.heads = Heads()
-        self.has_texts = False
 
     @property
     def status(self) -> int:
         """The exit status: were there rows that cannot be read?"""
-        return SOME_FAILED if self._errors else 0
+        return SOME_FAILED if self._failures.count else 0
 
     def results(self, path: Path) -> Iterator[Result]:
         """Return the results in a file. ``heads`` keeps their names."""
         return map(self.heads.note, results_of(path, **self.chosen, on_error=self.tell))
 
     def tallied(self, path: Path) -> Iterator[Result]:
-        """Yield the results in a file, counted in ``tally``. ``has_texts``: has one its texts?"""
+        """Yield the results in a file, counted in ``tally``."""
         for result in self.results(path):
             self.tally.add(result)
-            if result.sample is not None:
-                self.has_texts = True
             yield result
-
-    def tell(self, error: InputError) -> None:
-        """Name a row that cannot be read. Only the first 20 are shown."""
-        self._errors += 1
-        if self._errors <= _SHOWN_ERRORS:
-            tell(one_line(f"cannot be read: {error}"))

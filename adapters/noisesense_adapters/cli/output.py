@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -16,9 +16,9 @@ from rich.text import Text
 from noisesense import Result
 from noisesense_adapters.cli.terminal import columns, show, visible
 from noisesense_adapters.evaluate.tables import Table
+from noisesense_adapters.evaluate.wording import document_name
 
 _WIDE = 100_000  # so wide that nothing is cut or wrapped
-_HEAD = 60
 _KEY = re.compile("[0-9a-f]{64}")
 
 
@@ -87,6 +87,32 @@ def _show_columns(
 _GAP = 2
 """The spaces between columns."""
 
+_SHOWN_FAILURES = 20
+
+
+class Failures:
+    """Count failures, and say the first ones.
+
+    Args:
+        say: prints a line.
+    """
+
+    def __init__(self, say: Callable[[str], object] = tell) -> None:
+        self._say = say
+        self.count = 0
+
+    def add(self, error: object) -> None:
+        """Count a failure. Say it if it is one of the first 20."""
+        self.count += 1
+        if self.count <= _SHOWN_FAILURES:
+            self._say(one_line(f"failed: {error}"))
+
+    def end(self) -> None:
+        """Say how many failures were not shown."""
+        more = self.count - _SHOWN_FAILURES
+        if more > 0:
+            self._say(f"{more:,} more failed")
+
 
 class Heads:
     """The names of samples for people: the id that a user chose, else the question."""
@@ -97,18 +123,12 @@ class Heads:
     def note(self, result: Result) -> Result:
         """Remember the question of a result whose id is a hash of its content."""
         if result.sample is not None and _KEY.fullmatch(result.id):
-            self._questions[result.id] = cut(result.sample.user_input, _HEAD)
+            self._questions[result.id] = document_name(result.sample.user_input)
         return result
 
     def __getitem__(self, name: str) -> str:
         short = f"{name[:12]}…" if _KEY.fullmatch(name) else name
         return self._questions.get(name, short)
-
-
-def cut(text: str, width: int) -> str:
-    """Return one line of at most so many characters."""
-    text = one_line(text)
-    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def one_line(text: str) -> str:

@@ -11,16 +11,17 @@ from typing import Any
 import click
 
 from noisesense import Summary
-from noisesense.errors import InputError
+from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import check_definition
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.gate import NEEDED, UNMEASURED, Gate, checks, worst
-from noisesense_adapters.cli.options import Asking, Source
-from noisesense_adapters.cli.output import say, show_json, show_table, tell
-from noisesense_adapters.cli.progress import FailureLines, RunProgress, spent
+from noisesense_adapters.cli.gate import UNMEASURED, Gate, checks, worst
+from noisesense_adapters.cli.options import Asking
+from noisesense_adapters.cli.output import Failures, say, show_json, show_table, tell
+from noisesense_adapters.cli.progress import RunProgress, spent
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow
+from noisesense_adapters.datasets.tables import MAPPED
 from noisesense_adapters.evaluate.evaluator import skip_judging
 from noisesense_adapters.evaluate.tables import mean_table, sample_table
 from noisesense_adapters.evaluate.wording import changed_claims, headline
@@ -28,7 +29,24 @@ from noisesense_adapters.evaluate.wording import changed_claims, headline
 
 @click.command("score")
 @click.argument("dataset", type=options.FILE, metavar="INPUT")
-@options.source
+@click.option(
+    "--map",
+    "mapped",
+    metavar="FIELD=COLUMN",
+    multiple=True,
+    help=f"The column, or dotted path, of a field: {', '.join(MAPPED)}. Repeatable.",
+)
+@click.option(
+    "--split-contexts",
+    metavar="SEP",
+    help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
+)
+@click.option(
+    "--guess",
+    is_flag=True,
+    help="Take the columns that are proposed where names do not settle them.",
+)
+@click.option("--provider", help="Of Promptfoo's results: whose, if several answered.")
 @options.definition
 @click.option("--judge", metavar="PROVIDER:MODEL", help="Who judges, e.g. openai:gpt-4.1-mini.")
 @click.option(
@@ -45,7 +63,10 @@ from noisesense_adapters.evaluate.wording import changed_claims, headline
 @options.as_json
 def command(
     dataset: Path,
-    source: Source,
+    mapped: tuple[str, ...],
+    split_contexts: str | None,
+    guess: bool,
+    provider: str | None,
     definition: str | None,
     judge: str | None,
     plan: str,
@@ -73,91 +94,78 @@ def command(
     pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some
     rows cannot be read; 5 there is nothing to judge.
     """
-    gate.check_undecided(NEEDED)
     options.check_report(report)
-    if judge is None:
-        _refuse(asking, dry_run=dry_run)
+    reading: dict[str, Any] = {
+        "columns": _columns(mapped),
+        "split_contexts": _separator(split_contexts),
+        "provider": provider,
+        "guess": guess,
+    }
     if dry_run:
-        return _dry_run(dataset, source, definition, plan, as_json=as_json)
+        return _dry_run(dataset, reading, definition, plan, as_json=as_json)
     judging = None
+    store = None
     if judge is not None:
-        asking = asking.keeping(out)
-        judging = asking.make_judge(judge, plan)
-    has_results = _has_results(out)
+        store = asking.store_beside(out)
+        judging = asking.make_judge(judge, plan=plan, store=store)
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
         # For the report to read.
         written = Path(scratch, "results.jsonl") if report is not None and out is None else out
-        settings = {**source.reading(), "definition": definition, "confidence": gate.level}
-        summary = _scored(dataset, progress, judging, asking, {**settings, "out": written})
-        kept = has_results and not summary.scored
-        if not kept:
-            _write_report(report, written, out, dataset.name)
+        settings = {**reading, "definition": definition, "confidence": gate.level}
+        settings |= {"judge": judging, "concurrency": asking.concurrency, "out": written}
+        summary = _scored(dataset, progress, store, settings)
+        if written is not None and summary.scored:  # else earlier results may still be there
+            name = dataset.name
+            options.write_report(report, results_of(written), name, saved_as=written.name)
     if as_json:
         show_json({"input": str(dataset), **summary.to_dict()})
     else:
         _show_figures(dataset.name, summary, progress.chunks)
-        _show_cost(summary, judging)
-        _show_files(summary, out, asking.store, kept=kept)
-        if summary.from_chunks.noisy:
-            _show_next_step(dataset, out, is_scored=judge is None and not source.mapped)
+        _show_cost(summary)
+        _show_files(summary, out, store)
+        _show_next_step(summary, out or dataset, is_scored=judging is None or out is not None)
     status = options.SOME_FAILED if summary.failed else 0
     return worst(status, gate.status(summary))
 
 
-def _refuse(asking: Asking, *, dry_run: bool) -> None:
-    """Raise `InputError` for an option that makes no sense without a judge."""
-    if dry_run:
-        raise InputError("--judge with a model", "none", where="--dry-run")
-    for name in asking.given():
-        raise InputError("--judge as well", f"only --{name.replace('_', '-')}", where="score")
+def _columns(mapped: tuple[str, ...]) -> dict[str, str]:
+    """Return the column of each field. Raise `InputError`."""
+    columns: dict[str, str] = {}
+    for pair in mapped:
+        field, _, column = pair.partition("=")
+        if not (field and column):
+            raise InputError("FIELD=COLUMN", describe(pair), where="--map")
+        if field in columns:
+            raise InputError("each field once", describe(field), where="--map")
+        columns[field] = column
+    return columns
 
 
-def _has_results(out: Path | None) -> bool:
-    """Tell whether there is a file of results that a run in which nothing is scored must keep."""
-    from noisesense_adapters.datasets.score import holds_something  # it loads SQLite
-
-    return out is not None and holds_something(out)
+def _separator(typed: str | None) -> str | None:
+    """Return what was typed, with a line end or tab for its escape."""
+    return typed and typed.replace(r"\n", "\n").replace(r"\t", "\t")
 
 
 def _scored(
-    dataset: Path, progress: RunProgress, judge: Any, asking: Asking, settings: dict[str, Any]
+    dataset: Path, progress: RunProgress, store: Path | None, settings: dict[str, Any]
 ) -> Summary:
     """Score the dataset. After an interrupt, say what is kept."""
     from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
 
     try:
         with progress:
-            return score_dataset(
-                dataset,
-                judge=judge,
-                concurrency=asking.concurrency,
-                on_done=progress.add,
-                on_note=progress.say,
-                **settings,
-            )
+            return score_dataset(dataset, on_done=progress.add, on_note=progress.say, **settings)
     except KeyboardInterrupt:
-        if judge is not None:
+        kept = "nothing is kept without --judge and --out"
+        if store is not None:
             done = progress.done - progress.failed
-            progress.say(_interrupted(done, asking.store))
+            kept = (
+                f"{counted(done, 'sample')} done, and every reply is kept in {store}. "
+                "Rerun the command to resume."
+            )
+        progress.say(f"interrupted: {kept}")
         raise
-
-
-def _interrupted(done: int, store: Path | None) -> str:
-    """Say what an interrupted run has kept."""
-    if store is None:
-        return "interrupted: nothing is kept without --out or --store"
-    return (
-        f"interrupted: {done:,} samples are done, and every reply is kept in {store}. "
-        "Rerun the command to resume."
-    )
-
-
-def _write_report(report: Path | None, written: Path | None, out: Path | None, name: str) -> None:
-    """Write the report, if the user wants it, of the results in a file."""
-    if report is not None and written is not None:
-        saved_as = {} if out is None else {"saved_as": out.name}
-        options.write_report(report, results_of(written), name, **saved_as)
 
 
 @dataclass
@@ -177,12 +185,12 @@ class Counts:
     unread: int = 0
 
 
-def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
+def _counts(dataset: Path, reading: dict[str, Any], definition: str | None) -> Counts:
     """Count the rows of a dataset, and name those that cannot be read."""
     chosen = check_definition(definition or "ragas").name
     counts = Counts()
-    failures = FailureLines(tell)
-    for row in read_rows(dataset, verdicts=False, on_note=tell, **source.reading()):
+    failures = Failures()
+    for row in read_rows(dataset, verdicts=False, on_note=tell, **reading):
         if isinstance(row, BadRow):
             failures.add(row.error)
         elif row.sample is not None:
@@ -200,12 +208,12 @@ def _counts(dataset: Path, source: Source, definition: str | None) -> Counts:
 
 
 def _dry_run(
-    dataset: Path, source: Source, definition: str | None, plan: str, *, as_json: bool
+    dataset: Path, reading: dict[str, Any], definition: str | None, plan: str, *, as_json: bool
 ) -> int:
     """Say how many calls judging takes, from rows and chunks alone."""
     from noisesense.stats import placebos  # it loads asyncio
 
-    counts = _counts(dataset, source, definition)
+    counts = _counts(dataset, reading, definition)
     least = 3 * counts.asked
     if plan == "full":
         least += counts.chunks
@@ -256,12 +264,11 @@ def _show_figures(name: str, summary: Summary, chunks: int) -> None:
         show_table(samples)
 
 
-def _show_cost(summary: Summary, judge: Any) -> None:
+def _show_cost(summary: Summary) -> None:
     """Print what judging cost, and what may be wrong with it."""
     cost = spent(summary.usage)
     if cost:
-        judged = "judged" if judge is not None else "judged earlier"
-        say(f"{judged} with {cost}")
+        say(f"judged with {cost}")
     changed = changed_claims(summary)
     if changed:
         say(changed)
@@ -270,19 +277,18 @@ def _show_cost(summary: Summary, judge: Any) -> None:
     tell(*(f"note: {warning}" for warning in summary.warnings))
 
 
-def _show_files(summary: Summary, out: Path | None, store: Path | None, *, kept: bool) -> None:
+def _show_files(summary: Summary, out: Path | None, store: Path | None) -> None:
     """Print where the results and the judge's replies are."""
     files: list[str] = []
     if out is not None:
-        files.append(f"{'kept the earlier results in' if kept else 'wrote'} {out}")
-    if store is not None and summary.scored:
+        files.append(f"wrote {out}")
+    if store is not None:
         files.append(f"every reply of the judge is kept in {store}")
-    if files:
+    if files and summary.scored:
         say("; ".join(files))
 
 
-def _show_next_step(dataset: Path, out: Path | None, *, is_scored: bool) -> None:
-    """Print the next question about the results, which may be the dataset itself."""
-    path = dataset if out is None else out
-    if is_scored or out is not None:
-        say(f"Next, which documents mislead: noisesense offenders {quote(str(path))}")
+def _show_next_step(summary: Summary, results: Path, *, is_scored: bool) -> None:
+    """Print the next question about the results, if the file holds them."""
+    if summary.from_chunks.noisy and is_scored:
+        say(f"Next, which documents mislead: noisesense offenders {quote(str(results))}")

@@ -9,14 +9,10 @@ import io
 import os
 import re
 import sys
-from contextlib import suppress
 from pathlib import Path
 from shutil import get_terminal_size
-from textwrap import TextWrapper
-from typing import NoReturn, TextIO
-
-PIPE_CLOSED = 128 + 13
-"""The exit status of a Unix tool whose reader is gone: 128 and the number of SIGPIPE."""
+from textwrap import fill
+from typing import TextIO
 
 # Control characters, line separators, marks of the direction of text, and half surrogate pairs.
 _OBEYED = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -44,12 +40,8 @@ def fold(line: str, stream: TextIO) -> str:
     width = columns(stream)
     if width is None or len(text) <= width:
         return text
-    indent = text[: len(text) - len(text.lstrip())]
     # A word longer than the line is a path, which stays whole.
-    wrapper = TextWrapper(
-        width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    return wrapper.fill(text)
+    return fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def show(line: str, stream: TextIO) -> None:
@@ -65,16 +57,3 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # Windows redirects to cp1252
-
-
-def pipe_closed() -> NoReturn:
-    """End the process because nobody reads its output any more (``| head -1``)."""
-    # Discard what is still to be written, or Python would report an error at exit.
-    with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-                continue
-            os.dup2(nowhere, stream.fileno())
-    sys.exit(PIPE_CLOSED)

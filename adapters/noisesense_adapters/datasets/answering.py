@@ -32,10 +32,8 @@ async def ablate(
     *,
     variants: Sequence[str] = VARIANTS,
     leave_out: int = 0,
-    deterministic: bool = False,
     max_concurrency: int = 4,
     answers: str | os.PathLike[str] | None = None,
-    on_answer: Callable[[int, int], object] = lambda done, of: None,
 ) -> Ablation:
     """As `noisesense.ablation.plan`, the user's system, and `ablation`, in one process.
 
@@ -46,12 +44,9 @@ async def ablate(
         judge: as `ablation` takes it; with a store, its calls are not paid for twice.
         variants: as `plan` takes them.
         leave_out: likewise.
-        deterministic: the same question and chunks always give the same response: ``again`` is
-            not asked, and repeats the old response.
         max_concurrency: answers at once.
-        answers: a JSON lines file that keeps each answer as soon as it is there. The same command
+        answers: a JSON lines file that keeps each answer as soon as it is there. The same call
             then asks only for those that are missing.
-        on_answer: is called with the number of answers there are and of all, for a progress bar.
 
     Raises:
         InputError: as `plan` and `ablation`; an answer that is no text.
@@ -73,18 +68,12 @@ async def ablate(
             unanswered.append(row)
     list(matched(cases, answered))  # raises for other results' answers, before anything is asked
     queue = iter(unanswered)
-    if answers is not None:
-        _end_line(path)
 
     async def work() -> None:
         for row in queue:
-            if deterministic and row.variant == "again":
-                response = cases[row.id].sample.response
-            else:
-                response = await _response(answer, row)
+            response = await _response(answer, row)
             answered.append(row.model_copy(update={"response": response}))
             _append(path, answered[-1])
-            on_answer(len(answered), len(rows))
 
     await gather_all(work() for _ in range(max_concurrency))
     return await ablation_async(results, answered, judge)
@@ -107,18 +96,9 @@ async def _response(answer: Answer, row: Row) -> str:
 
 
 def _append(path: Path, row: Row) -> None:
+    """Add a line. Its end comes first, since a killed run may have cut off the last one."""
     with path.open("a", encoding="ascii", newline="\n") as file:
-        file.write(f"{json.dumps(row.to_dict())}\n")
-
-
-def _end_line(path: Path) -> None:
-    """End the line that a killed run cut off: the next answer begins a line of its own."""
-    with path.open("ab+") as file:
-        if file.tell() == 0:
-            return
-        file.seek(-1, os.SEEK_END)
-        if file.read(1) != b"\n":
-            file.write(b"\n")
+        file.write(f"\n{json.dumps(row.to_dict())}")
 
 
 def _earlier_answers(path: Path) -> dict[str, Row]:

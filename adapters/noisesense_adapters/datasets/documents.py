@@ -31,7 +31,7 @@ def rows_in(data: Any, path: Path) -> list[Any]:
         inner = [document[name] for name in _LISTS if _may_be_rows(document.get(name))]
         if not inner:
             return _rows_of_table(document, path)
-        data = inner[0]
+        data = next(filter(is_list, inner), inner[0])
         document = as_object(data)
     if not is_list(data):
         raise InputError("a list of rows", describe(data), where=str(path))

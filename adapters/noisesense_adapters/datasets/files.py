@@ -8,13 +8,13 @@ import gzip
 import json
 import os
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from io import TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, AnyStr, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import MsgspecError
 from msgspec.json import decode as json_decode
@@ -23,9 +23,6 @@ from noisesense.errors import InputError, encodable
 from noisesense.jsonl import as_path, parse_line
 from noisesense_adapters.datasets.documents import check_names, rows_in
 from noisesense_adapters.extras import needs_extra
-
-LARGEST = 1 << 25
-"""The limit for a line or cell, in bytes. Larger ones are not samples, and fill memory."""
 
 _SAMPLE = 1 << 20
 _BOMS = {
@@ -61,7 +58,8 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     known_endings = f"a file ending in {', '.join(_KINDS)}, or one of the first five and .gz"
     if ending not in _KINDS or path.is_dir():
         got = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
-        hint = 'unpack the archive; of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
+        hint = "convert it, or unpack the archive"
+        hint += '; of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
         raise InputError(known_endings, got, where="input", hint=hint)
     if not path.is_file():
         got = "something else, such as a pipe" if path.exists() else "no such file"
@@ -71,9 +69,7 @@ def raw_rows(path: Path) -> Iterator[Raw]:
 
 def ending_of(path: Path) -> str:
     """Return the ending that tells a file's format, without that of gzip."""
-    name = path.name.lower()
-    ending = Path(name.removesuffix(".gz")).suffix
-    return ending if ending not in (".parquet", ".xlsx") or not name.endswith(".gz") else ".gz"
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def check_folder(folder: Path, where: str) -> None:
@@ -110,11 +106,16 @@ def jsonl_rows(path: Path) -> Iterator[Raw]:
 
 
 def jsonl_lines(path: Path) -> Iterator[Raw]:
-    """Yield the lines that are not blank, as bytes; lines above `LARGEST` are cut."""
-    name = path.name
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.isspace():
-            yield Raw(f"{name}, line {number}", line)
+    """Yield the lines that are not blank, as bytes in UTF-8."""
+    with _opened(path) as file:
+        encoding = encoding_of(path)
+        lines: Iterable[bytes] = file
+        if encoding != "utf-8":
+            texts = TextIOWrapper(file, encoding, newline="\n")
+            lines = (text.encode("utf-8", "surrogatepass") for text in texts)
+        for number, line in enumerate(lines, start=1):
+            if not line.isspace():
+                yield Raw(f"{path.name}, line {number}", line)
 
 
 @contextmanager
@@ -124,7 +125,7 @@ def _opened(path: Path) -> Generator[BinaryIO, None, None]:
         opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
         with opener(path, "rb") as file:
             yield file
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, UnicodeError) as error:
         got = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise InputError("a readable file", got, where=str(path)) from error
 
@@ -164,41 +165,11 @@ def _is_utf_8(line: bytes) -> bool:
     return False
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a text file in UTF-8, long ones cut.
-
-    Of a line above `LARGEST` only the first `LARGEST` + 1 bytes or characters are read into
-    memory. By that length the reader tells that the line is too large.
-    """
-    encoding = encoding_of(path)
-    with _opened(path) as file:
-        if encoding == "utf-8":
-            yield from _cut_lines(file)
-            return
-        texts = TextIOWrapper(file, encoding=encoding, newline="\n")
-        try:
-            for line in _cut_lines(texts):
-                yield line.encode("utf-8", "surrogatepass")
-        except UnicodeError as error:
-            raise InputError(f"{encoding} text", str(error), where=str(path)) from None
-
-
-def _cut_lines(file: IO[AnyStr]) -> Iterator[AnyStr]:
-    line = file.readline(LARGEST + 1)
-    while line:
-        yield line
-        while len(line) > LARGEST and line[-1:] not in ("\n", b"\n"):
-            line = file.readline(LARGEST + 1)
-        line = file.readline(LARGEST + 1)
-
-
 def decoded(raw: Raw) -> object:
     """Return the data of a row, parsed if it is a line of JSON; or the error in it."""
     line = raw.data
     if not isinstance(line, bytes):
         return line
-    if len(line) > LARGEST:
-        return _too_large()
     with suppress(MsgspecError, ValueError, RecursionError):
         return json_decode(line)
     try:
@@ -209,14 +180,11 @@ def decoded(raw: Raw) -> object:
         return error
 
 
-def _too_large() -> InputError:
-    return InputError(f"a line of at most {LARGEST >> 20} MiB", "a larger one")
-
-
 def _bad_byte(byte: int) -> InputError:
     return InputError("UTF-8 text", f"the byte {byte:#04x}", hint="save the file as UTF-8")
 
 
+_LONGEST_CELL = 1 << 30  # a chunk may be longer than the csv module's default
 _DELIMITERS = (",", ";", "\t", "|")
 _JSON = re.compile(r'\s*[\[{]\s*(["\[{]|$)')
 _WITHOUT_CELLS = re.compile(r"[\s,;|]+")
@@ -228,12 +196,18 @@ def csv_rows(path: Path) -> Iterator[Raw]:
 
     A row of blank cells is none: spreadsheets write such rows after the last one.
 
+    Bytes that are not UTF-8 become surrogates, so that only the rows with them fail.
+
     Raises:
-        InputError: the file holds JSON, the header cannot be read or names a column twice, or a
-            line is above `LARGEST`.
+        InputError: the file holds JSON, or the header cannot be read or names a column twice.
     """
-    csv.field_size_limit(LARGEST)  # a chunk may be longer than the csv module's default
-    lines = _texts(path)
+    csv.field_size_limit(_LONGEST_CELL)
+    with _opened(path) as file:
+        lines = TextIOWrapper(file, encoding_of(path), "surrogateescape", newline="")
+        yield from _csv_rows(path, lines)
+
+
+def _csv_rows(path: Path, lines: Iterator[str]) -> Iterator[Raw]:
     blank = 0
     header = next(lines, "")
     while _WITHOUT_CELLS.fullmatch(header):
@@ -265,20 +239,6 @@ def _row(names: list[str], cells: list[Any]) -> object:
     if len(cells) == len(names):
         return dict(zip(names, cells, strict=True))
     return InputError(f"{len(names)} cells, as in the header", str(len(cells)))
-
-
-def _texts(path: Path) -> Iterator[str]:
-    """Yield the lines of a file as texts.
-
-    Bytes that are not UTF-8 become surrogates, so that only the rows with them fail.
-
-    Raises:
-        InputError: a line is above `LARGEST`.
-    """
-    for number, line in enumerate(_lines(path), start=1):
-        if len(line) > LARGEST:
-            raise _too_large().within(f"{path.name}, line {number}")
-        yield line.decode("utf-8", "surrogateescape")
 
 
 def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:

@@ -29,10 +29,10 @@ from noisesense_adapters.datasets.promptfoo import (
     result_name,
 )
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.datasets.tables import MAPPED, Table, object_of
+from noisesense_adapters.datasets.tables import MAPPED, Table, UnsettledError, object_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
-from noisesense_adapters.reading.row import GROUP
+from noisesense_adapters.reading.row import CHUNKS, GROUP
 from noisesense_adapters.reading.values import as_object, is_empty, without_nulls
 
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def read_rows(
     Args:
         path: the file.
         columns: columns with other names: for ``response``, ``reference``,
-            ``retrieved_contexts``, ``retrieved_context_ids``, ``user_input``, ``verdicts``,
-            ``id`` or ``cluster`` the name of a column, a path (see
+            ``retrieved_contexts`` (or ``contexts``), ``retrieved_context_ids``,
+            ``user_input``, ``verdicts``, ``id`` or ``cluster`` the name of a column, a path (see
             `noisesense_adapters.reading.paths`), or a function of the row.
             ``retrieved_context_ids`` names the contexts' documents, ``relevant_contexts`` is a
             column of what should have been retrieved, which labels the chunks, and ``group`` what
@@ -191,7 +191,9 @@ def _checked_columns(
     """
     if separator == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
-    checked = dict(columns or {})
+    checked: dict[str, Column] = {}
+    for field, column in (columns or {}).items():
+        checked[CHUNKS if field == "contexts" else field] = column
     if separator is not None and GROUP in checked:
         hint = "a group's rows have one chunk each"
         raise InputError("split_contexts or a group", "both", where="split_contexts", hint=hint)
@@ -303,10 +305,16 @@ def results_of(
         return result_of(row, **chosen)
 
     hint = f"noisesense score {Path(path).name} --judge PROVIDER:MODEL --out RESULTS.jsonl"
-    return map(result, with_verdicts(read_rows(path), hint=f"{hint} makes such a file"))
+    hint += " makes such a file"
+    try:
+        rows = read_rows(path)
+    except UnsettledError as error:
+        raise InputError(_VERDICTS, "a table", where=str(path), hint=hint) from error
+    return map(result, with_verdicts(rows, hint=hint))
 
 
-_JUDGED_BY = "--judge PROVIDER:MODEL, in Python verdicts= or judge="
+_VERDICTS = "verdicts in the file, or a judge"
+_JUDGED_BY = "--judge PROVIDER:MODEL, in Python judge="
 
 
 def with_verdicts(
@@ -316,8 +324,7 @@ def with_verdicts(
     first = list(islice(rows, _FIRST_ROWS))
     readable = [row for row in first if isinstance(row, Row)]
     if readable and not any(row.verdicts or row.line.error for row in readable):
-        expected = "verdicts in the file, a recording of them, or a judge"
-        raise InputError(expected, "only texts", where=readable[0].place, hint=hint)
+        raise InputError(_VERDICTS, "only texts", where=readable[0].place, hint=hint)
     return chain(first, rows)
 
 

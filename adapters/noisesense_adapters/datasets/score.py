@@ -6,14 +6,13 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from noisesense import Judge, RecordedJudge, Summary, Tally, errors
+from noisesense import Judge, Summary, Tally, errors
 from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import NO_USAGE
@@ -49,7 +48,6 @@ def score_dataset(
     path: str | os.PathLike[str],
     *,
     columns: Mapping[str, Column] | None = None,
-    verdicts: str | os.PathLike[str] | None = None,
     judge: Judge | None = None,
     out: str | os.PathLike[str] | None = None,
     concurrency: int = _AT_ONCE,
@@ -68,13 +66,13 @@ def score_dataset(
 
     A judge with a `VerdictStore` resumes: after an interrupt, or a run in which some samples
     failed, the same call asks only what the store has no answer to. One run at a time writes
-    ``out``; while it does, it holds the lock ``OUT.lock``.
+    ``out``; while it does, it holds the lock ``.OUT.lock`` beside it.
 
     Args:
         path: see `noisesense_adapters.datasets.read_rows`.
         columns: which column holds which field, as `read_rows` takes it.
-        verdicts: a recording to take the verdicts from.
-        judge: judges each sample. With neither, the verdicts in the file are used.
+        judge: judges each sample, such as a `RecordedJudge`; by default the verdicts in the file
+            are used.
         out: a file for the results, ``.jsonl``. It appears whole or not at all, in the order of
             the dataset. Where no sample could be scored, earlier results stay as they are.
         concurrency: how many samples to judge at once.
@@ -89,13 +87,11 @@ def score_dataset(
             default as the file's results name them, or else as `noisesense.score` has them.
 
     Raises:
-        InputError: the dataset, the recording or an argument; another run is writing ``out``; a
+        InputError: the dataset or an argument; another run is writing ``out``; a
             file cannot be written.
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
     """
-    if verdicts is not None and judge is not None:
-        raise errors.InputError("verdicts or a judge", "both", where="score_dataset")
     errors.check_whole(concurrency, 1, "concurrency")
     check_between(confidence, "confidence")  # before a judge is paid
     chosen = choices(**chosen)
@@ -108,8 +104,6 @@ def score_dataset(
             tally.add(result)
             write(result)
 
-        if verdicts is not None:
-            judge = RecordedJudge(verdicts)
         rows = read_rows(
             path,
             columns,
@@ -159,21 +153,30 @@ async def _judge_rows(
     judge that can check given claims is asked placebos; the last result has what came of them.
 
     Raises:
-        JudgeError: the judge failed on the first `GIVE_UP` samples, or on its test.
+        JudgeSetupError: the judge is not set up as it must be, and no sample was judged.
+        JudgeError: the judge failed on the first `GIVE_UP` samples.
         StoreError: the judge's store cannot be read or written.
     """
-    failures = Failures()
+    was_judged = False
+    failed = 0
 
     async def ask(row: Row | BadRow) -> Result:
+        nonlocal was_judged, failed
         try:
             result = await _judged(row, judge, chosen)
         except errors.JudgeError as error:
+            failed += 1
+            if not was_judged and isinstance(error, errors.JudgeSetupError):
+                raise
             result = unscored(row, error.within(row.place))
-            failures.add(error, str(result.error), partial(on_done, result))
-        else:
-            if result.score is not None and result.judge != NO_JUDGE:
-                failures.judged()
-            on_done(result)
+            if not was_judged and failed == GIVE_UP:
+                raise errors.JudgeError(
+                    f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
+                    f"The last: {result.error}"
+                ) from None
+        if result.score is not None and result.judge != NO_JUDGE:
+            was_judged = True
+        on_done(result)
         return result
 
     placebos = PlaceboRows(judge)
@@ -185,13 +188,12 @@ async def _judge_rows(
         last.append(result)
         placebos.add(result)
 
-    await ask_all(rows, ask, concurrency, keep_but_last)
-    failures.end()
+    await _ask_all(rows, ask, concurrency, keep_but_last)
     for result in last:
         keep(await placebos.ask(result))
 
 
-async def ask_all(
+async def _ask_all(
     items: Iterable[T],
     ask: Callable[[T], Awaitable[R]],
     concurrency: int,
@@ -214,60 +216,6 @@ async def ask_all(
                 kept += 1
 
     await gather_all([work() for _ in range(concurrency)])
-
-
-class Failures:
-    """Ends a run whose judge fails on all of the first samples.
-
-    A fault of the judge's setup is reported for a sample only once another one was judged. If
-    none is, the run ends with it, and no row has it as its own error.
-    """
-
-    def __init__(self) -> None:
-        self._judged = False
-        self._failed = 0
-        self._setup: errors.JudgeSetupError | None = None
-        self._untold: list[Callable[[], object]] = []
-
-    def judged(self) -> None:
-        """A sample was judged, so the run goes on, whatever fails."""
-        self._judged = True
-        self._tell()
-
-    def add(self, error: errors.JudgeError, message: str, tell: Callable[[], object]) -> None:
-        """Count a failure, and report it now or later.
-
-        Args:
-            error: what the judge raised.
-            message: its message, which may name the sample's place.
-            tell: reports the failure.
-
-        Raises:
-            JudgeError: the judge failed on all of the first samples.
-        """
-        self._failed += 1
-        self._untold.append(tell)
-        if self._judged or not isinstance(error, errors.JudgeSetupError):
-            self._tell()
-        elif self._setup is None:
-            self._setup = error
-        if self._failed == GIVE_UP and not self._judged:
-            self.end()
-            raise errors.JudgeError(
-                f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
-                f"The last: {message}"
-            )
-
-    def end(self) -> None:
-        """Report the rest. Raises `JudgeSetupError` if that is why no sample was judged."""
-        if self._setup is not None and len(self._untold) == self._failed:
-            raise self._setup
-        self._tell()
-
-    def _tell(self) -> None:
-        for tell in self._untold:
-            tell()
-        self._untold.clear()
 
 
 async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
@@ -294,8 +242,8 @@ def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
 
     Results of which none has a score replace no earlier ones.
 
-    One writer at a time: it holds the lock ``PATH.lock``, an empty file, and removes what killed
-    ones left of theirs.
+    One writer at a time: it holds a lock beside the file, and removes what killed ones left of
+    theirs.
 
     Raises:
         InputError: another run holds the lock, or a file cannot be written, or holds something
@@ -329,35 +277,26 @@ def holds_something(path: Path) -> bool:
 
 @contextmanager
 def _only_writer(target: Path) -> Generator[None, None, None]:
-    """Hold the lock ``TARGET.lock``, so that one run at a time writes the target.
+    """Hold the lock ``.TARGET.lock``, so that one run at a time writes the target.
 
     The system releases it when a process dies; a leftover file does no harm.
     """
     with needs_extra("cli", "filelock"):
         from filelock import FileLock, Timeout
 
-    lock_file = Path(f"{target}.lock")
-    if lock_file.exists() and (not lock_file.is_file() or lock_file.stat().st_size):
-        hint = "it was not touched; choose another file for the results, or move it"
-        got = "a file that holds something else"
-        expected = "no file, or one of an earlier run"
-        raise errors.InputError(expected, got, where=str(lock_file), hint=hint)
-    lock: Any = FileLock(lock_file)
+    lock = FileLock(target.with_name(f".{target.name}.lock"))
     try:
         lock.acquire(timeout=0)
     except Timeout:
         expected = "one run at a time with these results"
         hint = "wait until it ends, or choose another file for the results"
         raise errors.InputError(expected, "another run", where=str(target), hint=hint) from None
-    except OSError as error:
-        got = error.strerror or type(error).__name__
-        raise errors.InputError("a file that can be written", got, where=str(lock_file)) from error
     try:
         yield
     finally:
         # Removed before the release: later another run may hold it. Windows removes no open file.
         with suppress(OSError):
-            lock_file.unlink(missing_ok=True)
+            Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
 
@@ -371,19 +310,23 @@ def check_output(path: Path, dataset: Path) -> Path:
         hint = "pandas.read_json(out, lines=True).to_parquet(path) makes Parquet of it"
         raise errors.InputError("a name ending in .jsonl", repr(path.name), where="out", hint=hint)
     check_folder(path.parent, "out")
-    if not path.exists() or (path.is_file() and not holds_something(path)):
-        return path
-    check_not_dataset(path, dataset)
-    hint = "nothing was overwritten; choose another name"
-    expected = f"an earlier results file, or a new file, as {path}"
+    if holds_something(path):
+        check_not_dataset(path, dataset)
+        _check_results(path)
+    return path
+
+
+def _check_results(path: Path) -> None:
+    """Raise `InputError` unless it is an earlier results file."""
     try:
         first = next(read_rows(path))
     except errors.InputError:
         first = None
     if not isinstance(first, Row) or first.line.id is None:
+        expected = f"an earlier results file, or a new file, as {path}"
         got = "a file that holds something else"
+        hint = "nothing was overwritten; choose another name"
         raise errors.InputError(expected, got, where="out", hint=hint)
-    return path
 
 
 def check_not_dataset(path: Path, dataset: Path) -> None:

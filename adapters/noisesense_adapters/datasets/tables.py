@@ -18,7 +18,7 @@ from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, is_graded, propose
 from noisesense_adapters.reading.row import CHUNKS, EXPECTED, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
-from noisesense_adapters.reading.values import as_object, is_empty
+from noisesense_adapters.reading.values import as_object, is_empty, is_list
 
 MAPPED = (*FIELDS, IDS, "chunk_labels", EXPECTED, "verdicts", "id", "cluster", GROUP)
 """The fields that columns can be mapped to.
@@ -83,7 +83,9 @@ class Table:
         readings = [self._read(raw) for raw in first]
         error = _unsettled(readings)
         if error is not None:
-            return self._proposed(first, raws, path, error, guess=guess)
+            proposed = self._proposed(first, raws, path, error, guess=guess)
+            if proposed is not None:
+                return proposed
         if self._separator is not None and not self._reader.has_split:
             ahead = list(islice(raws, _MOST_WITHOUT))
             raws = chain(ahead, raws)
@@ -105,16 +107,22 @@ class Table:
         error: InputError,
         *,
         guess: bool,
-    ) -> Iterator[Row | BadRow]:
-        """Return the rows by the proposed columns, if guessed; else raise `UnsettledError`."""
+    ) -> Iterator[Row | BadRow] | None:
+        """Return the rows by the proposed columns, if guessed; else raise `UnsettledError`.
+
+        None where names are clear and nothing else can be proposed: the rows are bad.
+        """
         rows = [as_object(raw.data) for raw in first if as_object(raw.data)]
         if not rows:
             raise error.within(str(path))
-        proposal = propose(rows, self.columns, self._reader.read(rows[0]).places)
+        settled = self._reader.read(rows[0]).places
+        proposal = propose(rows, self.columns, settled, self._separator)
         if guess and proposal.is_whole:
             columns = {**self.columns, **proposal.columns}
             table = Table(columns, proposal.separator, verdicts=self._verdicts)
             return table.rows(chain(first, raws), path, guess=False)
+        if not proposal.is_whole and not isinstance(error, UnclearError):
+            return None
         hint = error.hint if "did you mean" in error.hint else proposal.hint(error)
         if is_graded(rows):
             hint = "Promptfoo's table grades its answers: promptfoo eval -o out.json has them"
@@ -167,19 +175,25 @@ class Table:
 
 
 def _unsettled(readings: Sequence[Reading | InputError]) -> InputError | None:
-    """Why nothing may be judged yet: two places differ in some row, or no row has a field."""
+    """Why nothing may be judged yet: two places differ in some row, or no row has all texts.
+
+    A row in which nothing was retrieved settles nothing: any empty cell reads so.
+    """
     unclear: list[InputError] = []
+    broken = 0
     for reading in readings:
-        errors = [reading] if isinstance(reading, InputError) else [*reading.errors.values()]
-        for error in errors:
+        if isinstance(reading, InputError):
+            broken += 1
+            continue
+        for error in reading.errors.values():
             if isinstance(error, DifferentError):
                 return error
-        if not isinstance(reading, InputError):
-            problem = reading.error(*reading.errors)
-            if not isinstance(problem, UnclearError):
-                return None
+        problem = reading.error(*FIELDS)
+        if problem is not None:
             unclear.append(problem)
-    return unclear[0] if unclear else None
+        elif reading.values[CHUNKS]:
+            return None
+    return unclear[0] if len(unclear) > broken else None
 
 
 def _check_not_all_bad(
@@ -249,5 +263,6 @@ def object_of(raw: Raw) -> dict[str, Any]:
     if isinstance(data, InputError):
         raise data
     if not isinstance(data, dict):
-        raise InputError("an object", describe(data))
+        hint = "a document with all rows needs the ending .json" if is_list(data) else ""
+        raise InputError("an object", describe(data), hint=hint)
     return cast("dict[str, Any]", data)

@@ -24,7 +24,6 @@ from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.envelopes import problem_of, usage_of
 from noisesense_adapters.models.identity import identity
 from noisesense_adapters.models.replies import NOT_JSON, read_reply, spelled_out
-from noisesense_adapters.models.running import in_thread
 
 # DeepEval's parsers raise these words as ValueError, as DeepEvalError, …
 _INVALID_JSON = "outputted an invalid JSON"
@@ -89,24 +88,18 @@ class DeepEvalLLM(Bridge):
         if schema is not None:
             prompt = prompt if self._enforces else spelled_out(prompt, schema)
             options["schema"] = _reading(schema) if self._enforces else schema
-        blocking = partial(self._llm.generate, prompt, **options)
         received: list[Any] = []
         _received.set(received)
         if self._blocking:
-            returned = blocking()
+            returned = self._llm.generate(prompt, **options)
         else:
-            try:
-                returned = await self._llm.a_generate(prompt, **options)
-            except NotImplementedError:  # it has only a synchronous side
-                returned = await in_thread(blocking)
+            returned = await self._llm.a_generate(prompt, **options)
         if not isinstance(returned, tuple):
             returned = (returned, None)
         content, cost = cast("Any", returned)
         # An EvaluationCost is a float that may hold the tokens; its value is None where the price
         # is unknown.
-        price = getattr(cost, "value", cost)
-        price = float(price) if isinstance(price, (int, float)) else None
-        usage = replace(usage_of(cost), cost=price)
+        usage = replace(usage_of(cost), cost=getattr(cost, "value", cost))
         last = received[-1] if received else None
         form = "" if schema is None else schema.__name__
         return Reply(_text_of(content), usage, problem_of(last, form))

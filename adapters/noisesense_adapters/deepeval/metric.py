@@ -197,7 +197,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         self.input_tokens = usage.input_tokens
         self.output_tokens = usage.output_tokens
         self.score = score.robustness(mode) if higher else score.value(mode)
-        self.reason = reason_of(score, judgement, mode, self.threshold, higher)
+        self.reason = reason_of(score, mode, self.threshold, higher)
         if self.fail_undefined and score.status(mode) == "undefined":
             self.reason += " What is undefined does not pass here."
         shown = score.status(mode) if self.score is None else self.score

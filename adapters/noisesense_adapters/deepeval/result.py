@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextvars import ContextVar
-from fractions import Fraction
 from typing import Any, cast
 
 from deepeval.utils import prettify_list
 
 from noisesense import Judgement, Mode, Score
-from noisesense.scoring.outcomes import GateOutcome
+from noisesense.scoring.outcomes import GateOutcome, extent
 from noisesense.stats.summarize import counted
 
 _SAYS: dict[GateOutcome, str] = {
@@ -22,26 +21,20 @@ _SAYS: dict[GateOutcome, str] = {
 
 
 def outcome_of(score: Score, mode: Mode, threshold: float, higher: bool) -> GateOutcome:
-    """The gate; of the robustness by the noise that is left to it, exactly: ``1 - 0.9 < 0.1``."""
-    limit = float(1 - Fraction(str(threshold))) if higher else threshold
+    """The gate; of the robustness by the noise that is left to it, rounded: ``1 - 0.9 < 0.1``."""
+    limit = round(1 - threshold, 12) if higher else threshold
     return score.gate(mode, limit)
 
 
-def reason_of(
-    score: Score, judgement: Judgement, mode: Mode, threshold: float, higher: bool
-) -> str:
+def reason_of(score: Score, mode: Mode, threshold: float, higher: bool) -> str:
     """Return the score's reason, and how it stands to the threshold."""
     parts: list[str] = []
     bounds = score.bounds(mode)
     if higher and bounds:
-        low = 1 - bounds[1]
-        high = 1 - bounds[0]
-        lies = f"is {low:.6g}" if low == high else f"lies between {low:.6g} and {high:.6g}"
-        noise = "Noise robustness, one minus noise sensitivity,"
-        parts.append(f"{noise} {lies} (higher is better).")
+        robustness = extent((1 - bounds.high, 1 - bounds.low), ".6g")
+        noise = "Noise robustness, one minus noise sensitivity"
+        parts.append(f"{noise}, is {robustness} (higher is better).")
     parts.append(score.reason(mode))
-    if judgement.unanswered:
-        parts.append(f"The judge left {judgement.unanswered} verdicts unanswered.")
     outcome = outcome_of(score, mode, threshold, higher)
     if outcome in _SAYS:
         limit = f"at {'least' if higher else 'most'} the threshold {threshold:g}"

@@ -16,14 +16,10 @@ from typing import NamedTuple
 
 from noisesense import (
     Chunk,
-    Offenders,
     Result,
     Sample,
-    Summary,
     Verdicts,
-    offenders,
     score,
-    summarize,
 )
 from noisesense.ablation import Ablation
 from noisesense.judging.calls import run_blocking
@@ -149,22 +145,16 @@ def _entailment(texts: Sequence[str], claims: Sequence[str]) -> list[list[bool]]
 
 @dataclass(frozen=True)
 class Catch:
-    """The results before and after, and the figures that lead from one to the other.
+    """The results before and after, and what leads from one to the other.
 
     Attributes:
         stale: the results with the stale document.
         mended: the results without it.
-        summary: the summary of ``stale``.
-        mended_summary: the summary of ``mended``.
-        offenders: the documents that mislead in ``stale``.
-        ablation: whether these documents are the cause.
+        ablation: whether the documents that mislead in ``stale`` are the cause.
     """
 
     stale: list[Result]
     mended: list[Result]
-    summary: Summary
-    mended_summary: Summary
-    offenders: Offenders
     ablation: Ablation
 
 
@@ -179,14 +169,7 @@ async def _run() -> Catch:
     stale = await _judged_samples(library.samples(library.documents(stale=True)), judge)
     mended = await _judged_samples(library.samples(library.documents(stale=False)), judge)
     effect = await ablate(stale, answer, judge, variants=("without", "without-other"))
-    return Catch(
-        stale=stale,
-        mended=mended,
-        summary=summarize(stale),
-        mended_summary=summarize(mended),
-        offenders=offenders(stale),
-        ablation=effect,
-    )
+    return Catch(stale, mended, effect)
 
 
 async def _judged_samples(samples: Sequence[Sample], judge: SentenceJudge) -> list[Result]:

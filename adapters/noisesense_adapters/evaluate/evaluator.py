@@ -7,7 +7,7 @@ any other row the judge is made and asked. Only asking loads pydantic and asynci
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from noisesense.errors import UndefinedScoreError
 from noisesense.scoring.definitions import (
@@ -101,14 +101,10 @@ def choices(
 
     Raises `InputError` for an unknown value.
     """
-    chosen: Choices = {}
-    if definition is not None:
-        chosen["definition"] = check_definition(definition).name
-    if empty is not None:
-        chosen["empty"] = check_empty(empty)
-    if undetermined is not None:
-        chosen["undetermined"] = check_undetermined(undetermined)
-    return chosen
+    given = {"definition": definition, "empty": empty, "undetermined": undetermined}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    Settings.checked(**chosen)
+    return cast("Choices", chosen)
 
 
 def suffix(definition: str) -> str:

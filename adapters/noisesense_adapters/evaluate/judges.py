@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any, cast
 
 from noisesense import Judge, RecordedJudge
-from noisesense.errors import InputError, describe, kind_of
+from noisesense.errors import InputError, kind_of
 from noisesense.judging.protocol import StructuredLLM
 
 
@@ -40,22 +40,14 @@ def given_judge(
     return judge
 
 
-_OWN = ("llm", "store")
-"""Arguments of `LLMJudge` that a metric has arguments of its own for."""
-
-
 def _check_options(options: Mapping[str, Any]) -> None:
     """Raise `InputError` for a name that `LLMJudge` does not take. It checks the values itself."""
     from noisesense.judging.llm import LLMJudge
 
-    where = "judge_options"
-    if not isinstance(options, Mapping):
-        raise InputError("a mapping of options", describe(options), where=where)
-    known = [name for name in signature(LLMJudge).parameters if name not in _OWN]
-    for name in options:
-        if name not in known:
-            hint = f"known are {', '.join(known)}"
-            raise InputError("options of LLMJudge", f"{name!r}", where=where, hint=hint)
+    unknown = options.keys() - signature(LLMJudge).parameters.keys()
+    if unknown:
+        got = ", ".join(sorted(unknown))
+        raise InputError("options of LLMJudge", got, where="judge_options")
 
 
 _judges: dict[Hashable, tuple[object, Judge]] = {}
@@ -94,15 +86,13 @@ def judge_over(
     owner = model if isinstance(model, str) else id(model)
     known = (owner, key, store, tuple(sorted(arguments.items())))
     with _judges_lock:
-        if known in _judges:
-            _, judge = _judges.pop(known)
-        else:
+        judge = _judges.pop(known, (None, None))[1]
+        if judge is None:
             if isinstance(store, (str, os.PathLike)):
                 store = VerdictStore(cast("str", store))
             judge = LLMJudge(bridge(), store=store, **arguments)
         # The model is held, too, so that no other object gets its id.
         _judges[known] = (model, judge)
         if len(_judges) > _JUDGES_KEPT:
-            oldest = next(iter(_judges))
-            del _judges[oldest]
+            del _judges[next(iter(_judges))]
         return judge

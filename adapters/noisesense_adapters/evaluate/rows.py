@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, get_args
 
 from typing_extensions import TypedDict
 
-from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Usage, Verdicts, summarize
-from noisesense.errors import InputError, NoiseSenseError, check_choice, describe, error_context
-from noisesense.judging.sharing import sharing_key
+from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Verdicts, summarize
+from noisesense.errors import InputError, check_choice, describe, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.outcomes import extent, percent_text
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.clusters import cluster_of
-from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
 from noisesense_adapters.reading.paths import Column
@@ -72,7 +70,7 @@ class Figure(NamedTuple):
     Attributes:
         mode: of the score.
         value: from 0 to 1, lower is better; None where it is undefined or undetermined.
-        reason: the value in a sentence, which also says that lower is better.
+        reason: the value in words, which also say that lower is better.
         metadata: the status; for a row also bounds, definition and judge. The first figure of a
             row also has what judging cost, so that a sum over figures counts it once.
     """
@@ -123,29 +121,20 @@ class RowEvaluator:
         self.reader = Reader(places, chosen)
         settings = Settings.checked(definition, empty, undetermined)
         self.definition = settings.definition
-        self._evaluator = Evaluator(settings, self.judge)
-        self._judge = given_judge(judge, model=model, store=store, judge_options=judge_options)
-        self._model = model
-        self._bridge = bridge
-        self._store = store
-        self._judge_options = judge_options
-        self._results: dict[object, list[Result]] | None = None
+        given = given_judge(judge, model=model, store=store, judge_options=judge_options)
+
+        def the_judge() -> Judge:
+            """Return the user's judge, or one over the model, made when a row needs it."""
+            if given is not None:
+                return given
+            over = partial(bridge, model)
+            return judge_over(model, over, bridge, store=store, options=judge_options)
+
+        self._evaluator = Evaluator(settings, the_judge)
 
     def name(self, mode: str) -> str:
         """Return a score's name, e.g. ``noise_sensitivity_relevant_paper``; see `score_name`."""
         return score_name(mode, self.definition)
-
-    def judge(self) -> Judge:
-        """Return the user's judge, or one over the model, made when the first row needs it."""
-        if self._judge is not None:
-            return self._judge
-        return judge_over(
-            self._model,
-            lambda: self._bridge(self._model),
-            self._bridge,
-            store=self._store,
-            options=self._judge_options,
-        )
 
     async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
         """Judge and score one row. The same row is judged anew each time.
@@ -161,26 +150,15 @@ class RowEvaluator:
         """
         with error_context(place):
             reading = self.reader.read(row)
-            sample = reading.sample
-            try:
-                evaluated = await self._evaluator.evaluate(reading)
-            except NoiseSenseError as error:
-                self._keep(Result(sample.key, error=str(error), sample=sample))
-                raise
-        result = evaluated.result(sample.key, sample)
-        self._keep(result)
-        return result
+            evaluated = await self._evaluator.evaluate(reading)
+        sample = reading.sample
+        return evaluated.result(sample.key, sample)
 
     def figures(self, result: Result) -> list[Figure]:
-        """Return a figure for each mode that was asked for; none for a result without a score."""
+        """Return a figure for each mode that was asked for, of a result with a score."""
         figures: list[Figure] = []
-        score = result.score
-        if score is None:
-            return figures
+        score: Any = result.score
         for mode in self.modes:
-            reason = score.reason(mode)
-            if "lower is better" not in reason:
-                reason = f"{reason} Lower is better."
             bounds = score.bounds(mode)
             metadata: dict[str, Any] = {
                 "status": score.status(mode),
@@ -189,10 +167,10 @@ class RowEvaluator:
                 "judge": result.judge,
             }
             if not figures:
-                metadata |= _costs(result.usage)
+                metadata |= {name: cost for name, cost in vars(result.usage).items() if cost}
             if result.unanswered:
                 metadata["unanswered"] = result.unanswered
-            figures.append(Figure(mode, score.value(mode), reason, metadata))
+            figures.append(Figure(mode, score.value(mode), score.reason(mode), metadata))
         return figures
 
     async def kept_figures(self, row: Mapping[str, Any], place: str) -> list[Figure]:
@@ -203,52 +181,12 @@ class RowEvaluator:
         """
         result = await self.evaluate(row, place)
         figures = self.figures(result)
-        figures[0].metadata["scored"] = {**as_scored(result), "modes": [*self.modes]}
+        figures[0].metadata["scored"] = as_scored(result, self.modes)
         return figures
-
-    def collect(self) -> None:
-        """From now on, keep each result until `summary` asks for it."""
-        if self._results is None:
-            self._results = {}
-
-    def _keep(self, result: Result) -> None:
-        """Add a result to those that `collect` asked for."""
-        if self._results is not None and result.sample is not None:
-            self._results.setdefault(sharing_key(result.sample), []).append(result)
-
-    def summary(self, rows: Iterable[Mapping[str, Any]]) -> Summary:
-        """Summarize the latest result of each of a run's rows, and forget that result.
-
-        A row without a result counts as failed. Results of an earlier run that broke off are not
-        used for rows that were evaluated again.
-        """
-        results: list[Result] = []
-        for number, row in enumerate(rows):
-            results.append(self._latest(str(number), row))
-        return replace(summarize(results), only=_only(self.modes))
-
-    def _latest(self, number: str, row: Mapping[str, Any]) -> Result:
-        """Return the latest result of a row, removed from those that are kept."""
-        try:
-            sample = self.reader.read(row).sample
-        except InputError as error:
-            return Result(number, error=str(error))
-        results = (self._results or {}).get(sharing_key(sample))
-        return results.pop() if results else Result(number, error="it was not evaluated")
-
-
-def _costs(usage: Usage) -> dict[str, Any]:
-    """Return what judging cost, without zeros."""
-    costs: dict[str, Any] = {}
-    for name in ("calls", "cached_calls", "input_tokens", "output_tokens", "cost"):
-        cost = getattr(usage, name)
-        if cost:
-            costs[name] = cost
-    return costs
 
 
 def rows_of(evaluator: object) -> RowEvaluator:
-    """The rows behind a host's evaluator, which from now on keep their results for a summary.
+    """Return the rows behind a host's evaluator.
 
     Args:
         evaluator: a function that a host's factory made, with its rows as the attribute ``rows``.
@@ -260,30 +198,28 @@ def rows_of(evaluator: object) -> RowEvaluator:
     if not isinstance(rows, RowEvaluator):
         expected = "an evaluator made by noise_sensitivity(…)"
         raise InputError(expected, describe(evaluator), where="evaluator")
-    rows.collect()
     return rows
 
 
-def as_scored(result: Result) -> dict[str, Any]:
-    """Return a result with a score as JSON-ready data that `rescored` reads.
+def as_scored(result: Result, modes: Sequence[Mode]) -> dict[str, Any]:
+    """Return a result with a score and a sample as JSON-ready data that `summary_of` reads.
 
-    It holds the verdicts without their texts, the settings of the score, and what only the texts
-    tell: the cluster, whether the response repeats the reference, and which texts are the same.
+    It holds the verdicts without their texts, the settings of the score, the modes that were
+    asked for, and what only the texts tell: the cluster, whether the response repeats the
+    reference, and which texts are the same.
     """
     score: Any = result.score
-    sample = result.sample
-    texts: dict[str, Any] | None = None
-    if sample is not None:
-        contexts = [_shortened(chunk.text) for chunk in sample.retrieved_contexts]
-        texts = {"response": _shortened(sample.response), "retrieved_contexts": contexts}
+    sample: Any = result.sample
+    contexts = [_shortened(chunk.text) for chunk in sample.retrieved_contexts]
     return {
+        "modes": [*modes],
         "definition": score.definition,
         "empty": score.empty,
         "undetermined": score.undetermined,
         "verdicts": score.verdicts.to_matrices(),
         "cluster": cluster_of(result),
         "echoes": result.echoes,
-        "texts": texts,
+        "texts": {"response": _shortened(sample.response), "retrieved_contexts": contexts},
     }
 
 
@@ -295,68 +231,60 @@ def _shortened(text: str) -> str:
     return f"{text[:_BEGINNING]}{digest}"
 
 
-def rescored(name: str, kept: Mapping[str, Any]) -> Result:
+def _rescored(name: str, kept: Mapping[str, Any]) -> Result:
     """Return the result that `as_scored` kept, under a new name."""
     texts = kept["texts"]
-    sample = None
-    contexts: list[str] | None = None
-    if texts is not None:  # shortened; nobody reads the reference
-        sample = Sample(**texts, reference="-")
-        contexts = texts["retrieved_contexts"]
-    verdicts = Verdicts.from_matrices(**kept["verdicts"], chunks=contexts)
+    sample = Sample(**texts, reference="-")  # shortened; nobody reads the reference
+    verdicts = Verdicts.from_matrices(**kept["verdicts"], chunks=texts["retrieved_contexts"])
     settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
     return Result(name, settings.score(verdicts), sample=sample, cluster=kept["cluster"])
 
 
-def summary_of_kept(results: Iterable[Result], kept: Iterable[Mapping[str, Any]]) -> Summary:
-    """Summarize results, some of them made by `rescored` of these data."""
-    echoes = 0
-    modes: dict[Mode, None] = {}
-    for each in kept:
-        echoes += each["echoes"]
-        modes |= dict.fromkeys(each["modes"])
-    # Results without their texts do not know their echoes.
-    return replace(summarize(results), echoes=echoes, only=_only([*modes]))
-
-
-def _only(modes: Sequence[Mode]) -> Mode | None:
-    """Return the one mode that was asked for; None if both were."""
-    return modes[0] if len(modes) == 1 else None
-
-
-def summary_of(rows: Iterable[Iterable[object]], definition: DefinitionName) -> Summary:
+def summary_of(
+    rows: Iterable[Iterable[object]], definition: DefinitionName | None = None
+) -> Summary:
     """Summarize a host's run from the metadata that the host stored.
 
-    A row without a score under the definition counts as failed.
+    A row without a score counts as failed.
 
     Args:
         rows: for each row, the metadata of its scores.
-        definition: of the scores in question.
+        definition: of the scores in question; None if the rows hold no others.
 
     Raises:
         InputError: an unknown definition, or a row with several scores of one mode.
     """
-    name = check_definition(definition).name
+    if definition is not None:
+        check_definition(definition)
     results: list[Result] = []
-    of_rows: list[dict[str, Any]] = []
+    echoes = 0
+    modes: dict[Mode, None] = {}
     for number, row in enumerate(rows):
-        kept: dict[str, Any] = {}
-        for metadata in row:
-            scored = as_object(metadata).get("scored")
-            if scored is None or scored["definition"] != name:
-                continue
-            modes = [*kept.get("modes", ()), *scored["modes"]]
-            if len({*modes}) < len(modes):
-                hint = "run_summary takes the name of one"
-                got = "those of two evaluators"
-                raise InputError("one score a mode", got, where=f"row {number}", hint=hint)
-            kept = {**scored, "modes": modes}
+        kept = _kept_of(row, definition)
+        asked = [mode for scored in kept for mode in scored["modes"]]
+        if len({*asked}) < len(asked):
+            hint = "run_summary takes the name of one"
+            got = "those of two evaluators"
+            raise InputError("one score a mode", got, where=f"row {number}", hint=hint)
         if kept:
-            of_rows.append(kept)
-            results.append(rescored(str(number), kept))
+            modes |= dict.fromkeys(asked)
+            echoes += kept[0]["echoes"]
+            results.append(_rescored(str(number), kept[0]))
         else:
             results.append(Result(str(number), error="it has no score"))
-    return summary_of_kept(results, of_rows)
+    only = next(iter(modes)) if len(modes) == 1 else None
+    # Results without their texts do not know their echoes.
+    return replace(summarize(results), echoes=echoes, only=only)
+
+
+def _kept_of(row: Iterable[object], definition: str | None) -> list[dict[str, Any]]:
+    """Return what was kept of a row's scores under the definition."""
+    kept: list[dict[str, Any]] = []
+    for metadata in row:
+        scored = as_object(metadata).get("scored")
+        if scored is not None and definition in (None, scored["definition"]):
+            kept.append(scored)
+    return kept
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
@@ -367,38 +295,12 @@ def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
 
 
 def mean_of(summary: Summary, mode: Mode) -> Figure:
-    """Return a run's mean of one mode, with its range, its interval and what is not in it."""
+    """Return a run's mean of one mode, with all that the summary says as its reason."""
     figures = summary.mode(mode)
-    if figures is None:
-        reason = f"The definition {summary.definition} has no {mode} mode."
-        if not summary.definition:
-            reason = summary.warnings[0]
-        return Figure(mode, None, reason, {"status": "undefined"})
+    mean = None if figures is None else figures.mean
+    value = None if mean is None else mean.value
     status = "undefined"
-    text = "undefined"
-    value = None
-    if figures.mean is not None:
-        value = figures.mean.value
-        text = extent(figures.mean, ".4g")
+    if mean is not None:
         status = "undetermined" if value is None else "determined"
-    if figures.interval is not None:
-        percent = percent_text(summary.confidence)
-        text += f" ({percent} interval {interval_text(figures.interval)})"
-    samples = f"{figures.determined} of {summary.samples} samples have a value"
-    if figures.undetermined:
-        samples += f", {figures.undetermined} undetermined"
-    if summary.clusters is not None:
-        samples += f"; {summary.grouped}"
-    if summary.unmeasured:
-        samples += f"; {summary.unmeasured}"
-    reason = f"Mean noise sensitivity ({mode}): {text}; {samples}. Lower is better."
-    for sign in summary.signs:
-        reason += f" A sign that the run is broken: {sign.reason}."
-    metadata = {
-        "status": status,
-        "samples": summary.samples,
-        "failed": summary.failed,
-        "nothing_claimed": summary.nothing_claimed,
-        "nothing_retrieved": summary.nothing_retrieved,
-    }
-    return Figure(mode, value, reason, metadata)
+    metadata = {"status": status, "samples": summary.samples, "failed": summary.failed}
+    return Figure(mode, value, str(summary), metadata)

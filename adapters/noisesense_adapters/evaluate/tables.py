@@ -107,7 +107,7 @@ def offender_legend(table: Table) -> str:
     for title in table.titles:
         if title in _LEGEND:
             parts.append(f"{title}: {_LEGEND[title]}")
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(parts)}. Where intervals overlap, the order may be chance."
 
 
 _SHORT = 28
@@ -186,7 +186,7 @@ def _effect_table(effect: Effect) -> Table:
                 extent(control.after, ".0%"),
                 extent(control.before, ".0%"),
                 _points(control.change),
-                _points_interval(control.change),
+                _points(control.change.interval),
             )
             rows.append(row)
     titles = ("beside", "claims", "vanish", "there", "points", "95% interval")
@@ -224,15 +224,11 @@ def cause_table(causes: Iterable[Cause]) -> Table:
     return Table(titles, rows, caption).without_zeros()
 
 
-def _points(change: Estimate) -> str:
-    """Write a difference of shares, in percentage points."""
-    return extent((100 * change.low, 100 * change.high), "+.0f")
-
-
-def _points_interval(change: Estimate) -> str:
-    if change.interval is None:
+def _points(change: Estimate | Interval | None) -> str:
+    """Write a difference of shares, or its interval, in percentage points."""
+    if change is None:
         return "-"
-    return extent((100 * change.interval.low, 100 * change.interval.high), "+.0f")
+    return extent((100 * change.low, 100 * change.high), "+.0f")
 
 
 def _variant_table(found: Ablation) -> Table:
@@ -245,7 +241,7 @@ def _variant_table(found: Ablation) -> Table:
             extent(before, ".0%"),
             extent(after, ".0%"),
             _points(change),
-            _points_interval(change),
+            _points(change.interval),
         )
         rows.append(row)
     titles = ("variant", "samples", "same", "changed", "points", "95% interval")
@@ -266,9 +262,8 @@ def trust_tables(found: Trust) -> list[Table]:
     means: list[tuple[str, ...]] = []
     for mode, mean in found.means.items():
         confidence = f"{percent_text(mean.interval.confidence)} "
-        interval = "exact" if is_exact(mean) else shown(mean.interval)
-        figures = (shown(mean.judge_mean), shown(mean.mean), interval, shown(mean.labeled))
-        means.append((mode, *figures, _judges_error(mean)))
+        figures = (mean.judge_mean, mean.mean, mean.interval, mean.labeled)
+        means.append((mode, *map(shown, figures), _judges_error(mean)))
     titles = ("mode", "judge", "people", f"{confidence}interval", "labeled", "the judge's")
     caption = "The mean by the judge, and the one that people would find in these results"
     tables = [Table(titles, means, caption)]
@@ -291,18 +286,13 @@ def trust_tables(found: Trust) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def is_exact(mean: PPIMean) -> bool:
-    """Tell whether there is nothing to estimate. Every sample is labeled, and no label is open."""
-    return not mean.unlabeled and mean.mean.value is not None
-
-
 def _judges_error(mean: PPIMean) -> str:
     """Say whether the judge's mean is too low or too high, as far as the labels tell."""
     if mean.interval.low > mean.judge_mean.high:
         return "too low"
     if mean.interval.high < mean.judge_mean.low:
         return "too high"
-    return "the same" if is_exact(mean) else "inside it"
+    return "inside it"
 
 
 def _rate(rate: Rate) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from noisesense import Comparison, Offenders, Summary, Trust
-from noisesense.scoring.definitions import MODES
+from noisesense import Summary, Trust
 from noisesense.scoring.outcomes import extent
 from noisesense.stats.figures import Figure, FigureComparison
 from noisesense.stats.summarize import counted
 
 if TYPE_CHECKING:  # only the command `ablation` needs it
-    from noisesense.ablation import Ablation, Cause, Effect
+    from noisesense.ablation import Ablation
 
 
 class Headline(NamedTuple):
@@ -66,28 +65,12 @@ def changed_claims(summary: Summary) -> str:
     return f"claims the judge was asked about once more: {', '.join(parts)}" if parts else ""
 
 
-def document_name(document: str, width: int = 60) -> str:
-    """Name a document in one line of at most so many characters."""
-    name = " ".join(document.split())
+def document_name(text: str, width: int = 60) -> str:
+    """Name a document or a question in one line of at most so many characters."""
+    name = " ".join(text.split())
     if len(name) > width:
         name = f"{name[: width - 1].rstrip()}…"
     return name.rstrip(".") or "(no id and no text)"
-
-
-def guiltiest(causes: Iterable[Cause]) -> Cause | None:
-    """Return the document that surely makes claims vanish, the surest if several do."""
-    return next((cause for cause in causes if cause.is_shown), None)
-
-
-def offender_sentences(found: Offenders, causes: Iterable[Cause] = ()) -> Iterator[str]:
-    """Say where to look first, and what may be wrong with that."""
-    guilty = guiltiest(causes)
-    if guilty is not None:
-        yield f"By the ablation, wrong claims vanish without {document_name(guilty.document)}."
-    misleading = [document for document in found.documents if document.claims]
-    if len(misleading) > 1:
-        leading = document_name(misleading[0].document)
-        yield f"{leading} stands first. Where the intervals overlap, the order may be chance."
 
 
 FIGURE_NAMES: dict[Figure, str] = {
@@ -96,37 +79,11 @@ FIGURE_NAMES: dict[Figure, str] = {
     "any": "all claims from documents",
     "correct": "correct claims",
 }
-_OF_NOISE = {"worse": "is noisier", "better": "is less noisy"}
-_OF_CORRECT = {"worse": "has fewer correct claims", "better": "has more correct claims"}
-
-
-def comparison_sentences(comparison: Comparison, b: str = "B") -> Iterator[str]:
-    """Say in what B surely differs from A, be it by less than the margin."""
-    whole = comparison.any
-    for found in (whole, comparison.relevant, comparison.irrelevant, comparison.correct):
-        if found is None or found.side is None:
-            continue
-        is_mode = found.figure in MODES
-        if is_mode and whole is not None and whole.side == found.side:
-            continue
-        words = _OF_CORRECT if found.figure == "correct" else _OF_NOISE
-        where = f" in {FIGURE_NAMES[found.figure]}" if is_mode else ""
-        yield f"{b} {words[found.side]}{where}{_beyond(found)}."
 
 
 def by_more(found: FigureComparison) -> str:
     """Say by how much it is asked whether B is worse."""
     return f" by more than {found.margin:.3g}" if found.margin else ""
-
-
-def _beyond(found: FigureComparison) -> str:
-    """Say whether B differs by more than the margin."""
-    more = by_more(found)
-    if found.decision == "same":
-        return f", but not{more}"
-    if found.decision == "undecided":
-        return f"; whether{more} is not decided"
-    return more
 
 
 def standing(found: FigureComparison) -> str:
@@ -140,14 +97,7 @@ def standing(found: FigureComparison) -> str:
         return "too few to say"
     if found.side is not None:
         return f"{found.side}, maybe {within}"
-    if found.left_open:
-        return "left open by the judge"
-    if not found.margin:
-        return "not clearly different"
-    low, high = found.worsening
-    if high <= found.margin:
-        return "not worse"
-    return "not better" if low >= -found.margin else "too few to say"
+    return "left open by the judge" if found.left_open else "not clearly different"
 
 
 def cause_sentence(found: Ablation) -> str | None:
@@ -179,7 +129,7 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
     elif effect is not None and effect.samples < MIN_PAIRS:
         yield f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
     elif effect is not None:
-        yield f"No effect of these documents is shown{_lacking(effect)}."
+        yield "No effect of these documents is shown."
     for document in found.causes:
         if document.is_shown and not document.entails:
             name = document_name(document.document)
@@ -187,17 +137,6 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
     for reason, count in found.left_out.items():
         nouns, _, rest = reason.partition(" ")
         yield f"Note: {counted(count, nouns.removesuffix('s'))} {rest}."
-
-
-def _lacking(effect: Effect) -> str:
-    """Say which control is missing."""
-    if effect.other_claims is None:
-        return ": the answers have no other claims to compare with"
-    if effect.again is None:
-        return ": how many vanish with the same documents is not known"
-    if effect.other_chunks is None:
-        return ": how many vanish without other documents is not known"
-    return ""
 
 
 def trust_sentences(found: Trust) -> Iterator[str]:

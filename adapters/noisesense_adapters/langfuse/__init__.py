@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from noisesense.errors import NoiseSenseError, describe
-from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
+from noisesense_adapters.evaluate.rows import (
+    Arguments,
+    Figure,
+    RowEvaluator,
+    mean_of,
+    rows_of,
+    summary_of,
+)
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
 from noisesense_adapters.reading.places import HOSTS
-from noisesense_adapters.reading.values import plain
 
 with needs_extra("langfuse"):
     from langfuse import Evaluation
@@ -58,11 +64,11 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
         row = {"output": output, "expected_output": expected_output, "metadata": metadata}
         try:
             place = f"item with the input {describe(input)}"
-            result = await rows.evaluate({**row, "input": input}, place)
+            figures = await rows.kept_figures({**row, "input": input}, place)
         except NoiseSenseError as error:
             name = rows.name("error")
             return [Evaluation(name=name, value=str(error), data_type="CATEGORICAL")]
-        return [_shown(rows.name(figure.mode), figure) for figure in rows.figures(result)]
+        return [_shown(rows.name(figure.mode), figure) for figure in figures]
 
     vars(noise_sensitivity)["rows"] = rows
     return noise_sensitivity
@@ -86,7 +92,8 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
     def noise_sensitivity_run(
         *, item_results: Sequence[ExperimentItemResult], **_: Any
     ) -> list[Evaluation]:
-        summary = rows.summary(map(_row, item_results))
+        metadata = [[each.metadata for each in item.evaluations] for item in item_results]
+        summary = summary_of(metadata, rows.definition)
         means = [mean_of(summary, mode) for mode in rows.modes]
         return [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]
 
@@ -105,8 +112,3 @@ def _shown(name: str, figure: Figure) -> Evaluation:
         metadata=metadata,
         data_type="CATEGORICAL",
     )
-
-
-def _row(result: ExperimentItemResult) -> dict[str, Any]:
-    absent = dict.fromkeys(("input", "expected_output", "metadata"))
-    return {**absent, **plain(result.item), "output": result.output}

@@ -12,15 +12,22 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense.errors import describe
-from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, mean_of, rows_of
+from noisesense_adapters.evaluate.rows import (
+    Arguments,
+    Figure,
+    RowEvaluator,
+    mean_of,
+    rows_of,
+    summary_of,
+)
 from noisesense_adapters.factory import structured_llm
-from noisesense_adapters.reading.chunks import is_one_text
 from noisesense_adapters.reading.places import HOSTS
+from noisesense_adapters.reading.values import is_one_text
 
 __all__ = ["noise_sensitivity", "noise_sensitivity_summary"]
 
 Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
-SummaryEvaluator = Callable[..., list[dict[str, Any]]]
+SummaryEvaluator = Callable[..., dict[str, Any]]
 
 
 def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
@@ -46,12 +53,14 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     if hasattr(arguments.get("judge"), "ainvoke") and arguments.get("model") is None:
         arguments["model"] = arguments.pop("judge", None)
     rows = RowEvaluator(HOSTS["langsmith"], structured_llm, **arguments)
+    kept: dict[Any, list[dict[str, Any]]] = {}  # LangSmith hands no scores to a summary
 
     # Not by name only: older versions of LangSmith refuse that.
     async def noise_sensitivity(
         inputs: Any = None,
         outputs: Any = None,
         reference_outputs: Any = None,
+        run: Any = None,
         example: Any = None,
         **kwargs: Any,
     ) -> list[dict[str, Any]]:
@@ -60,10 +69,11 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
         row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
         name = getattr(example, "id", None)
         place = f"inputs {describe(inputs)}" if name is None else f"example {name}"
-        result = await rows.evaluate({**row, **kwargs}, place)
-        return [_shown(rows.name(figure.mode), figure) for figure in rows.figures(result)]
+        figures = await rows.kept_figures({**row, **kwargs}, place)
+        kept[getattr(run, "id", None)] = [figure.metadata for figure in figures]
+        return [_shown(rows.name(figure.mode), figure) for figure in figures]
 
-    vars(noise_sensitivity)["rows"] = rows
+    vars(noise_sensitivity).update(rows=rows, kept=kept)
     return noise_sensitivity
 
 
@@ -75,24 +85,21 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
     where open verdicts do not decide it.
 
     Args:
-        evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``. The summary
-            reads a run's inputs, outputs and reference outputs; what an evaluator was handed
-            besides, as openevals' ``context=``, is not among them, and the row counts as failed.
+        evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
 
     Raises:
         InputError: some other function.
     """
     rows = rows_of(evaluator)
+    kept = vars(evaluator)["kept"]
 
     def noise_sensitivity_summary(
-        inputs: Sequence[Any], outputs: Sequence[Any], reference_outputs: Sequence[Any]
-    ) -> list[dict[str, Any]]:
-        run: list[dict[str, Any]] = []
-        for row in zip(inputs, outputs, reference_outputs, strict=True):
-            run.append({"inputs": row[0], "outputs": row[1], "reference_outputs": row[2]})
-        summary = rows.summary(run)
+        runs: Sequence[Any],
+        examples: Sequence[Any],  # LangSmith takes no function of the runs alone
+    ) -> dict[str, Any]:
+        summary = summary_of([kept.pop(run.id, ()) for run in runs], rows.definition)
         means = [mean_of(summary, mode) for mode in rows.modes]
-        return [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]
+        return {"results": [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]}
 
     return noise_sensitivity_summary
 

@@ -11,14 +11,7 @@ from typing import Any, cast
 from pydantic import BaseModel, PrivateAttr
 from typing_extensions import Unpack
 
-from noisesense import (
-    DefinitionName,
-    Empty,
-    Result,
-    StructuredLLM,
-    Summary,
-    Undetermined,
-)
+from noisesense import StructuredLLM, Summary
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
@@ -26,10 +19,8 @@ from noisesense_adapters.evaluate.evaluator import suffix
 from noisesense_adapters.evaluate.rows import (
     Arguments,
     Figure,
-    Modes,
     RowEvaluator,
-    rescored,
-    summary_of_kept,
+    summary_of,
 )
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -40,6 +31,12 @@ from noisesense_adapters.models.running import in_thread
 from noisesense_adapters.reading.chunks import chunks_of
 from noisesense_adapters.reading.places import HOSTS
 from noisesense_adapters.reading.values import as_object
+
+with needs_extra("mlflow"):
+    from mlflow import get_run, search_traces
+    from mlflow.entities import AssessmentSource, Feedback, SpanStatusCode, SpanType, Trace
+    from mlflow.genai.judges.utils import get_default_model
+    from mlflow.genai.scorers import Scorer
 
 
 class MLflowLLM(Bridge):
@@ -93,15 +90,14 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
     """
     if trace is None:
         return None
-    entities = import_module("mlflow.entities")
     spans = {span.span_id: span for span in trace.search_spans()}
-    retrievers = trace.search_spans(span_type=entities.SpanType.RETRIEVER)
+    retrievers = trace.search_spans(span_type=SpanType.RETRIEVER)
     ids = {span.span_id for span in retrievers}
     documents: list[Any] = []
     try:
         for span in retrievers:
             if not _is_inside(span, ids, spans):
-                documents += _documents(span, entities.SpanStatusCode.ERROR)
+                documents += _documents(span)
     except InputError as error:
         return error
     return documents if retrievers else None
@@ -110,29 +106,19 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
 def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
     """Tell whether a span is inside one of the outer ones, at any depth."""
     parent = spans.get(span.parent_id)
-    for _ in spans:  # no deeper than there are spans, whatever a damaged trace says
-        if parent is None:
-            return False
-        if parent.span_id in outer:
-            return True
+    while parent is not None and parent.span_id not in outer:
         parent = spans.get(parent.parent_id)
-    return False
+    return parent is not None
 
 
-def _documents(span: Any, failed: Any) -> list[Any]:
+def _documents(span: Any) -> list[Any]:
     """Return what a retriever returned. Raises `InputError`."""
     with error_context(f"retriever span {span.name!r}"):
-        if span.status.status_code == failed:
+        if span.status.status_code == SpanStatusCode.ERROR:
             got = span.status.description or "no reason"
             raise InputError("a retriever that succeeded", f"one that failed: {got}")
         return chunks_of(span.outputs)
 
-
-with needs_extra("mlflow"):
-    from mlflow import get_run, search_traces
-    from mlflow.entities import AssessmentSource, Feedback, Trace
-    from mlflow.genai.judges.utils import get_default_model
-    from mlflow.genai.scorers import Scorer
 
 _NAME = "noise_sensitivity"
 _SCORED = "noisesense.scored"
@@ -168,10 +154,6 @@ class NoiseSensitivity(Scorer):
     """
 
     name: str = _NAME
-    mode: Modes = "both"
-    definition: DefinitionName = "ragas"
-    empty: Empty = "undefined"
-    undetermined: Undetermined = "none"
     _rows: RowEvaluator = PrivateAttr()
 
     def __init__(
@@ -186,14 +168,11 @@ class NoiseSensitivity(Scorer):
         if arguments.get("judge") is None and arguments.get("model") is None:
             arguments["model"] = get_default_model()
         rows = RowEvaluator(HOSTS["mlflow"], bridge, **arguments)
-        known = type(self).model_fields  # MLflow shows a scorer by its fields
-        fields: dict[str, Any] = {key: value for key, value in arguments.items() if key in known}
         super().__init__(
             name=name or _NAME + suffix(rows.definition),
             aggregations=aggregations,
             description=description,
             timeout=timeout,
-            **fields,
         )
         self._rows = rows
 
@@ -248,40 +227,26 @@ def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
     Raises:
         InputError: the run has no feedback of that scorer.
     """
-    results: list[Result] = []
-    kept: list[dict[str, Any]] = []
+    rows: list[list[dict[str, Any]]] = []
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
-        row = trace.info.trace_id
-        scored, error = _feedback_on(trace, run_id, name)
-        if scored is not None:
-            kept.append(scored)
-            results.append(rescored(row, scored))
-        elif error is not None:
-            results.append(Result(row, error=error))
-    if not results:
+        feedback = _feedback_on(trace, run_id, name)
+        if feedback:
+            rows.append([{"scored": json.loads(each.get(_SCORED, "null"))} for each in feedback])
+    if not rows:
         raise InputError(f"a run with feedback of {name!r}", describe(run_id), where="run_id")
-    for number in range(len(results), _row_count(run_id)):
-        results.append(Result(f"row {number}", error="MLflow kept no trace of this row"))
-    return summary_of_kept(results, kept)
+    untraced = _row_count(run_id) - len(rows)
+    return summary_of(rows + [[]] * untraced)
 
 
-def _feedback_on(trace: Trace, run_id: str, name: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the row's score, or why there is none, as the run's scorer of that name gave it."""
-    error: str | None = None
-    scored: dict[str, Any] | None = None
+def _feedback_on(trace: Trace, run_id: str, name: str) -> list[Mapping[str, str]]:
+    """Return the metadata of what the run's scorers of that name said of a row."""
+    found: list[Mapping[str, str]] = []
     for assessment in trace.info.assessments or ():
         metadata: Mapping[str, str] = assessment.metadata or {}
-        if metadata.get(_RUN, run_id) != run_id:
-            continue  # a trace keeps what every run said of it
-        if assessment.name == name and assessment.error is not None:
-            error = assessment.error.error_message
-        elif assessment.name.rpartition("/")[0] == name and _SCORED in metadata:
-            # Of both modes, though each may have a scorer of its own, of this name.
-            found: dict[str, Any] = json.loads(metadata[_SCORED])
-            if scored is not None:
-                found["modes"] = [*scored["modes"], *found["modes"]]
-            scored = found
-    return scored, error
+        is_of_run = metadata.get(_RUN, run_id) == run_id  # a trace keeps what every run said
+        if is_of_run and name in (assessment.name, assessment.name.rpartition("/")[0]):
+            found.append(metadata)  # an error has the scorer's name alone
+    return found
 
 
 def _row_count(run_id: str) -> int:

@@ -146,26 +146,15 @@ def usage_of(reply: object) -> Usage:
     if not counts:
         counts = reply
     # Anthropic's input_tokens are those that no cache had; prompt_tokens are all of them.
-    read = _first_count(counts, ("prompt_tokens",))
+    read = sum(_counts(counts, ("prompt_tokens",)))
     if not read:
-        read = _first_count(counts, _INPUT) + sum(_counts(counts, _CACHED))
+        read = sum(_counts(counts, _INPUT)) + sum(_counts(counts, _CACHED))
     # Google's candidates are counted without their thoughts, which are billed alike.
-    written = _first_count(counts, _OUTPUT) + sum(_counts(counts, _THOUGHT))
+    written = max(_counts(counts, _OUTPUT), default=0) + sum(_counts(counts, _THOUGHT))
     return Usage(calls=1, input_tokens=read, output_tokens=written)
 
 
-def _first_count(counts: object, names: Sequence[str]) -> int:
-    """Return the count under the first of the names that has one; else 0."""
-    present = _counts(counts, names)
-    return present[0] if present else 0
-
-
 def _counts(counts: object, names: Sequence[str]) -> list[int]:
-    """Return the counts of tokens under these names."""
-    values = [field_of(counts, name) for name in names]
+    """Return the counts of tokens under these names, in a dict or an object."""
+    values = [as_object(counts).get(name, getattr(counts, name, None)) for name in names]
     return [value for value in values if isinstance(value, int) and value > 0]
-
-
-def field_of(value: object, name: str) -> Any:
-    """Return a field of a dict, or an attribute of an object; None if there is none."""
-    return as_object(value).get(name, getattr(value, name, None))

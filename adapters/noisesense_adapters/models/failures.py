@@ -8,13 +8,10 @@ that their text names is told.
 from __future__ import annotations
 
 import asyncio
-import math
 import re
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -99,18 +96,18 @@ _CAUSES = (
 )
 BUSY = (429, 503, 529)
 """Statuses by which a provider takes no calls for a while; the last is Anthropic's."""
-_SETUP_HINTS = {  # by status, where the cause is not known: of every call as it is set up
+_HINTS = {  # by status, where the cause is not known
     **dict.fromkeys((301, 302, 303, 307, 308), "the endpoint moved: check the base URL"),
+    400: "the endpoint may not know the model or one of its options",
     401: "check the API key",
     402: "check the provider's plan and billing",
     403: "check the API key and its permissions",
     404: "check the model's name and the base URL",
-}
-_HINTS = {  # likewise, of this call
-    400: "the endpoint may not know the model or one of its options",
     429: "the rate limit or the quota is reached; wait longer (max_wait), or try again later",
     **dict.fromkeys(range(500, 600), "the endpoint itself failed"),
 }
+_SETUP = (301, 302, 303, 307, 308, 401, 402, 403, 404)
+"""Statuses of every call as it is set up."""
 
 # What clients and parsers raise over a reply that they have received. LangChain, ragas and
 # instructor each have their own class for the same event.
@@ -272,43 +269,21 @@ def _refusal(links: _Links, model: str) -> JudgeError:
         problem = f"{cause.problem} ({details}). Hint: {cause.hint}"
         return cause.kind(f"{model} could not be called: {problem}")
     problem = f"{model} could not be called: {details}"
-    if status in _SETUP_HINTS:
-        return JudgeSetupError(f"{problem}. Hint: {_SETUP_HINTS[status]}")
     if status in _HINTS:
         problem = f"{problem}. Hint: {_HINTS[status]}"
     if status in BUSY:
         return BusyError(problem, wait_of(links))
-    return JudgeError(problem)
+    return JudgeSetupError(problem) if status in _SETUP else JudgeError(problem)
 
 
 def wait_of(links: Iterable[BaseException]) -> float | None:
     """The seconds that a provider asks to wait, by either of its headers; None if it does not."""
     for link in links:
         for holder in (getattr(link, "response", None), link):
-            headers = _headers_of(holder)
+            headers: Any = getattr(holder, "headers", None)
             for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-                seconds = _seconds(headers.get(name, ""))
-                if seconds is not None:
-                    return seconds * unit
-    return None
-
-
-def _headers_of(holder: object) -> dict[str, str]:
-    """By name in lower case, also where a plain dict holds them as they were written."""
-    headers: Any = getattr(holder, "headers", None)
-    if not callable(getattr(headers, "items", None)):
-        return {}
-    return {str(name).lower(): str(value) for name, value in headers.items()}
-
-
-def _seconds(text: str) -> float | None:
-    """Of a number, or until a date."""
-    with suppress(ValueError):
-        number = float(text)
-        return number if 0 <= number < math.inf else None
-    with suppress(ValueError, OverflowError):
-        date = parsedate_to_datetime(text)
-        return max(date.timestamp() - time.time(), 0.0)
+                with suppress(KeyError, TypeError, ValueError):
+                    return float(headers[name]) * unit
     return None
 
 

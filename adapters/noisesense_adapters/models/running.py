@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from functools import partial
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -17,14 +16,12 @@ T = TypeVar("T")
 async def in_thread(call: Callable[[], T]) -> T:
     """Same as `asyncio.to_thread`, but without a limit of threads, and exit does not wait."""
     future: Future[T] = Future()
-    # Frameworks keep the caller's callbacks in the context.
-    work: Callable[[], T] = partial(contextvars.copy_context().run, call)
+    future.set_running_or_notify_cancel()  # it is not cancelled when one who waits for it is
+    context = contextvars.copy_context()  # frameworks keep the caller's callbacks there
 
     def run() -> None:
-        if not future.set_running_or_notify_cancel():
-            return
         try:
-            future.set_result(work())
+            future.set_result(context.run(call))
         except BaseException as error:  # noqa: BLE001 - raised where the future is awaited
             future.set_exception(error)
 

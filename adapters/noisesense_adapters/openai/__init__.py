@@ -10,11 +10,11 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, SecretStr
 
-from noisesense.errors import InputError, JudgeError, JudgeSetupError
+from noisesense.errors import InputError, JudgeSetupError, kind_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
 from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
@@ -27,13 +27,7 @@ from noisesense_adapters.models.identity import (
 )
 from noisesense_adapters.models.replies import json_form, spelled_out
 from noisesense_adapters.models.running import in_thread
-from noisesense_adapters.openai.client import (
-    CONNECT_SECONDS,
-    MOST_BYTES,
-    OPENAI,
-    TOO_LARGE,
-    ChatClient,
-)
+from noisesense_adapters.openai.client import OPENAI, ChatClient
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -47,6 +41,7 @@ _FORMS = ("json_schema", "json_object")
 _LIMITS = ("max_tokens", "max_completion_tokens")  # OpenAI's newer models refuse the first
 _THOUGHTS = 8_000  # tokens of what some models think before a reply
 _MAX_RETRIES = 2
+_CONNECT_SECONDS = 10.0
 
 
 class OpenAILLM(Bridge):
@@ -92,27 +87,29 @@ class OpenAILLM(Bridge):
     ) -> None:
         if isinstance(api_key, str):
             api_key = SecretStr(api_key)  # no traceback with its locals shows it
-        _check(model, base_url)
+        if not isinstance(model, str) or not model.strip():
+            raise InputError("a model's name", kind_of(model), where="model")
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         options = dict(params or {})
-        address = base_url or _address_of(client)
-        usual = _usual_address(checked=not address)
-        self.name = f"{model} at {endpoint(address)}" if address else model
+        given = os.environ.get("OPENAI_BASE_URL") if client is None else str(client.base_url)
+        address = base_url or given or OPENAI
+        check_address(address, "base_url or OPENAI_BASE_URL")
+        shown = endpoint(address)
+        self.name = model if address == OPENAI else f"{model} at {shown}"
         self.identity = identity(
             model=model,
-            endpoint=endpoint(address or usual or OPENAI),
+            endpoint=shown,
             params=options,
             # Azure's version of its interface.
             query=getattr(client, "default_query", None) or None,
         )
         self._request: dict[str, Any] = {"model": model, **options}
-        reached = base_url or usual
         self._send = _sender(
             client,
-            base_url=base_url,
-            api_key=_key(api_key, reached),
-            timeout=patience(reached) if timeout is None else timeout,
+            base_url=address,
+            api_key=api_key.get_secret_value() if api_key else usual_key(address),
+            timeout=patience(address) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
         self._refused: set[str] = set()
@@ -122,64 +119,38 @@ class OpenAILLM(Bridge):
         """See `Bridge.reply`."""
         refused = set(self._refused)
         most: int | None = getattr(schema, "max_tokens", None)
+        limits: Sequence[str] = _LIMITS
+        if most is None or not self._request.keys().isdisjoint(_LIMITS):
+            limits = ()  # a limit that the user set stands
         while True:
-            offer = self._offer(most, refused)
-            asking = self._ask(prompt, schema, offer, most)
+            form = _first(_FORMS, refused)
+            limit = _first(limits, refused)
+            asking = self._ask(prompt, schema, form, limit)
             try:
-                reply = await call_model(asking, self.name, has_other_form=bool(offer.options))
+                reply = await call_model(asking, self.name, has_other_form=bool(form or limit))
             except RequestRefusedError as error:
-                refused |= offer.refused(error)
+                named = {option for option in (form, limit) if option and error.names(option)}
+                refused |= named or ({form} if form else {*_LIMITS})
                 continue
             self._refused |= refused
             self._thinks = self._thinks or reply.is_thinking
             return reply
 
-    def _offer(self, most: int | None, refused: set[str]) -> _Offer:
-        """Return the strictest that was not refused. A limit that the user set stands."""
-        limits: Sequence[str] = _LIMITS
-        if most is None or not self._request.keys().isdisjoint(_LIMITS):
-            limits = ()
-        return _Offer(_first(_FORMS, refused), _first(limits, refused))
-
-    async def _ask(
-        self, prompt: str, schema: type[BaseModel], offer: _Offer, most: int | None
-    ) -> Reply:
+    async def _ask(self, prompt: str, schema: type[BaseModel], form: str, limit: str) -> Reply:
         body = dict(self._request)
-        form = schema.__name__
-        if offer.form == "json_schema":
-            json_schema = {"name": form, "schema": json_form(schema), "strict": True}
-            body["response_format"] = {"type": offer.form, "json_schema": json_schema}
+        name = schema.__name__
+        if form == "json_schema":
+            json_schema = {"name": name, "schema": json_form(schema), "strict": True}
+            body["response_format"] = {"type": form, "json_schema": json_schema}
         else:
             prompt = spelled_out(prompt, schema)
-        if offer.form == "json_object":
-            body["response_format"] = {"type": offer.form}
-        if most is not None and offer.limit:
-            body[offer.limit] = most + (_THOUGHTS if self._thinks else 0)
+        if form == "json_object":
+            body["response_format"] = {"type": form}
+        if limit:
+            most: int = getattr(schema, "max_tokens", 0)
+            body[limit] = most + (_THOUGHTS if self._thinks else 0)
         body["messages"] = [{"role": "user", "content": prompt}]
-        return completion_reply(await self._send(**body), form)
-
-
-class _Offer(NamedTuple):
-    """What a request asks of an endpoint that it may refuse.
-
-    Attributes:
-        form: of the reply; empty if it is spelled out in words.
-        limit: the option that limits the reply's tokens; empty if there is none.
-    """
-
-    form: str
-    limit: str
-
-    @property
-    def options(self) -> list[str]:
-        return [option for option in self if option]
-
-    def refused(self, error: RequestRefusedError) -> set[str]:
-        """Return what to leave out: what the error names, or else the form, or else any limit."""
-        named = {option for option in self.options if error.names(option)}
-        if named:
-            return named
-        return {self.form} if self.form else set(_LIMITS)
+        return completion_reply(await self._send(**body), name)
 
 
 def _first(options: Sequence[str], refused: set[str]) -> str:
@@ -190,35 +161,11 @@ def _first(options: Sequence[str], refused: set[str]) -> str:
     return ""
 
 
-def _usual_address(*, checked: bool) -> str:
-    """Return the environment's. Raises `InputError` if it is checked, and no address."""
-    usual = os.environ.get("OPENAI_BASE_URL") or ""
-    if usual and checked:
-        check_address(usual, "OPENAI_BASE_URL")
-    return usual
-
-
-def _address_of(client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
-    return "" if client is None else str(client.base_url)
-
-
 def usual_key(address: str) -> str | None:
     """Return a local endpoint wants none, though the client does; None for the environment's."""
     if os.environ.get("OPENAI_API_KEY"):
         return None
-    return "none" if address and is_local(address) else None
-
-
-def _key(given: SecretStr | None, address: str) -> str | None:
-    return given.get_secret_value() if given else usual_key(address)
-
-
-def _check(model: object, base_url: object) -> None:
-    if not isinstance(model, str) or not model.strip():
-        got = "an empty text" if isinstance(model, str) else type(model).__name__
-        raise InputError("a model's name", got, where="model")
-    if base_url is not None:
-        check_address(str(base_url), "base_url")
+    return "none" if is_local(address) else None
 
 
 def _check_alone(*settings: object) -> None:
@@ -273,12 +220,15 @@ def _new_client(client: AsyncOpenAI | None, settings: dict[str, Any]) -> AsyncOp
     # would follow a redirect to another host, with the prompt and with keys in other headers.
     files = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     http = DefaultAsyncHttpxClient(
-        event_hooks={"response": [_read]}, follow_redirects=False, verify=_certificates(*files)
+        event_hooks={"response": [_leave_busy_to_judge]},
+        follow_redirects=False,
+        verify=_certificates(*files),
     )
     if client is not None:
         return client.copy(http_client=http)
     seconds = settings["timeout"]
-    timeout: Any = Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+    # An address that drops packets says nothing for as long as one waits.
+    timeout: Any = Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
     options: dict[str, Any] = {**settings, "timeout": timeout}
     try:
         return AsyncOpenAI(**options, http_client=http)
@@ -304,16 +254,7 @@ def _certificates(file: str | None, folder: str | None) -> SSLContext:
     return context
 
 
-async def _read(response: Any) -> None:
-    """Read a reply's body, of a size that memory holds, also where a small one expands.
-
-    A provider that is busy is asked again by the judge, which holds back its other calls as well.
-    """
+async def _leave_busy_to_judge(response: Any) -> None:
+    """Let the judge ask a busy provider again, as it holds back its other calls as well."""
     if response.status_code in BUSY:
         response.headers["x-should-retry"] = "false"  # the client's own retries heed it
-    content = bytearray()
-    async for piece in response.aiter_bytes():
-        content += piece
-        if len(content) > MOST_BYTES:
-            raise JudgeError(TOO_LARGE)
-    response._content = bytes(content)  # as its own `aread` does

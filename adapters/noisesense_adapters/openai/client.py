@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from noisesense.errors import JudgeError
 from noisesense_adapters.models.running import in_thread
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 OPENAI = "https://api.openai.com/v1"
 _FIRST_DELAY = 0.5
 _LONGEST_DELAY = 8.0  # seconds
-CONNECT_SECONDS = 10.0
-"""An address that drops packets says nothing for as long as one waits."""
-MOST_BYTES = 8_000_000
-"""Of a reply's body, four for each character that is read of it."""
-TOO_LARGE = f"the endpoint's reply is larger than {MOST_BYTES:,} bytes"
 _AGAIN = {408, 409, *range(500, 600)} - {503, 529}  # by which the judge waits
 
 
@@ -89,7 +83,7 @@ class ChatClient:
                 status = getattr(error, "status_code", 408)
                 if attempt == self._max_retries or status not in _AGAIN:
                     raise
-            await asyncio.sleep(_delay(attempt))
+            await asyncio.sleep(min(_FIRST_DELAY * 2.0**attempt, _LONGEST_DELAY))
         raise AssertionError("the last attempt returns or raises")
 
     def _post(self, body: bytes, opener: OpenerDirector) -> bytes:
@@ -100,17 +94,13 @@ class ChatClient:
         request = Request(self._url, body, self._headers(), method="POST")
         try:
             with opener.open(request, timeout=self._timeout) as response:
-                reply: bytes = response.read(MOST_BYTES + 1)
+                reply: bytes = response.read()
         except HTTPError as error:
-            raise _StatusError(error.code, error.headers, error.read(MOST_BYTES)) from None
+            raise _StatusError(error.code, error.headers, error.read()) from None
         except (HTTPException, OSError) as error:
             reason = getattr(error, "reason", error)
             kind = TimeoutError if isinstance(reason, TimeoutError) else ConnectionError
             raise kind from error
-        if len(reply) > MOST_BYTES:
-            raise JudgeError(TOO_LARGE)
-        if getattr(response, "length", 0):  # what is still to come: a bounded read says nothing
-            raise ConnectionError("cut short")
         return reply
 
 
@@ -127,56 +117,14 @@ class _StatusError(Exception):
             self.body = json.loads(reply)
 
 
-def _delay(attempt: int) -> float:
-    """Seconds until the next attempt."""
-    import random  # only where something has failed
-
-    doubled = _FIRST_DELAY * 2.0 ** min(attempt, 9)
-    return min(doubled, _LONGEST_DELAY) * random.uniform(0.75, 1)
-
-
 def _new_opener() -> OpenerDirector:
     """Through the environment's proxies, and to where it is told only."""
     # Loaded only where something is asked.
     import ssl
-    from http.client import HTTPConnection, HTTPSConnection
-    from urllib.request import HTTPHandler, HTTPRedirectHandler, HTTPSHandler, build_opener
-
-    def connection(host: str, **options: Any) -> Any:
-        kind: Any = HTTPSConnection if "context" in options else HTTPConnection
-        opened: Any = kind(host, **options)
-        opened._create_connection = _connect
-        return opened
-
-    class Plain(HTTPHandler):
-        def http_open(self, req: Any) -> Any:
-            return self.do_open(connection, req)
-
-    class Secure(HTTPSHandler):
-        def https_open(self, req: Any) -> Any:
-            return self.do_open(connection, req, context=context)
+    from urllib.request import HTTPRedirectHandler, HTTPSHandler, build_opener
 
     class NoRedirect(HTTPRedirectHandler):
         def redirect_request(self, *_: Any, **__: Any) -> None:
             return None
 
-    context = ssl.create_default_context()
-    paths = ssl.get_default_verify_paths()
-    if not (paths.cafile or paths.capath):  # as of python.org's installer for macOS
-        with contextlib.suppress(ImportError):
-            import certifi
-
-            context.load_verify_locations(certifi.where())
-    return build_opener(NoRedirect, Plain, Secure)
-
-
-def _connect(address: tuple[str, int], timeout: float, *source: Any) -> Any:
-    """Return a connection that may then take longer for a reply than it took to be made."""
-    import socket
-
-    try:
-        opened = socket.create_connection(address, min(timeout, CONNECT_SECONDS), *source)
-    except TimeoutError:
-        raise ConnectionError("no connection in time") from None
-    opened.settimeout(timeout)
-    return opened
+    return build_opener(NoRedirect, HTTPSHandler(context=ssl.create_default_context()))

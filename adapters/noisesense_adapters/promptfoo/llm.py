@@ -138,15 +138,10 @@ def _name(model: str, address: str, where: str) -> str:
     At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
     "anthropic:messages:…", and OpenAI should not get the texts.
     """
-    name = model.strip()
-    if name.startswith("openai:"):
-        name = name.removeprefix("openai:")
-        name = "" if name == "chat" else name.removeprefix("chat:")
-    others = ("embedding:", "completion:", "responses:", "realtime:")
-    elsewhere = ":" in name and not address and not name.startswith("ft:")
-    if not name or elsewhere or name.startswith(others):
-        got = "a model of another provider or kind" if name else "no name"
+    name = model.strip().removeprefix("openai:").removeprefix("chat:")
+    if not name or (":" in name and not address and not name.startswith("ft:")):
         hint = "give the OpenAI-compatible endpoint of another as config.judge.baseUrl"
+        got = "a model of another provider or kind"
         raise InputError("openai:chat:MODEL", got, where=where, hint=hint)
     return name
 

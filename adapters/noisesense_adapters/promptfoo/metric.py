@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from noisesense.errors import InputError, NoiseSenseError, describe, error_context
 from noisesense.scoring.definitions import Mode, check_mode
+from noisesense.scoring.outcomes import check_limit
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings
 from noisesense_adapters.promptfoo.result import as_failure, as_result
 from noisesense_adapters.promptfoo.sample import NAMES, Inputs
@@ -159,11 +160,8 @@ def _max_noise(config: dict[str, Any]) -> float:
     if "maxNoise" in config and "threshold" in config:
         raise InputError("maxNoise or threshold, its old name", "both")
     name = "threshold" if "threshold" in config else "maxNoise"
-    value = config.get(name, 0.2)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        hint = "the highest noise sensitivity that passes; lower is better"
-        raise InputError("a number from 0 to 1", describe(value), where=name, hint=hint)
-    return value
+    value: float = config.get(name, 0.2)
+    return check_limit(value, name)
 
 
 def _check_shares(result: dict[str, Any], scored: Score, config: dict[str, Any]) -> None:

@@ -9,11 +9,18 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe
-from noisesense_adapters.reading.chunks import is_one_text
 from noisesense_adapters.reading.paths import MissingError, named, value_at
 from noisesense_adapters.reading.places import FIELDS, HOSTS, ROW_NAMES
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, read_verdicts
-from noisesense_adapters.reading.values import as_list, as_object, normal, opened, parsed, words
+from noisesense_adapters.reading.values import (
+    as_list,
+    as_object,
+    is_one_text,
+    normal,
+    opened,
+    parsed,
+    words,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

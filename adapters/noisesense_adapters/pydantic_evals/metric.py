@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib import import_module
 from typing import Any, cast
@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from pydantic import BaseModel
 
 from noisesense import DefinitionName, Empty, Judge, Result, Undetermined, summarize
-from noisesense.errors import InputError, describe
+from noisesense.errors import describe
 from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.outcomes import percent_text
-from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes, mean_of
+from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.envelopes import problem_of, stop_problem, usage_of
@@ -86,18 +86,11 @@ class PydanticAILLM(Bridge):
 
 
 _ATTRIBUTE = "noise_sensitivity"
-_PASSED_ON = (
-    *("judge", "mode", "definition", "empty", "undetermined", "store"),
-    *("contexts", "reference", "response", "user_input"),
-)
-_OBJECTS = ("model", "judge", "contexts", "reference", "response", "user_input")
 _NAMES = ("inputs", "output", "expected_output", "metadata", "attributes")
 
 
 def _named(value: Any) -> str:
     """Return what a report calls a model, a judge or a function: never by its address."""
-    if isinstance(value, str):
-        return value
     if isinstance(value, Model):
         return f"{value.system}:{value.model_name}"
     name = getattr(value, "name", None) or getattr(value, "__qualname__", None)
@@ -124,9 +117,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         empty: likewise.
         undetermined: likewise.
         max_noise: with it each mode also gives an assertion ``noise_sensitivity_<mode>_ok``: true
-            only if the score is at most this, whatever the open verdicts are.
-        fail_undefined: with False an undefined score gives no assertion, and
-            ``averages().assertions`` passes over it.
+            only if there is a score and it is at most this, whatever the open verdicts are.
         store: the path of a `VerdictStore` that keeps the model's replies.
         contexts: where a case holds the retrieved texts or documents: a name, a dotted path such
             as ``"output.retrieval.documents"``, or a function of the row (a dict of ``inputs``,
@@ -138,7 +129,7 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         user_input: likewise; by default the inputs, or their ``question``.
 
     Raises:
-        InputError: an unknown mode, definition or place, or a judge and a model.
+        InputError: an unknown mode or definition. Other wrong arguments fail each case.
     """
 
     model: Model | str | None = None
@@ -148,7 +139,6 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     empty: Empty = "undefined"
     undetermined: Undetermined = "none"
     max_noise: float | None = None
-    fail_undefined: bool = True
     store: str | None = None
     contexts: Column | None = None
     reference: Column | None = None
@@ -157,8 +147,6 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
 
     def __post_init__(self) -> None:
         check_modes(self.mode, self.definition)
-        if self.judge is not None and self.model is not None:
-            raise InputError("a judge alone", "model too", where="judge")
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
         """Of each mode asked for: its score if it has a value, its status, and its assertion.
@@ -183,9 +171,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
             if value is not None:
                 results[name] = EvaluationReason(value, reason)
             if self.max_noise is not None and result.score is not None:
-                outcome = result.score.gate(mode, self.max_noise)
-                if outcome != "undefined" or self.fail_undefined:
-                    results[f"{name}_ok"] = EvaluationReason(outcome == "pass", reason)
+                is_ok = result.score.gate(mode, self.max_noise) == "pass"
+                results[f"{name}_ok"] = EvaluationReason(is_ok, reason)
         return results
 
     def _title(self) -> str:
@@ -196,9 +183,9 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     def build_serialization_arguments(self) -> dict[str, Any]:
         """Return the arguments, as files and reports hold them: of objects their names."""
         arguments = super().build_serialization_arguments()
-        for name in _OBJECTS:
-            if name in arguments:
-                arguments[name] = _named(arguments[name])
+        for name, value in arguments.items():
+            if not isinstance(value, (str, bool, int, float)):
+                arguments[name] = _named(value)
         return arguments
 
     def get_evaluator_version(self) -> str | None:
@@ -208,12 +195,12 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
     @cached_property
     def _rows(self) -> RowEvaluator:
         """Made when the first case is evaluated: models may be configured until then."""
-        model = self.model
-        if self.judge is None and model is None:
+        arguments: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        del arguments["max_noise"]
+        if self.judge is None and self.model is None:
             judging: Any = import_module("pydantic_evals.evaluators.llm_as_a_judge")
-            model = judging._default_model
-        same: dict[str, Any] = {name: getattr(self, name) for name in _PASSED_ON}
-        return RowEvaluator(HOSTS["pydantic-evals"], PydanticAILLM, model=model, **same)
+            arguments["model"] = judging._default_model
+        return RowEvaluator(HOSTS["pydantic-evals"], PydanticAILLM, **arguments)
 
 
 @dataclass(repr=False)
@@ -226,47 +213,36 @@ class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
 
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
         """Return the tables. Nothing if no case was evaluated."""
-        cases = [_lines(case.attributes) for case in ctx.report.cases]
-        failures = [Result(case.name, error="the task failed") for case in ctx.report.failures]
+        cases: list[dict[str, Any]] = []
+        for case in ctx.report.cases:
+            cases.append(case.attributes.get(_ATTRIBUTE) or {})
+        cases += [{} for _ in ctx.report.failures]  # of which the task failed
         titles: dict[str, None] = {}
         for lines in cases:
             titles |= dict.fromkeys(lines)
-        tables: list[ReportAnalysis] = []
-        for title in titles:
-            results = [_result(lines.get(title)) for lines in cases]
-            tables.append(_table(title, results + failures))
-        return tables
+        return [_table(title, [lines.get(title) for lines in cases]) for title in titles]
 
 
-def _lines(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return cast("dict[str, Any]", attributes.get(_ATTRIBUTE) or {})
-
-
-def _result(line: dict[str, Any] | None) -> Result:
-    if line is None:
-        return Result("", error="it was not evaluated")
-    return Result.from_json(to_json(line))
-
-
-def _table(title: str, results: list[Result]) -> ReportAnalysis:
+def _table(title: str, lines: Sequence[dict[str, Any] | None]) -> ReportAnalysis:
+    """Return the table of an evaluator, from the lines of its results."""
+    results: list[Result] = []
+    for line in lines:
+        if line is None:
+            results.append(Result("", error="it was not evaluated"))
+        else:
+            results.append(Result.from_json(to_json(line)))
     summary = summarize(results)
     percent = percent_text(summary.confidence)
     columns = ["mode", "mean", "mean low", "mean high", f"{percent} low", f"{percent} high"]
-    columns += ["determined", "undetermined", "undefined", "nothing claimed", "nothing retrieved"]
-    columns.append("failed")
+    columns += ["determined", "undetermined", "undefined", "failed"]
     rows: list[list[str | int | float | bool | None]] = []
-    reasons: list[str] = []
     for figures in summary.modes:
-        mean = mean_of(summary, figures.mode)
-        reasons.append(mean.reason)
-        counts = [figures.determined, figures.undetermined, figures.undefined]
-        counts += [summary.nothing_claimed, summary.nothing_retrieved, summary.failed]
-        rows.append(
-            [mean.mode, mean.value, *_ends(figures.mean), *_ends(figures.interval), *counts]
-        )
+        mean = None if figures.mean is None else figures.mean.value
+        counts = [figures.determined, figures.undetermined, figures.undefined, summary.failed]
+        rows.append([figures.mode, mean, *_ends(figures.mean), *_ends(figures.interval), *counts])
     return TableResult(
         title=f"Noise sensitivity ({title})",
-        description=" ".join(reasons),
+        description=str(summary),
         columns=columns,
         rows=rows,
     )

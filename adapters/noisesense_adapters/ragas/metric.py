@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.runnables.config import var_child_runnable_config
+from ragas.callbacks import RagasTracer
 from ragas.dataset_schema import SingleTurnSample
 from ragas.metrics.base import MetricOutputType, MetricType, MetricWithLLM, SingleTurnMetric
 from ragas.metrics.collections.base import BaseMetric
@@ -18,9 +23,12 @@ from noisesense.scoring.definitions import DefinitionName, Mode, check_mode
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, suffix
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
-from noisesense_adapters.ragas.llm import bridge_over, row_group
+from noisesense_adapters.ragas.llm import bridge_over
 from noisesense_adapters.ragas.result import ScoredFloat
 from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
+
+# The callbacks of the row that is scored.
+_row_group: ContextVar[Any] = ContextVar("noisesense_ragas_row_group", default=None)
 
 
 # ragas' own bases disagree on the type of `allowed_values`.
@@ -95,10 +103,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             first = None
         judge = given_judge(judge, judge_options=judge_options, llm=llm, store=store)
         self.mode: Mode = check_mode(_one("mode", first, mode) or "relevant")
-        settings = Settings.checked(definition, empty, undetermined)
-        self.definition: DefinitionName = settings.definition
-        self.empty: Empty = settings.empty
-        self.undetermined: Undetermined = settings.undetermined
+        self._settings = Settings.checked(definition, empty, undetermined)
         self.judge = judge
         self.store = store
         self.judge_options = dict(judge_options or {})
@@ -155,11 +160,13 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         self, sample: SingleTurnSample, callbacks: Any = None, timeout: float | None = None
     ) -> float:
         """As ragas' own, for ``evaluate()``: see the class. Raises as `ascore`."""
-        token = row_group.set(callbacks)
+        token = _row_group.set(callbacks)
+        heard = var_child_runnable_config.set({"callbacks": _listeners(callbacks)})
         try:
             return await super().single_turn_ascore(sample, callbacks, timeout)
         finally:
-            row_group.reset(token)
+            var_child_runnable_config.reset(heard)
+            _row_group.reset(token)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
         row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
@@ -168,21 +175,35 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
     async def _scored(self, row: Mapping[str, Any]) -> ScoredFloat:
         """Read the row, have it judged and scored, and give ragas the number."""
         # ragas gives all metrics of a row one object, new in each run: those share a judging.
-        group = row_group.get()
+        group = _row_group.get()
         run = group if row_trace(group) else None  # outside ``evaluate()`` nothing is shared
-        settings = Settings(self.definition, self.empty, self.undetermined)
         metric = ("ragas", self.name, self.mode)
         with error_context(row_place(row, run)):
-            evaluator = Evaluator(settings, self._judge, metric)
+            evaluator = Evaluator(self._settings, self._judge, metric)
             evaluated = await evaluator.evaluate(read_row(row), run)
-        return ScoredFloat.of(evaluated.score, self.mode, evaluated.judgement, evaluated.judge)
+        return ScoredFloat.of(evaluated, self.mode)
 
     def _judge(self) -> Judge:
         if self.judge is not None:
             return self.judge
         options = {**self._run_options, **self.judge_options}
-        bridge = bridge_over(self.llm)
+        bridge = partial(bridge_over, self.llm)
         return judge_over(self.llm, bridge, "ragas", store=self.store, options=options)
+
+
+def _listeners(callbacks: Any) -> Any:
+    """Return the row's callbacks without ragas' tracer, for LangChain's models to call.
+
+    The tracer hears of chains alone, and LangChain would tell it of each call's start and end in
+    a thread.
+    """
+    if not isinstance(callbacks, BaseCallbackManager):
+        return callbacks
+    heard = callbacks.copy()
+    for handler in callbacks.handlers:
+        if type(handler) is RagasTracer:
+            heard.remove_handler(handler)
+    return heard
 
 
 def _one(name: str, *arguments: Any) -> Any:

@@ -19,6 +19,7 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
+    is_one_text,
     normal,
     opened,
     parsed,
@@ -79,12 +80,6 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     return labeled(chunks, labels)
 
 
-def is_one_text(value: object) -> bool:
-    """Tell whether it is a text that holds no list."""
-    starts = ("[", "{", "(", "array(")
-    return isinstance(value, str) and not value.lstrip().startswith(starts)
-
-
 def _items(value: Any) -> list[Any]:
     """Return the items of a list of chunks. Raises `InputError`."""
     if is_one_text(value):
@@ -111,7 +106,7 @@ def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, 
         if is_list(value):
             items = as_list(value)
             # Chroma has a list for each query.
-            yield name, texts_of(items[0]) if len(items) == 1 and texts_of(items[0]) else items
+            yield name, as_list(items[0]) if len(items) == 1 and is_list(items[0]) else items
         elif depth:
             for inner, items in _lists_in(as_object(opened(value)), depth - 1):
                 yield f"{name}.{inner}", items
@@ -179,6 +174,8 @@ def _of_text(text: str) -> Any:
         raise InputError("a chunk's text", got, hint=hint)
     if printed := _PRINTED.fullmatch(text):
         return parsed(printed["text"])
+    if text.startswith("Document("):
+        return _chunk(parsed(text))
     dumped = as_object(opened(text))
     return _chunk(dumped) if _DUMPED & dumped.keys() else text
 
@@ -287,7 +284,8 @@ def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
     if is_empty(ids):
         return [*chunks]
     with error_context(IDS):
-        values = plain(parsed(ids) if isinstance(ids, str) and not is_one_text(ids) else ids)
+        is_written = isinstance(ids, str) and ids.lstrip().startswith("[")
+        values = plain(parsed(ids) if is_written else ids)
         if values == []:
             return [*chunks]
         entries = as_list(values) or [values]

@@ -19,6 +19,7 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
+    is_one_text,
     normal,
     opened,
     plain,
@@ -142,7 +143,7 @@ def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
 
     near = get_close_matches(name, fields, 1)
     hint = f"did you mean {near[0]!r}?" if near else ""
-    raise MissingError(f"a column {path!r}", f"{got} beside {name!r}", hint=hint)
+    raise MissingError(f"a column {path!r}", f"{got} in place of {name!r}", hint=hint)
 
 
 @lru_cache(maxsize=4096)  # every row has the same names
@@ -166,7 +167,7 @@ def _listed(value: Any) -> Any:
     """Return the object or the list that a cell holds; anything else as it is."""
     if isinstance(value, (dict, list)):
         return cast("object", value)
-    if isinstance(value, str) and value.lstrip().startswith("["):
+    if isinstance(value, str) and value.lstrip().startswith("[") and not is_one_text(value):
         return parsed_cell(value)
     return plain(opened(value))
 

@@ -48,7 +48,7 @@ ANSWERS = (
     f"{ROW_NAMES['response']} generation final_answer replies messages message choices"
     " text content"
 )
-QUESTIONS = f"{ROW_NAMES['user_input']} messages text content"
+QUESTIONS = f"{ROW_NAMES['user_input']} messages text content kwargs"
 REFERENCES = f"{ROW_NAMES['reference']} value"
 CHUNK_LISTS = (
     f"{ROW_NAMES['retrieved_contexts']} docs nodes retrieval_results matches points hits children"
@@ -70,27 +70,34 @@ CHUNK_PARTS = (
 """The objects in a chunk that may hold its text. Two of them are texts where there is no other."""
 CHUNK_NAMES = (
     "id doc_id source doc_uri document_id docid doc_name document.id file_name filename"
-    " document_name title url uri page_url name location.s3Location.uri"
+    " document_name file file_path filepath path title url uri page_url name"
+    " location.s3Location.uri"
 )
 PIECE_NAMES = "chunk_id id_ _id ids file_id"
 
 # The words of names, by which columns are proposed. An answer beside a prediction is the gold one.
 GOLD = (
-    "reference references expected expectation expectations ground truth truths gold golden ideal"
-    " target correct wellformed"
+    "reference references expected expectation expectations ground truth truths gt gold golden"
+    " ideal target targets correct wellformed referenz musterantwort erwartet erwartete"
+    " referencia esperada attendue"
 )
 WORDS = {
     "retrieved_contexts": (
         "context contexts chunk chunks passage passages document documents docs doc retrieved"
-        " retrieval evidence paragraphs nodes results sources"
+        " retrieval evidence paragraphs nodes results sources citations ctxs kontext kontexte"
+        " quellen contexto contextos contexte contextes"
     ),
-    "user_input": "question query prompt input inputs request",
+    "user_input": (
+        "question questions query prompt input inputs request frage fragen pregunta preguntas"
+    ),
     "response": (
-        "prediction predicted pred generated generation response completion reply bot actual"
-        " output outputs result"
+        "prediction predictions predicted pred generated generation generations response responses"
+        " completion completions reply replies bot bots llm actual output outputs result"
     ),
-    "answer": "answer answers",
+    "answer": "answer answers antwort antworten respuesta respuestas réponse réponses",
 }
+OTHER_LISTS = "queries query messages history claims"
+"""The words of lists of something else than chunks, as are the words of gold ones."""
 NO_TEXTS = (
     "id ids name names score scores model type url source status time date version index role"
     " tokens cost"

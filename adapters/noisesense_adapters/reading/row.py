@@ -14,7 +14,6 @@ from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
     chunks_of,
-    is_one_text,
     label_of,
     labeled,
     labeled_by,
@@ -35,6 +34,7 @@ from noisesense_adapters.reading.texts import agreed, different, output_of, text
 from noisesense_adapters.reading.values import (
     as_object,
     is_gap,
+    is_one_text,
     normal,
     opened,
     parsed,
@@ -106,7 +106,7 @@ class Reading:
 
     def error(self, *fields: str) -> InputError | None:
         """Return the first error of these fields, or one that names all that are missing."""
-        errors = [self.errors[field] for field in fields if field in self.errors]
+        errors = [*dict.fromkeys(self.errors[field] for field in fields if field in self.errors)]
         for error in errors:
             if not isinstance(error, MissingError):
                 return error
@@ -284,7 +284,7 @@ class Reader:
         if not self._separator or not isinstance(value, str):
             return value
         self.has_split = self.has_split or self._separator in value
-        if _LIST.match(value):
+        if not is_one_text(value):
             return value
         return [part for part in value.split(self._separator) if part.strip()]
 
@@ -353,8 +353,6 @@ def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
 
 
 _LAST_STEP = re.compile(r'(?:"[^"]*"|[^".]*)$')
-_LIST = re.compile(r"\s*\[\s*(['\"{\[\]D]|$)")
-"""How a list of texts or objects begins. A chunk may begin with ``[1]``."""
 
 
 def _standing(
@@ -378,7 +376,14 @@ def _standing(
 def _known(names: tuple[str, ...], field: str) -> list[str]:
     """Return the names in an object under which a field may stand."""
     known = words(ROW_NAMES[field])
-    return [name for name in names if normal(name) in known]
+    return [name for name in without_gold(names) if normal(name) in known]
+
+
+def without_gold(names: Iterable[str]) -> list[str]:
+    """Leave out ``context`` beside ``retrieval_context``: in DeepEval's cases it is gold."""
+    by_name = {name: normal(name) for name in names}
+    gold = "context" if "retrievalcontext" in by_name.values() else None
+    return [name for name, plain_name in by_name.items() if plain_name != gold]
 
 
 def _names_in(row: Mapping[str, Any]) -> list[str]:

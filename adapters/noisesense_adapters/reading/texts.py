@@ -29,6 +29,8 @@ _NAMES = {
     "user_input": words(places.QUESTIONS),
 }
 _SOURCES = words(places.SOURCES)
+_OTHERS = ("user", "human", "system", "developer", "tool", "function")
+"""Who writes messages beside an assistant."""
 _LEAD_INS = ("answer", "finalanswer")
 """What an object behind a sentence has to hold to be an application's output."""
 
@@ -98,7 +100,13 @@ def output_of(value: Any) -> dict[str, Any]:
 
 
 def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
-    """Return the only text under the field's names in an object."""
+    """Return the only text under the field's names in an object.
+
+    Raises `InputError` for a message of somebody else in place of a response.
+    """
+    said_by = {str(fields.get(name)).lower() for name in ("role", "type")}
+    if field == "response" and not said_by.isdisjoint(_OTHERS):
+        raise InputError("a message of the assistant", describe(fields))
     texts: dict[str, str] = {}
     for name, value in fields.items():
         if value is None or normal(name) not in _NAMES[field] or isinstance(value, bool):

@@ -63,6 +63,15 @@ def is_empty(cell: object) -> bool:
     return cell is None or is_gap(cell) or (isinstance(cell, str) and not cell)
 
 
+_A_LIST = re.compile(r"\s*(?:array\()?[\[({]\s*(?:['\"\[\](){}]|\w+\(|$)")
+"""How a list of texts or objects begins. A text may begin with ``[1]``."""
+
+
+def is_one_text(value: object) -> bool:
+    """Tell whether it is a text that holds no list."""
+    return isinstance(value, str) and not _A_LIST.match(value)
+
+
 def plain(value: Any) -> Any:
     """Models, dataclasses, arrays and columns, at any depth, as dicts and lists."""
     if isinstance(value, (str, bytes, int, float)) or value is None:

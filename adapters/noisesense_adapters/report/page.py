@@ -15,11 +15,9 @@ from markupsafe import Markup
 
 from noisesense import (
     Comparison,
-    ModeSummary,
     Offender,
     Offenders,
     Result,
-    Summary,
     Tally,
     Trust,
     __version__,
@@ -27,14 +25,13 @@ from noisesense import (
     read_results,
 )
 from noisesense.ablation import Ablation, Cause
-from noisesense.errors import InputError, describe, encodable
+from noisesense.errors import encodable
 from noisesense.jsonl import as_path, write_whole
 from noisesense.scoring.definitions import DEFINITIONS
 from noisesense.scoring.outcomes import extent
 from noisesense.scoring.scoring import NO_JUDGE
 from noisesense.stats.interval import interval_text
 from noisesense_adapters.evaluate.tables import (
-    Table,
     ablation_tables,
     comparison_table,
     sample_table,
@@ -42,14 +39,11 @@ from noisesense_adapters.evaluate.tables import (
 )
 from noisesense_adapters.evaluate.wording import (
     ablation_sentences,
-    cause_sentence,
-    comparison_sentences,
-    guiltiest,
     headline,
-    offender_sentences,
+    standing,
     trust_sentences,
 )
-from noisesense_adapters.report.samples import COLUMNS, Samples
+from noisesense_adapters.report.samples import Samples
 
 _DOCUMENTS = 25
 
@@ -58,17 +52,6 @@ def _allowed(text: str) -> str:
     """Return the source of a style or script, as a content security policy names it."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _histogram(figures: ModeSummary) -> dict[str, int]:
-    """Count the samples in each tenth of the scale, by its low end, and the undetermined ones."""
-    counts = {f"{tenth / 10:.1f}": 0 for tenth in range(10)}
-    for value, times in figures.distribution:
-        tenth = min(int(10 * value), 9)
-        counts[f"{tenth / 10:.1f}"] += times
-    if figures.undetermined:
-        counts["undetermined"] = figures.undetermined
-    return counts
 
 
 _PAGE = Path(__file__).parent / "page"
@@ -91,10 +74,16 @@ _ALWAYS: dict[str, Any] = {
     "style": Markup(_STYLE),
     "script": Markup(_SCRIPT),
     "policy": _POLICY,
-    "columns": COLUMNS,
+    "ablation_sentences": ablation_sentences,
+    "ablation_tables": ablation_tables,
+    "comparison_table": comparison_table,
     "extent": extent,
-    "histogram": _histogram,
+    "headline": headline,
     "interval_text": interval_text,
+    "sample_table": sample_table,
+    "standing": standing,
+    "trust_sentences": trust_sentences,
+    "trust_tables": trust_tables,
 }
 _TEMPLATE = _ENVIRONMENT.get_template("report.html", globals=_ALWAYS)
 _DATA = "<data-here>"
@@ -107,7 +96,6 @@ def write_report(
     *,
     title: str | None = None,
     saved_as: str = "results.jsonl",
-    confidence: float = 0.95,
     baseline: Comparison | None = None,
     trust: Sequence[Trust] = (),
     ablation: Ablation | None = None,
@@ -116,8 +104,8 @@ def write_report(
 
     Its first screen has both means with their intervals, the worst document with some of its
     claims, and what to do next. Below are warnings, the documents that mislead, the partition,
-    histograms, and a table of samples, each of which opens to its claims and chunks. The same
-    results give the same bytes.
+    and a table of samples, each of which opens to its claims and chunks. The same results give
+    the same bytes.
 
     Args:
         results: results, or the path of a file that `noisesense.read_results` reads. They are
@@ -126,7 +114,6 @@ def write_report(
         saved_as: the name of the results' file in the command that the page shows; of a path
             its name.
         title: the heading; by default ``Noise sensitivity`` with the name of the file.
-        confidence: the confidence level of the intervals.
         baseline: the comparison of an earlier run with this one; see `noisesense.compare`.
         trust: how far to trust the judge or several judges; see `noisesense.trust`.
         ablation: the effect of the chunks; see `noisesense.ablation`.
@@ -135,13 +122,9 @@ def write_report(
         The path.
 
     Raises:
-        InputError: results of several definitions, a number out of range, or a report that
-            cannot be written.
+        InputError: results of several definitions, or a report that cannot be written.
         RecordingError: a file that cannot be read.
     """
-    if baseline is not None and not isinstance(baseline, Comparison):
-        hint = "compare(read_results(earlier), read_results(this run))"
-        raise InputError("a Comparison", describe(baseline), where="baseline", hint=hint)
     if isinstance(results, (str, os.PathLike)):
         saved_as = as_path(results).name
         title = title or f"Noise sensitivity: {saved_as}"
@@ -150,22 +133,22 @@ def write_report(
     samples = Samples()
     judges: dict[str, None] = {}
     ranking = offenders(_collect(results, tally, samples, judges))
-    summary = tally.summary(confidence=confidence)
+    summary = tally.summary()
     warnings = list(summary.warnings)
     if baseline is not None:
         for warning in baseline.warnings:
             warnings.append(f"Of the comparison of A, the earlier run, and B, this one: {warning}")
     causes = () if ablation is None else ablation.causes
     page = _TEMPLATE.render(
-        **_of_summary(summary),
-        **_of_baseline(baseline),
-        **_of_trust(trust),
-        **_of_ablation(ablation),
+        summary=summary,
+        definition=summary.definition and DEFINITIONS[summary.definition],
+        baseline=baseline,
+        trust=trust,
+        ablation=ablation,
         title=title or "Noise sensitivity",
         saved_as=quote(saved_as),
         offenders=ranking.documents[:_DOCUMENTS],
         worst=_worst(ranking, causes),
-        suspicion=offender_sentences(ranking, causes),
         judges=judges,
         warnings=warnings,
         data=Markup(_DATA),
@@ -173,49 +156,6 @@ def write_report(
     before, after = encodable(page).split(_DATA)
     write_whole(as_path(path), [before, *samples.elements(), after])
     return Path(path)
-
-
-def _of_summary(summary: Summary) -> dict[str, Any]:
-    """Return the figures of the run, for the template."""
-    return {
-        "summary": summary,
-        "headline": headline(summary),
-        "definition": summary.definition and DEFINITIONS[summary.definition],
-        "modes": summary.modes,
-        "samples": sample_table(summary),
-    }
-
-
-def _of_baseline(baseline: Comparison | None) -> dict[str, Any]:
-    """Return what differs from the earlier run, for the template."""
-    if baseline is None:
-        return {"since": [], "since_table": None}
-    return {
-        "since": list(comparison_sentences(baseline, "This run")),
-        "since_table": comparison_table(baseline, "earlier", "this run"),
-    }
-
-
-def _of_trust(trust: Sequence[Trust]) -> dict[str, Any]:
-    """Return the judges beside people, for the template."""
-    sentences: list[str] = []
-    tables: list[Table] = []
-    for judge in trust:
-        sentences += trust_sentences(judge)
-        tables += trust_tables(judge)
-    return {"trust": sentences, "trust_tables": tables}
-
-
-def _of_ablation(ablation: Ablation | None) -> dict[str, Any]:
-    """Return the effect of the chunks, for the template."""
-    if ablation is None:
-        return {"ablation": None, "cause": None}
-    return {
-        "ablation": ablation,
-        "cause": cause_sentence(ablation),
-        "caused": ablation_sentences(ablation),
-        "ablation_tables": ablation_tables(ablation),
-    }
 
 
 def _collect(
@@ -235,10 +175,8 @@ def _worst(ranking: Offenders, causes: Sequence[Cause]) -> Offender | None:
 
     The one without which most claims vanish by the ablation, else the first by rank.
     """
-    certain = [document for document in ranking.documents if document.claims]
-    guilty = guiltiest(causes)
-    if guilty is not None:
-        for document in certain:
-            if document.document == guilty.document:
-                return document
-    return certain[0] if certain else None
+    certain = {each.document: each for each in ranking.documents if each.claims}
+    for cause in causes:
+        if cause.is_shown and cause.document in certain:
+            return certain[cause.document]
+    return next(iter(certain.values()), None)

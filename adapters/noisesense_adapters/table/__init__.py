@@ -13,10 +13,9 @@ from typing import Any, TypeVar, cast
 from noisesense import Result, Tally
 from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import MODES, DefinitionName
-from noisesense.scoring.outcomes import Counts, Partition
+from noisesense.scoring.outcomes import Partition
 from noisesense.scoring.results import Choices
 from noisesense.scoring.scoring import Empty, Undetermined
-from noisesense.stats.needed import cells_of
 from noisesense_adapters.datasets.documents import check_names
 from noisesense_adapters.datasets.read import light_row, result_of
 from noisesense_adapters.evaluate.evaluator import choices
@@ -44,9 +43,7 @@ def score_schema() -> Any:
         columns |= dict.fromkeys((mode, f"{mode}_low", f"{mode}_high"), pa.float64())
         columns[f"{mode}_status"] = pa.string()
     columns |= dict.fromkeys(("claims", *_KINDS), pa.int64())
-    for mode in MODES:
-        columns |= dict.fromkeys((f"{mode}_noisy", f"{mode}_determined"), pa.int64())
-    columns |= dict.fromkeys(("needed_cells", "open_cells", "unanswered"), pa.int64())
+    columns["unanswered"] = pa.int64()
     columns["error"] = pa.string()
     return pa.schema(columns)
 
@@ -57,7 +54,6 @@ def score_table(
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
     undetermined: Undetermined = "none",
-    lines: str | None = None,
 ) -> T:
     """Score each row of a table as `noisesense.score` does.
 
@@ -65,27 +61,26 @@ def score_table(
         data: an Arrow table or record batch, a pandas or polars dataframe, or any other that
             narwhals supports, in memory. It has either the columns of a Parquet file of results
             (``verdicts``; ``sample``, ``id``, ``cluster`` and ``unanswered`` are optional), or one
-            column of text with lines of a recording or of results, as Spark and Ray read files.
+            column of text, ``value``, ``line`` or ``text``, with lines of a recording or of
+            results, as Spark and Ray read files.
         definition: for all rows, whatever their lines say.
         empty: likewise; see `noisesense.score`.
         undetermined: likewise.
-        lines: the column of text; by default ``value``, ``line`` or ``text``, if there is no
-            column ``verdicts``.
 
     Returns:
         A table of the same kind with a row for each row, by `score_schema`; pandas' has the
         index of ``data``. ``relevant`` and ``irrelevant`` are the values, 0 to 1, lower is better;
-        beside them ``_low`` and ``_high`` (the bounds), ``_status``, ``_noisy`` and
-        ``_determined`` (claims). ``claims`` counts the response claims, followed by their counts
-        by kind and those of needed and open verdicts. A row that cannot be scored has an
+        beside them ``_low`` and ``_high`` (the bounds) and ``_status``. ``claims`` counts the
+        response claims, followed by their counts by kind. A row that cannot be scored has an
         ``error``, and no counts.
 
     Raises:
-        InputError: no dataframe, no such columns, or an argument.
+        InputError: no such columns, or an argument. Narwhals and Arrow raise errors of their own
+            for what is no dataframe or does not fit into Arrow.
     """
     table, back = _as_table(data)
     schema = score_schema()
-    rows = map(_scored, _results(table, choices(definition, empty, undetermined), lines))
+    rows = map(_scored, _results(table, choices(definition, empty, undetermined)))
     parts = [schema.empty_table()]
     while batch := list(islice(rows, _AT_ONCE)):
         parts.append(pa.Table.from_pylist(batch, schema=schema))
@@ -96,9 +91,9 @@ _AT_ONCE = 5_000
 _PARTS = ("sample", "verdicts", "id", "cluster", "unanswered", "error")
 
 
-def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]:
+def _results(table: Any, chosen: Choices) -> Iterator[Result]:
     """Yield the results of the rows of an Arrow table."""
-    columns = _columns(table.column_names, lines)
+    columns = _columns(table.column_names)
     check_names([name for name in table.column_names if name in columns], "data")
     number = 0
     for batch in table.select(columns).to_batches(max_chunksize=_AT_ONCE):
@@ -113,17 +108,15 @@ def _results(table: Any, chosen: Choices, lines: str | None) -> Iterator[Result]
             number += 1
 
 
-def _columns(names: list[str], lines: str | None) -> list[str]:
+def _columns(names: list[str]) -> list[str]:
     """Return the columns to read: of a results file, or the one of lines. Raises `InputError`."""
-    if lines is None and "verdicts" in names:
+    if "verdicts" in names:
         return [name for name in _PARTS if name in names]
-    candidates = _LINES if lines is None else (lines,)
-    for name in candidates:
+    for name in _LINES:
         if name in names:
             return [name]
-    got = f"only {', '.join(map(describe, names)) or 'none'}"
-    expected = f"a column {lines!r}" if lines else "a column 'verdicts', or one of lines"
-    raise InputError(expected, got, where="data")
+    expected = f"a column 'verdicts', or one of lines ({', '.join(_LINES)})"
+    raise InputError(expected, f"only {', '.join(names) or 'none'}", where="data")
 
 
 def _scored(result: Result) -> dict[str, Any]:
@@ -134,9 +127,6 @@ def _scored(result: Result) -> dict[str, Any]:
         return row  # the schema makes the other columns null
     row["unanswered"] = result.unanswered
     row["definition"] = score.definition
-    needed, open_cells = cells_of(score)
-    row["needed_cells"] = needed
-    row["open_cells"] = open_cells
     row["claims"] = score.partition.total
     row |= zip(_KINDS, score.partition, strict=True)
     for mode in MODES:
@@ -145,9 +135,6 @@ def _scored(result: Result) -> dict[str, Any]:
         low, high = score.bounds(mode) or (None, None)
         row[f"{mode}_low"] = low
         row[f"{mode}_high"] = high
-        counts = score.counts(mode) or Counts(0, 0, 0)
-        row[f"{mode}_noisy"] = counts.noisy
-        row[f"{mode}_determined"] = counts.determined
     return row
 
 
@@ -157,25 +144,11 @@ def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
         return pa.Table.from_batches([data]), _as_batch
     if isinstance(data, pa.Table):
         return data, lambda table: table
-    try:
-        frame = nw.from_native(data, eager_only=True)
-    except TypeError:
-        hint = "collect a lazy dataframe first"
-        raise InputError(
-            "a dataframe in memory", describe(data), where="data", hint=hint
-        ) from None
-    except nw.exceptions.DuplicateError:
-        raise InputError("each column once", "two of one name", where="data") from None
+    frame = nw.from_native(data, eager_only=True)
     backend = frame.implementation
     index = nw.maybe_get_index(frame)
     if index is not None and not any(index.names):
         frame = nw.maybe_reset_index(frame)  # Arrow need not hold it; a named one may be the ids
-    try:
-        table = frame.to_arrow()
-    except pa.ArrowException as error:
-        hint = "make each column of one type, or keep only those that are read"
-        got = ". ".join(map(str, error.args))
-        raise InputError("columns that Arrow can hold", got, where="data", hint=hint) from None
 
     def back(result: Any) -> Any:
         native = nw.from_arrow(result, backend=backend).to_native()
@@ -183,7 +156,7 @@ def _as_table(data: Any) -> tuple[Any, Callable[[Any], Any]]:
             native.index = index.copy()  # pandas puts rows together by it
         return native
 
-    return table, back
+    return frame.to_arrow(), back
 
 
 def _as_batch(table: Any) -> Any:
@@ -196,7 +169,6 @@ def tally_table(
     *,
     definition: DefinitionName = "ragas",
     empty: Empty = "undefined",
-    lines: str | None = None,
 ) -> Tally:
     """Return the tally of a table. Tallies of parts can be pickled and added with ``+``.
 
@@ -206,12 +178,11 @@ def tally_table(
         data: see `score_table`; a part of it, too.
         definition: see `score_table`.
         empty: see `score_table`.
-        lines: see `score_table`.
 
     Raises:
         InputError: as `score_table`.
     """
     tally = Tally()
-    for result in _results(_as_table(data)[0], choices(definition, empty), lines):
+    for result in _results(_as_table(data)[0], choices(definition, empty)):
         tally.add(result)
     return tally

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from noisesense import Judge, ModeSummary, summarize
-from noisesense.errors import InputError, MissingExtraError, NoiseSenseError, error_context
+from noisesense.errors import InputError, NoiseSenseError, error_context
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -166,7 +166,7 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
             summaries.append(figures)
     histogram, box = plots(results, summaries, undetermined)
     return (
-        tables(summary, summaries, undetermined),
+        tables(results, summary, summaries, undetermined),
         histogram,
         box,
         raw_data(dataset, results, summary),
@@ -224,8 +224,8 @@ def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
     chosen: dict[str, Column] = {}
     for field, column in columns.items():
         chosen[field] = partial(_of_series, column) if callable(column) else column
-    if chosen["user_input"] not in table.columns:
-        del chosen["user_input"]  # optional
+    if chosen["user_input"] == "user_input":
+        del chosen["user_input"]  # the usual place, which need not be there
     reader = Reader(HOSTS["validmind"], chosen)
     rows: list[Row | BadRow] = []
     for label, cells in table.astype(object).iterrows():
@@ -239,7 +239,10 @@ def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
     return rows
 
 
-_HINT = "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain"
+_HINT = (
+    "judge=RECORDING needs no model; judge_llm= takes any chat model of LangChain; "
+    "ValidMind's own model needs the packages of 'validmind[llm]'"
+)
 
 
 def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
@@ -253,13 +256,7 @@ def _judge(judge: Any, judge_llm: Any, store: Any) -> Judge:
     try:
         # By ValidMind's rules; embeddings are not needed.
         model, _ = import_module("validmind.ai.utils").get_judge_config(judge_llm, None)
-    except ImportError:
-        needs = f"{name} needs packages of 'validmind[llm]'. Hint: {_HINT}"
-        raise MissingExtraError(needs) from None
     except Exception as error:  # noqa: BLE001 - errors of clients may quote their settings
-        if judge_llm is None:
-            cause = judge_error(error, name)
-            raise type(cause)(f"{cause}. Hint: {_HINT}") from None
-        expected = "a LangChain chat model, or a ValidMind model with one as its .model"
-        raise InputError(expected, type(judge_llm).__name__, where="judge_llm") from None
+        cause = judge_error(error, name)
+        raise type(cause)(f"{cause}. Hint: {_HINT}") from None
     return judge_over(model, partial(LangChainLLM, model), "validmind", store=store)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
@@ -173,24 +173,20 @@ class Calls:
         version: str,
         store: VerdictStore | None,
         most: int,
-        timeout: float = 600.0,
-        max_wait: float = 600.0,
+        timeout: float,
+        max_wait: float,
     ) -> None:
         self.llm = llm
         self.model = model
         self.version = version
         self.store = store
         self.usage = Usage()
-        self._lock, self._own = threading.Lock(), threading.local()
+        self._lock = threading.Lock()
+        self._slots = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
         self._most = most
         self._timeout = timeout
         self.pace = Pace(max_wait)
         self._token_check = TokenCheck()
-
-    def add(self, usage: Usage) -> None:
-        """Add to the total cost. Thread-safe."""
-        with self._lock:
-            self.usage += usage
 
     async def ask(
         self, run: SampleRun, call: ModelCall[S, A], attempt: int = 0
@@ -240,22 +236,20 @@ class Calls:
             async with self._slot():
                 if await store.claim(keys[0], over=unusable):
                     try:
-                        return await self._reply(run, call, attempt, keys[0]), attempt + 1
+                        return await self._reply(run, call, attempt), attempt + 1
                     finally:
                         await store.release(keys[0])
             # Another task or process is making this very call.
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
 
-    async def _reply(
-        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str = ""
-    ) -> A | None:
+    async def _reply(self, run: SampleRun, call: ModelCall[S, A], attempt: int) -> A | None:
         """What the model answers, when the pace allows it; again while the provider is busy."""
         first = 0.0
         while True:
             started = await self.pace.turn()
             first = first or started
-            exchange = self._exchange(run, call, attempt, key, started)
+            exchange = self._exchange(run, call, attempt, started)
             try:
                 return await _within(self._timeout, exchange)
             except BusyError as error:
@@ -271,9 +265,9 @@ class Calls:
                 raise
 
     async def _exchange(
-        self, run: SampleRun, call: ModelCall[S, A], attempt: int, key: str, started: float
+        self, run: SampleRun, call: ModelCall[S, A], attempt: int, started: float
     ) -> A | None:
-        """Ask the model once. What was paid for is kept under the key before anybody hears."""
+        """Ask the model once. What was paid for is kept before anybody hears."""
         prompt = call.prompt(attempt)
         reply: object = None
         spent: object = None
@@ -303,7 +297,8 @@ class Calls:
             raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
         if answer is not None and self.store is not None:
-            await self.store.put(key, as_text(reply), self.model, self.version, usage)
+            key = self._key(prompt, call)
+            await self.store.put(key, reply.model_dump_json(), self.model, self.version, usage)
         return answer
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:
@@ -314,21 +309,12 @@ class Calls:
 
     def _count(self, run: SampleRun, usage: Usage) -> None:
         run.usage += usage
-        self.add(usage)
+        with self._lock:
+            self.usage += usage
 
     def _slot(self) -> asyncio.Semaphore:
         """It belongs to the loop that first waits on it, and a judge may serve several."""
-        own = self._own
-        loop = asyncio.get_running_loop()
-        if getattr(own, "loop", None) is not loop:
-            own.loop, own.slots = loop, asyncio.Semaphore(self._most)
-        slots: asyncio.Semaphore = own.slots
-        return slots
-
-
-def as_text(reply: BaseModel) -> str:
-    """For a store; not as pydantic writes it, which half of a surrogate pair would stop."""
-    return json.dumps(reply.model_dump(mode="json"), ensure_ascii=False)
+        return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
 
 
 def _read(call: ModelCall[S, A], stored: str) -> A | None:
@@ -365,7 +351,6 @@ def identity_of(llm: StructuredLLM) -> str:
     return f"{type(llm).__module__}.{type(llm).__qualname__}"
 
 
-@lru_cache(maxsize=64)
 def digest(identity: str) -> str:
     """To be shown: should an option hold a secret after all, it stays out."""
-    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -17,7 +16,7 @@ from noisesense.errors import (
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource
-from noisesense.judging.plan import Plan, PlannedJudge, check_number, check_plan
+from noisesense.judging.plan import Plan, PlannedJudge, check_number
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answer,
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from noisesense.judging.store import VerdictStore
 
 Check = Literal["list", "each"]
+
+_OVERLAP = 1_000
 
 
 class LLMJudge(PlannedJudge):
@@ -112,15 +113,15 @@ class LLMJudge(PlannedJudge):
             hint = "the adapters wrap their frameworks' own models"
             raise InputError(expected, kind_of(llm), where="llm", hint=hint)
         check_choice(check, get_args(Check), "check")
-        check_plan(plan, store)
-        for given, kind, where in ((prompts, Prompts, "prompts"), (budget, Budget, "budget")):
-            if given is not None and not isinstance(given, kind):
-                raise InputError(f"a {kind.__name__}", describe(given), where=where)
+        check_choice(plan, get_args(Plan), "plan")
+        if store is not None and not callable(getattr(store, "claim", None)):
+            hint = "store=VerdictStore(path)"
+            raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
-        check_number(timeout, 0.001, math.inf, "timeout")
-        check_number(max_wait, 0, math.inf, "max_wait")
+        check_number(timeout, 0.001, "timeout")
+        check_number(max_wait, 0, "max_wait")
         self._prompts = prompts or DEFAULT_PROMPTS
         self._budget = budget or Budget()
         self._limit = TextLimit(self._budget)
@@ -217,27 +218,23 @@ class LLMJudge(PlannedJudge):
         async def cells_of(part: str) -> list[Cell]:
             return await self._part(run, Premise(part, premise.question), claims)
 
-        by_part = await self._limit.ask(premise.text, cells_of, overlapping=True)
+        by_part = await self._limit.ask(premise.text, cells_of, overlap=_OVERLAP)
         return [any_part(cells) for cells in zip(*by_part, strict=True)]
 
     async def _part(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
         """As many claims in a call as it may hold."""
-        is_list = self._check == "list"
-        ask = self._list if is_list else self._each
-        most = self._budget.claims if is_list else 1
+        most = self._budget.claims if self._check == "list" else 1
         batches = [claims[start : start + most] for start in range(0, len(claims), most)]
-        by_batch = await gather_all(self._voted(ask, run, premise, batch) for batch in batches)
+        by_batch = await gather_all(self._voted(run, premise, batch) for batch in batches)
         return [cell for cells in by_batch for cell in cells]
 
-    async def _voted(
-        self, ask: _Ask, run: SampleRun, premise: Premise, claims: Sequence[str]
-    ) -> list[Cell]:
+    async def _voted(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
         """Return what more than half of the votes say."""
         votes = range(self._votes)
-        by_vote = await gather_all(ask(run, premise, claims, vote) for vote in votes)
+        by_vote = await gather_all(self._vote(run, premise, claims, vote) for vote in votes)
         return [majority(cells) for cells in zip(*by_vote, strict=True)]
 
-    async def _list(
+    async def _vote(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Cell]:
         """Return all in one call; asks again for what the replies left out."""
@@ -245,41 +242,24 @@ class LLMJudge(PlannedJudge):
         missing: list[int] = list(range(len(claims)))
         attempt = 0
         while missing and attempt < self._attempts:
-            call = self._list_call(premise, [claims[at] for at in missing], vote)
+            call = self._check_call(premise, [claims[at] for at in missing], vote)
             answers, attempt = await self._calls.ask(run, call, attempt)
             for number, answer in (answers or {}).items():
                 cells[missing[number - 1]] = answer
             missing = [at for at in missing if cells[at] is None]
         return cells
 
-    def _list_call(
+    def _check_call(
         self, premise: Premise, claims: Sequence[str], vote: int
-    ) -> ModelCall[Answers, dict[int, bool]]:
+    ) -> ModelCall[Any, dict[int, bool]]:
         """Numbered from 1 in every call: with gaps, a model may count on its own."""
+        if self._check == "each":
+            one = partial(self._prompts.single, premise, claims[0])
+            return ModelCall(one, self._attempts, Answer, _is_yes, vote)
         numbered = dict(enumerate(claims, start=1))
-
-        def prompt(attempt: int) -> str:
-            return self._prompts.verification(premise, numbered, attempt=attempt)
-
+        prompt = partial(self._prompts.verification, premise, numbered)
         form = answers_form(len(claims))
         return ModelCall(prompt, self._attempts, form, partial(_answers, numbered), vote)
-
-    async def _each(
-        self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
-    ) -> list[Cell]:
-        """As `_list`, of the only claim."""
-        (claim,) = claims
-
-        def prompt(attempt: int) -> str:
-            return self._prompts.single(premise, claim, attempt=attempt)
-
-        call = ModelCall(prompt, self._attempts, Answer, _is_yes, vote)
-        found, _ = await self._calls.ask(run, call)
-        return [found]
-
-
-_Ask = Callable[[SampleRun, Premise, Sequence[str], int], Coroutine[Any, Any, list[Cell]]]
-"""Asks whether a premise entails the claims, for one of the votes."""
 
 
 def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] | None:
@@ -291,8 +271,8 @@ def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] |
     return listed.claims
 
 
-def _is_yes(reply: Answer) -> bool:
-    return reply.answer == "yes"
+def _is_yes(reply: Answer) -> dict[int, bool]:
+    return {1: reply.answer == "yes"}
 
 
 def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:

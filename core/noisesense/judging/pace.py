@@ -14,9 +14,8 @@ _BELOW = 0.92
 """The share of the rate that was taken, to go on with."""
 _POLL = 0.05
 _CATCH_UP = 0.25
-_GROWTH = 1.01
-"""Of the rate, each second; for so many seconds at most."""
-_GROWING_SECONDS = 5_000.0
+_GROWTH = 0.01
+"""Of the rate, each second."""
 
 
 class Pace:
@@ -40,8 +39,6 @@ class Pace:
         self._next_start = 0.0
         self._refused_since: float | None = None  # None: the provider takes calls
         self._refusals = 0
-        self._named_a_time = False  # did it, when it began to refuse?
-        self._has_been_down = False
         self._paused_at = 0.0
         self._paused_until = 0.0
         self._probing = False
@@ -79,7 +76,7 @@ class Pace:
 
     def _rate_at(self, now: float) -> float:
         seconds = max(now - self._measured_from, 0.0)
-        return self._rate * math.pow(_GROWTH, min(seconds, _GROWING_SECONDS))
+        return self._rate * (1 + _GROWTH * seconds)
 
     def _is_given_up(self) -> bool:
         started = self._refused_since
@@ -124,23 +121,14 @@ class Pace:
             pause = min(max(asked_for, 0.0), _LONGEST_PAUSE)
         if self._refused_since is None:
             self._refused_since = now
-            self._named_a_time = asked_for is not None
         self._paused_at = now
         self._paused_until = now + pause
 
     def _go_on(self, now: float, refused_since: float) -> None:
-        """End the pause, at a rate a little below that at which calls were taken before it.
-
-        The pause is part of the time in which they were taken: a limit a minute lets all through
-        at once, and then none. Not if the provider named no time: it may have been down, and the
-        first long pause then leaves the rate as it is.
-        """
-        pause = now - refused_since if self._named_a_time else _FIRST_PAUSE
-        was_down = not self._named_a_time and self._refusals > 2 and not self._has_been_down
-        self._has_been_down = self._has_been_down or was_down
-        if self._taken and not was_down:
-            before_pause = max(refused_since - self._measured_from, 0.0)
-            taken_rate = self._taken / (before_pause + pause)
+        """End the pause, at a rate a little below that at which calls were taken before it."""
+        seconds = refused_since - self._measured_from
+        if seconds > 0:
+            taken_rate = self._taken / seconds
             self._rate = _BELOW * min(taken_rate, self._rate_at(refused_since))
         self._taken = self._refusals = 0
         self._refused_since = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Coroutine, Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from noisesense.errors import InputError, ReplyError, check_choice, describe
+from noisesense.errors import InputError, ReplyError, describe
 from noisesense.judging.calls import Calls, SampleRun, digest, gather_all, identity_of
 from noisesense.judging.markers import without_thoughts
 from noisesense.judging.prompts import Premise
@@ -19,19 +19,11 @@ from noisesense.verdicts.verdicts import Verdicts
 Plan = Literal["lazy", "full"]
 
 
-def check_plan(plan: object, store: object) -> None:
-    """Raise `InputError` for an unknown plan, or for something else than a store."""
-    check_choice(plan, get_args(Plan), "plan")
-    if store is not None and not callable(getattr(store, "claim", None)):
-        hint = "store=VerdictStore(path)"
-        raise InputError("a VerdictStore", describe(store), where="store", hint=hint)
-
-
-def check_number(value: object, least: float, most: float, where: str) -> None:
-    """Raise `InputError` unless it is a number from the one to the other."""
+def check_number(value: object, least: float, where: str) -> None:
+    """Raise `InputError` unless it is a number of at least ``least``."""
     number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-    if not least <= number <= most:
-        raise InputError(f"a number from {least:g} to {most:g}", describe(value), where=where)
+    if not number >= least:
+        raise InputError(f"a number of {least:g} or more", describe(value), where=where)
 
 
 class PlannedJudge:
@@ -85,7 +77,7 @@ class PlannedJudge:
     @property
     def name(self) -> str:
         """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
-        options = digest(identity_of(self._calls.llm))[:8]
+        options = digest(identity_of(self._calls.llm))
         return f"{self.model}, {self._settings}, prompts {self.version}, options {options}"
 
     @property

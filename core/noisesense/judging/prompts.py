@@ -147,9 +147,7 @@ class Prompts:
             parts.append(self._again(attempt))
         return "\n\n".join(parts)
 
-    def verification(
-        self, premise: Premise, claims: Mapping[int, str], *, attempt: int = 0
-    ) -> str:
+    def verification(self, premise: Premise, claims: Mapping[int, str], attempt: int = 0) -> str:
         """Ask about several statements at once."""
         instruction = premise.choose(
             text=self.verify,
@@ -159,7 +157,7 @@ class Prompts:
         )
         return self._check(premise, _numbered("Statements:", claims), instruction, attempt)
 
-    def single(self, premise: Premise, claim: str, *, attempt: int = 0) -> str:
+    def single(self, premise: Premise, claim: str, attempt: int = 0) -> str:
         """Ask about one statement."""
         instruction = premise.choose(
             text=self.verify_one,

@@ -90,10 +90,8 @@ class Placebos(NamedTuple):
     unanswered: int = 0
 
     def __str__(self) -> str:
-        asked = f"{self.asked} questions of known answer"
-        return (
-            f"the judge answered {self.wrong} of {asked} wrong, and {self.unanswered} not at all"
-        )
+        said = f"the judge was wrong in {self.wrong} of {self.asked} questions of known answer"
+        return f"{said}, and left {self.unanswered} open" if self.unanswered else said
 
 
 NO_PLACEBOS = Placebos()

@@ -11,34 +11,33 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from noisesense.errors import JudgeError, NoiseSenseError
 from noisesense.judging.protocol import Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
 
-T = TypeVar("T")
 
-
-class SingleFlight(Generic[T]):
-    """Work that is done once for all callers: across tasks, threads and event loops.
+class _Judging:
+    """One judging of a sample, done once for all callers, and the metrics that have used it.
 
     An error reaches all who wait. If the work fails or is cancelled, the next caller, or one who
     waits, does it again.
     """
 
     def __init__(self) -> None:
+        self.users: set[Hashable] = set()
         self._lock = threading.Lock()
-        self._future: Future[T] | None = None
+        self._future: Future[Judgement] | None = None
 
-    async def get(self, work: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
+    async def get(self, work: Callable[[], Awaitable[Judgement]]) -> tuple[Judgement, bool]:
         """Return the result, and whether this caller did the work."""
         while True:
             with self._lock:
                 theirs = self._future
                 if theirs is None:
                     # Futures of `concurrent.futures` belong to no event loop.
-                    own = self._future = Future[T]()
+                    own = self._future = Future[Judgement]()
                     # A running future is not cancelled when one who waits for it is.
                     own.set_running_or_notify_cancel()
                     break
@@ -56,14 +55,6 @@ class SingleFlight(Generic[T]):
 
 class _CancelledError(Exception):
     """The task that did the work was cancelled."""
-
-
-class _Judging(SingleFlight[Judgement]):
-    """One judging of a sample, and the metrics that have used it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.users: set[Hashable] = set()
 
 
 class _Run:

@@ -11,7 +11,6 @@ from noisesense.judging.prompts import Budget, split_text
 
 T = TypeVar("T")
 
-_MOST_OVERLAP = 1_000
 _SHORTEST = 500
 """Characters of a part at least: what stands around a shorter one takes more room than it does."""
 
@@ -27,7 +26,12 @@ class TextLimit:
         self._chars = budget.text_chars
 
     async def ask(
-        self, text: str, question: Callable[[str], Awaitable[T]], *, overlapping: bool = False
+        self,
+        text: str,
+        question: Callable[[str], Awaitable[T]],
+        *,
+        overlap: int = 0,
+        most: int = 0,
     ) -> list[T]:
         """Return the answers on all parts of the text, in their order.
 
@@ -37,17 +41,13 @@ class TextLimit:
         Args:
             text: to be split.
             question: asks about one part.
-            overlapping: do the parts overlap?
+            overlap: of the parts, in characters; a quarter of a part at most.
+            most: characters of a part, by default as many as a call may hold.
 
         Raises:
             PromptTooLongError: a part of less than 1,000 characters is too long.
         """
-        overlap = _MOST_OVERLAP if overlapping else 0
-        return await self._in_parts(text, self._chars, overlap, question)
-
-    async def _in_parts(
-        self, text: str, most: int, overlap: int, question: Callable[[str], Awaitable[T]]
-    ) -> list[T]:
+        most = most or self._chars
         parts = split_text(text, most, min(overlap, most // 4))
         by_part = await gather_all(self._answers(part, overlap, question) for part in parts)
         return [answer for of_part in by_part for answer in of_part]
@@ -61,6 +61,6 @@ class TextLimit:
         except PromptTooLongError:
             if half < _SHORTEST:
                 raise
-        of_halves = await self._in_parts(part, half, overlap, question)
+        of_halves = await self.ask(part, question, overlap=overlap, most=half)
         self._chars = min(self._chars, half)
         return of_halves

@@ -209,7 +209,7 @@ class VerdictStore:
 
     def _failure(self, error: Exception) -> StoreError:
         got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
-        hint = next((hint for sign, hint in _HINTS.items() if sign in got), "")
+        hint = "move a damaged file away, and a new store is started"
         expected = "a store that can be read and written"
         return StoreError(expected, got, where=str(self.path), hint=hint)
 
@@ -224,14 +224,6 @@ class _Beat(NamedTuple):
 
 # The others are for names that are not UTF-8, and for impossible sizes in a damaged file.
 _FAILURES = (sqlite3.Error, UnicodeError, OverflowError, MemoryError, OSError)
-_HINTS = {
-    "locked": "another program has been writing to it for 30 seconds",
-    "readonly": "make the file and its folder writable",
-    "unable to open": "check that its folder exists and can be written",
-    "disk I/O": "check that the file is still there, and that the disk is a local one",
-    "malformed": "move the file away to start a new store",
-    "not a database": "move the file away to start a new store",
-}
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -91,7 +91,7 @@ class Record:
 
 
 def as_data(value: Any) -> Any:
-    """Return JSON-ready data: dataclasses and named tuples as objects, numbers as keys as text.
+    """Return JSON-ready data: dataclasses and named tuples as objects.
 
     A dataclass's private fields are left out.
     """
@@ -103,7 +103,7 @@ def as_data(value: Any) -> Any:
         value = value._asdict()
     if isinstance(value, dict):
         entries = cast("dict[object, object]", value)
-        return {_key(key): as_data(entry) for key, entry in entries.items()}
+        return {key: as_data(entry) for key, entry in entries.items()}
     if isinstance(value, (tuple, list)):
         return tuple(map(as_data, cast("tuple[object, ...]", value)))
     return value
@@ -118,10 +118,6 @@ def _public_fields(record: Any) -> dict[str, Any]:
         if not name.startswith("_"):
             public[name] = getattr(record, name)
     return public
-
-
-def _key(key: object) -> object:
-    return f"{key:g}" if isinstance(key, float) else key
 
 
 class BothModes(Generic[M]):
@@ -322,15 +318,11 @@ def gate(
             `ModeSummary.interval`; by default the bounds alone decide.
 
     Raises:
-        InputError: a limit that is no number from 0 to 1, or one number in place of bounds.
+        InputError: a limit that is no number from 0 to 1.
     """
     check_limit(limit)
     if bounds is None:
         return "undefined"
-    if isinstance(bounds, Real):
-        hint = "give score.bounds(mode); a value alone does not tell open verdicts"
-        expected = "the lowest and the highest value"
-        raise InputError(expected, describe(bounds), where="bounds", hint=hint)
     by_bounds = _side(bounds, limit)
     if by_bounds is None:
         # The interval covers the bounds, so it does not decide either.

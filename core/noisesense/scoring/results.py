@@ -216,19 +216,13 @@ class Result(Struct, frozen=True):
         contexts = sample.retrieved_contexts
         if listed == contexts:
             return
-        where = f"result {self.id!r}"
-        hint = "score(verdicts.with_sample(sample))"
-        if len(listed) != len(contexts):
-            expected = f"a score of verdicts that list the sample's chunks, {len(contexts)}"
-            raise InputError(expected, str(len(listed)), where=where, hint=hint)
         # The score may say that nothing was retrieved (its chunks have no texts), and the sample
         # lists chunks: then it is of others.
-        none_retrieved = score.lack == "nothing_retrieved"
-        for number, (own, context) in enumerate(zip(listed, contexts, strict=True)):
-            if none_retrieved or not _is_of_sample(own, context):
-                expected = f"the text and the label of the sample's chunk {number}"
-                got = "others in the verdicts that were scored"
-                raise InputError(expected, got, where=where, hint=hint)
+        fits = len(listed) == len(contexts) and score.lack != "nothing_retrieved"
+        if not fits or not all(map(_is_of_sample, listed, contexts)):
+            expected = "a score of the sample's chunks, with their texts and labels"
+            hint = "score(verdicts.with_sample(sample))"
+            raise InputError(expected, "one of others", where=f"result {self.id!r}", hint=hint)
 
     @property
     def echoes(self) -> bool:

@@ -166,7 +166,7 @@ def _enough(
     missing = _missing(summary, modes)
     if missing / summary.samples > max_undefined:
         yield _unmeasured(
-            f"{missing:,} of {counted(summary.samples, 'sample')} gave nothing to measure "
+            f"{missing:,} of {counted(summary.samples, 'sample')} have no figure "
             f"({summary.unmeasured}); at most {percent_text(max_undefined)} may do so",
             "max_undefined",
         )

@@ -33,7 +33,12 @@ _FEW = 5
 """With fewer samples nothing is a sign: a handful may be alike by chance."""
 _MANY = 20
 """So many samples with verdicts all alike are a sign."""
-_MOST_TEXTS = 1_000
+_LOOKED_AT = 2
+"""So many samples without support are a sign: a lazy plan asks only where some claim is wrong, and
+of a single one the retriever may just have missed the documents."""
+_MOST_ODD = 0.1
+"""As many samples as may be undefined may have an error in place of an answer."""
+_MOST_TEXTS = 3_000
 _SAID = {("claim", True), ("reference claim", True)}
 _DENIED = {("claim", False), ("reference claim", False)}
 _PLACEBOS_A_MISTAKE = 6
@@ -43,7 +48,7 @@ A judge that can judge may be wrong, or a claim of another row be true by accide
 cases. Then 2 of 5 come in ``1 - 0.98^5 - 5 * 0.02 * 0.98^4 = 0.4%`` of all runs. A judge that
 always says the same has two of five wrong, or three.
 """
-_HTML = ("<!doctype html", "<html")
+_MARKUP = ("<!doctype html", "<html", "<?xml")
 
 
 @dataclass(frozen=True)
@@ -66,46 +71,46 @@ class SignCounts:
     _counts: Counter[str] = field(default_factory=Counter[str])
     _seen: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
     """Which verdicts there are, as `_kinds_in` has them."""
-    _useless: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
-    """By text, the samples with an answer of which no claim is correct, and those with a chunk
-    where no chunk supports a claim. One of more than half of them is among the first."""
-    _useful: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
-    """The first texts of the other samples in which somebody looked."""
+    _texts: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    """By text, the samples with an answer of which no claim is correct; by contexts, all samples,
+    and those where some chunk supports a claim or none does. One of more than half of the samples
+    is among the first."""
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
         verdicts = score.verdicts
         kinds = _kinds_in(verdicts)
         self._seen |= kinds
+        is_said = bool(kinds & _SAID)
+        is_looked_at = is_said or bool(kinds & _DENIED)
         self._counts["samples"] += 1
+        self._counts["looked at"] += is_looked_at
         self._counts["chunks"] += verdicts.chunk_count
         if result.sample is None:
             return
         answer = result.sample.response.strip()
-        self._counts["no answers"] += _is_no_answer(answer)
         is_right = ("correct", True) in kinds
-        if is_right or ("correct", False) in kinds:
-            self._count_text("answer", answer, is_useful=is_right)
-        is_said = bool(kinds & _SAID)
-        if is_said or kinds & _DENIED:
-            for text in {chunk.text for chunk in verdicts.chunks or ()}:
-                self._count_text("chunk", text, is_useful=is_said)
+        if _is_page(answer):
+            self._counts["pages"] += 1
+        elif _is_object(answer):
+            self._counts["right objects" if is_right else "objects"] += 1
+        if ("correct", False) in kinds and not is_right:
+            self._count_text(answer, "answer")
+        contexts = "\n".join(chunk.text for chunk in verdicts.chunks or ())
+        use = "unknown" if not is_looked_at else "useful" if is_said else "useless"
+        self._count_text(contexts, "contexts", use)
 
-    def _count_text(self, what: str, text: str, *, is_useful: bool) -> None:
-        if is_useful and len(self._useful) >= _MOST_TEXTS:
-            return
-        key = what, crc32(text.encode("utf-8", "surrogatepass"))
-        if is_useful:
-            self._useful.add(key)
-        elif key in self._useless or len(self._useless) < _MOST_TEXTS:
-            self._useless[key] += 1
+    def _count_text(self, text: str, *kinds: str) -> None:
+        key = crc32(text.encode("utf-8", "surrogatepass"))
+        if (kinds[0], key) in self._texts or len(self._texts) < _MOST_TEXTS:
+            for kind in kinds:
+                self._texts[kind, key] += 1
 
     def merge(self, other: SignCounts) -> None:
         """Count all that the other has counted."""
         self._counts.update(other._counts)
         self._seen |= other._seen
-        self._useless.update(other._useless)
-        self._useful |= other._useful
+        self._texts.update(other._texts)
 
     def signs(self, placebos: Placebos) -> tuple[Sign, ...]:
         """Return the signs of the run so far, with those placebos."""
@@ -115,21 +120,27 @@ class SignCounts:
         found = [*self._of_verdicts(samples)]
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
             found.append(Sign("placebos", str(placebos)))
-        odd = self._counts["no answers"]
-        if 2 * odd > samples:
-            reason = f"{odd:,} of {samples:,} answers are JSON or HTML"
+        odd = self._counts["pages"]
+        if not self._counts["right objects"]:  # some systems answer in JSON
+            odd += self._counts["objects"]
+        if odd > _MOST_ODD * samples:
+            reason = f"{odd:,} of {samples:,} answers are HTML, or JSON that is never right"
             found.append(Sign("no-answers", reason))
-        for key, times in self._useless.items():
-            if 2 * times <= samples or key in self._useful:
+        for (kind, text), times in self._texts.items():
+            if 2 * times <= samples:
                 continue
             of = f"{times:,} of {samples:,}"
-            if key[0] == "answer":
+            if kind == "answer":
                 reason = f"{of} answers are the same, and no claim of them is correct"
                 found.append(Sign("same-answer", reason))
-            else:
-                reason = f"{of} samples have the same chunk, and no chunk supports a claim there"
+            elif kind == "contexts" and self._is_useless(text):
+                reason = f"{of} samples have the same chunks, which hardly ever support a claim"
                 found.append(Sign("same-context", reason))
         return tuple(found)
+
+    def _is_useless(self, contexts: int) -> bool:
+        """Tell whether the judge found nothing there in more than four of five samples."""
+        return self._texts["useless", contexts] > 4 * self._texts["useful", contexts]
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
@@ -139,7 +150,7 @@ class SignCounts:
         is_denied = ("correct", False) in seen or bool(seen & _DENIED)
         if ("correct", False) in seen and not seen & {("correct", True), ("claim", True)}:
             yield Sign("none-correct", "no claim is correct, and none comes from a chunk")
-        elif seen & _DENIED and not is_said:
+        elif not is_said and self._counts["looked at"] >= _LOOKED_AT:
             yield Sign("none-supported", "no chunk supports a claim of a response or a reference")
         elif samples >= _MANY and is_said and not is_denied and has_many_chunks:
             yield Sign("all-alike", "the judge said yes to everything")
@@ -158,11 +169,13 @@ def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
     return found
 
 
-def _is_no_answer(text: str) -> bool:
-    """Tell whether it is an object or a page, as programs give in place of an answer."""
-    if text.lower().startswith(_HTML) or text == "[object Object]":
-        return True
-    if not text.startswith("{"):
+def _is_page(text: str) -> bool:
+    """Tell whether a program gave it in place of an answer."""
+    return text.lower().startswith(_MARKUP) or text == "[object Object]"
+
+
+def _is_object(text: str) -> bool:
+    if not text.startswith(("{", "[")):
         return False
     try:
         json.loads(text)

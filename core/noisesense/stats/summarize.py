@@ -152,7 +152,8 @@ class Summary(Record, BothModes[ModeSummary]):
         parts: list[str] = []
         if self.nothing_claimed:
             answers = counted(self.samples, "answer")
-            parts.append(f"{self.nothing_claimed:,} of {answers} claim nothing")
+            verb = "claims" if self.nothing_claimed == 1 else "claim"
+            parts.append(f"{self.nothing_claimed:,} of {answers} {verb} nothing")
         if self.nothing_retrieved:
             questions = counted(self.samples, "question")
             parts.append(f"for {self.nothing_retrieved:,} of {questions} nothing was retrieved")

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypedDict
 from msgspec import Meta, MsgspecError, Struct, convert
 from msgspec.json import Decoder
 
+from noisesense.errors import InputError, describe
+
 Cell = bool | None
 
 MOST_UNLISTED = 100_000
@@ -112,6 +114,35 @@ def _row(claim: ClaimForm, count: int) -> list[Cell]:
     return row
 
 
+def check_positions(verdicts: VerdictsForm) -> None:
+    """Raise `InputError` if a claim names a chunk twice, or one that there is not."""
+    count = MOST_UNLISTED if verdicts.chunks is None else len(verdicts.chunks)
+    sides = {"response": verdicts.response_claims, "reference": verdicts.reference_claims}
+    # A call per claim is most of the time of reading, so plain claims take none.
+    for side, claims in sides.items():
+        for i, claim in enumerate(claims):
+            last = -1
+            for position in claim.entailed_by:
+                last = position if position > last else count
+            if last >= count or claim.undetermined:
+                _check_claim(claim, count, f"{side} claim {i}")
+
+
+def _check_claim(claim: ClaimForm, count: int, where: str) -> None:
+    named = claim.entailed_by + claim.undetermined
+    if len({*named}) < len(named):
+        twice = min(j for j in named if named.count(j) > 1)
+        expected = "each chunk position once, in entailed_by or in undetermined"
+        raise InputError(expected, f"chunk {describe(twice)} twice", where=where)
+    if max(named) >= count:
+        got = f"chunk {describe(max(named))}"
+        hint = "they are counted from 0"
+        raise InputError(f"chunk positions below {count}", got, where=where, hint=hint)
+    for positions in (claim.entailed_by, claim.undetermined):
+        if positions != tuple(sorted(positions)):
+            raise InputError("ascending positions", describe(positions), where=where)
+
+
 class SampleBase:
     """Properties of either form of a sample."""
 
@@ -177,35 +208,14 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
     chunks: _Chunks | None = None
 
     def set_beside(self, contexts: _Chunks | None) -> None:
-        """Check the positions, and take over the sample's chunks, if there is a sample.
+        """Take over the sample's chunks, if there is a sample, and check the positions.
 
         Chunks of its own must be the same; the models merge those that differ.
         """
-        # Checked here and not in each claim: a call per claim is most of the time of reading.
-        last = -1
-        for claims in (self.response_claims, self.reference_claims):
-            for claim in claims:
-                position = -1
-                for following in claim.entailed_by:
-                    if following <= position:
-                        raise _NotPlainError
-                    position = following
-                if position > last:
-                    last = position
-                if claim.undetermined:
-                    _check_undetermined(claim)
-                    last = max(last, claim.undetermined[-1])
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
-        count = MOST_UNLISTED if self.chunks is None else len(self.chunks)
-        _check(last < count)
         _check(own is None or own == self.chunks)
-
-
-def _check_undetermined(claim: LightClaim) -> None:
-    positions = {*claim.undetermined}
-    _check(claim.undetermined == tuple(sorted(positions)))
-    _check(positions.isdisjoint(claim.entailed_by))
+        check_positions(self)
 
 
 class LightSample(SampleBase, Struct, forbid_unknown_fields=True, gc=False):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from functools import cached_property
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -32,9 +30,11 @@ class RecordingLine(Line):
 class Recorded(NamedTuple):
     """One line of a recording."""
 
-    line: int
     sample: Sample
     verdicts: Verdicts
+
+
+_HOW_FOUND = "samples are found by their exact texts; record this one"
 
 
 class RecordedJudge:
@@ -75,42 +75,8 @@ class RecordedJudge:
         if recorded is None:
             expected = f"a recording of the sample {_title(sample)}"
             got = f"none among {len(self)} recorded" if self._by_key else "an empty recording"
-            raise SampleNotRecordedError(
-                expected, got, where=str(self.path), hint=self._nearest(sample)
-            )
+            raise SampleNotRecordedError(expected, got, where=str(self.path), hint=_HOW_FOUND)
         return recorded.verdicts.with_sample(sample)
-
-    def _nearest(self, sample: Sample) -> str:
-        """Return a hint: in which one or two fields the most similar recorded sample differs."""
-        for differing in _DIFFERING:
-            line = self._first_lines.get(_texts_except(differing, sample))
-            if line is not None:
-                return f"line {line} differs only in {' and '.join(differing)}"
-        return "samples are found by their exact texts; record this one"
-
-    @cached_property
-    def _first_lines(self) -> dict[tuple[object, ...], int]:
-        """The first line that has a sample's texts, by these texts without one or two fields.
-
-        Made at the first miss. Where all miss, comparing each with all would take hours.
-        """
-        lines: dict[tuple[object, ...], int] = {}
-        for recorded in self._by_key.values():
-            for differing in _DIFFERING:
-                lines.setdefault(_texts_except(differing, recorded.sample), recorded.line)
-        return lines
-
-
-_FIELDS = tuple(Sample.model_fields)
-_DIFFERING = (*combinations(_FIELDS, 1), *combinations(_FIELDS, 2))
-
-
-def _texts_except(fields: tuple[str, ...], sample: Sample) -> tuple[object, ...]:
-    """Return the sample's texts, with None in place of these fields."""
-    texts: list[object] = []
-    for field, text in zip(_FIELDS, sample.texts, strict=True):
-        texts.append(None if field in fields else text)
-    return tuple(texts)
 
 
 def _title(sample: Sample) -> str:
@@ -135,7 +101,7 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
                 where=f"{path}, line {number}",
                 hint=f"remove line {first} or {number}",
             )
-        yield Recorded(number, sample, verdicts)
+        yield Recorded(sample, verdicts)
 
 
 def _recorded(text: str) -> tuple[Sample, Verdicts]:
@@ -144,7 +110,7 @@ def _recorded(text: str) -> tuple[Sample, Verdicts]:
 
 
 def write_recording(
-    path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts] | Recorded]
+    path: str | os.PathLike[str], pairs: Iterable[tuple[Sample, Verdicts]]
 ) -> None:
     """Write a recording that `RecordedJudge` reads, completely or not at all.
 
@@ -158,10 +124,9 @@ def write_recording(
     write_whole(as_path(path), _json_lines(pairs))
 
 
-def _json_lines(pairs: Iterable[tuple[Sample, Verdicts] | Recorded]) -> Iterator[str]:
+def _json_lines(pairs: Iterable[tuple[Sample, Verdicts]]) -> Iterator[str]:
     written: dict[str, Verdicts] = {}
-    for number, pair in enumerate(pairs):
-        sample, verdicts = pair[-2:]  # a `Recorded` has a line number before them
+    for number, (sample, verdicts) in enumerate(pairs):
         verdicts = verdicts.with_sample(sample)
         if sample.key not in written:
             written[sample.key] = verdicts

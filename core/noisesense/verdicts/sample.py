@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -98,17 +98,12 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
         name = location[-1]
         location = location[:-1]
         expected = f"the field {name!r}"
-        fields = cast("dict[str, object]", problem["input"])
-        names = ", ".join(repr(field) for field in fields)
-        got = f"only {names}" if names else "no fields"
         hint = _IF_MISSING.get(name, "")
     elif kind == "extra_forbidden":
         name = location[-1]
         location = location[:-1]
         got = f"the field {name!r}"
         hint = f"remove or rename {name!r}"
-    elif kind == "json_invalid":
-        got = str(cause)
     where = _place(location)
     if not where and not issubclass(model, Line):
         where = model.__name__

@@ -9,8 +9,8 @@ from msgspec import to_builtins
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from noisesense.errors import InputError, describe
-from noisesense.verdicts.form import MOST_UNLISTED, Cell, VerdictsBase, VerdictsForm
-from noisesense.verdicts.sample import PLACES, Chunk, ChunkLike, Model, Sample
+from noisesense.verdicts.form import Cell, VerdictsBase, VerdictsForm, check_positions
+from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
 
 
 def _table(table: Any, name: str) -> dict[str, list[Cell]]:
@@ -55,21 +55,7 @@ Positions = Annotated[
 ]
 
 
-class _Claim(Model):
-    @model_validator(mode="after")
-    def _each_chunk_once(self: Any) -> Any:
-        named: tuple[int, ...] = self.entailed_by + self.undetermined
-        if len(set(named)) < len(named):
-            twice = min(j for j in named if named.count(j) > 1)
-            raise InputError(
-                "each chunk position once, in entailed_by or in undetermined",
-                f"chunk {describe(twice)} twice",
-                hint="a verdict is either given or undetermined",
-            )
-        return self
-
-
-class ResponseClaim(_Claim):
+class ResponseClaim(Model):
     """One claim of the response.
 
     Attributes:
@@ -86,7 +72,7 @@ class ResponseClaim(_Claim):
     undetermined: Positions = ()
 
 
-class ReferenceClaim(_Claim):
+class ReferenceClaim(Model):
     """One claim of the reference, with the chunks that entail it (as in `ResponseClaim`)."""
 
     text: StrictStr
@@ -135,12 +121,6 @@ def _width(rows: dict[str, list[Cell]]) -> int:
     return count
 
 
-def _check_positions(positions: tuple[int, ...], count: int, where: str, hint: str) -> None:
-    if positions and positions[-1] >= count:
-        expected = f"chunk positions below {count}"
-        raise InputError(expected, f"chunk {describe(positions[-1])}", where=where, hint=hint)
-
-
 def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
     if texts is None:
         return [""] * count
@@ -179,17 +159,7 @@ class Verdicts(Model, VerdictsBase):
 
     @model_validator(mode="after")
     def _positions_in_range(self) -> Verdicts:
-        if self.chunks is None:
-            count = MOST_UNLISTED
-            hint = "list the chunks if there are more; counted from 0"
-        else:
-            count = len(self.chunks)
-            hint = f"chunks listed: {count}, counted from 0"
-        for side in ("response_claims", "reference_claims"):
-            for i, claim in enumerate(getattr(self, side)):
-                place = f"{PLACES[side]} {i}"
-                _check_positions(claim.entailed_by, count, f"{place}, entailed_by", hint)
-                _check_positions(claim.undetermined, count, f"{place}, undetermined", hint)
+        check_positions(self)
         return self
 
     def with_sample(self, sample: Sample) -> Verdicts:

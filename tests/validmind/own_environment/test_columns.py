@@ -32,13 +32,16 @@ def test_other_names_paths_and_functions(
     deep = [{"a": {"b": row}} for row in rows]
     data = pd.DataFrame({"my question": table.user_input, "rag": rows, "deep": deep})
     paths = {
-        "user_input_column": "my question",
         "reference_column": "rag.reference",
         "retrieved_contexts_column": "deep.a.b.retrieved_contexts",
     }
     # ValidMind's functions are given a pandas Series.
-    for response in ("rag.response", lambda row: row.rag["response"]):
-        assert scores(run(data, judge=recording, response_column=response, **paths)) == want
+    for response, question in (
+        ("rag.response", "my question"),
+        (lambda row: row.rag["response"], "rag.user_input"),
+    ):
+        columns = {**paths, "response_column": response, "user_input_column": question}
+        assert scores(run(data, judge=recording, **columns)) == want
 
 
 def test_the_predictions_of_a_model(

@@ -12,11 +12,11 @@ import pytest
 import validmind as vm
 from plotly.graph_objects import Figure
 
-from noisesense import Verdicts, score, summarize, write_recording
+from noisesense import Result, Verdicts, score, summarize, write_recording
 from noisesense.fixtures import reference_examples
 from noisesense.scoring.definitions import DEFINITIONS, MODES, DefinitionName, Mode
 from noisesense_adapters.validmind import NoiseSensitivity
-from noisesense_adapters.validmind.result import signs
+from noisesense_adapters.validmind.result import tables
 from support.tables import Shape, random_pairs
 
 ALL = [
@@ -72,12 +72,9 @@ def test_table_figures_and_raw_data(
     assert result.raw_data.summary[mode]["mean"]["value"] == pytest.approx(mean(values))
 
 
-@pytest.mark.parametrize(
-    ("choice", "end", "told"),
-    [("none", None, "left out"), ("low", 0, "as no noise"), ("high", 1, "as noise")],
-)
+@pytest.mark.parametrize(("choice", "end"), [("none", None), ("low", 0), ("high", 1)])
 def test_open_verdicts_leave_a_range_whatever_they_count_as(
-    run: Any, tmp_path: Path, choice: Any, end: int | None, told: str
+    run: Any, tmp_path: Path, choice: Any, end: int | None
 ) -> None:
     pairs = list(random_pairs(80, seed=40, shape=Shape(undetermined=0.1, labeled=0.2)))
     write_recording(tmp_path / "v.jsonl", pairs)
@@ -89,23 +86,25 @@ def test_open_verdicts_leave_a_range_whatever_they_count_as(
         means = [round(each, 4) for each in summary.mean]
         shown = "undetermined" if end is None else means[end]
         assert [row[f"Mean {name}"] for name in ("Low", "High", "Score")] == [*means, shown]
-        assert row["Standard Deviation"] == "undetermined"
+        assert (row["Standard Deviation"] == "undetermined") is (end is None)
         counts = (80, summary.undefined, summary.undetermined)
         assert (row["Count"], row["Undefined"], row["Undetermined"]) == counts
         for figure in result.figures:
-            _, title = figure.figure.layout.title.text.split(f"undetermined {told}: ")
-            assert f"{summary.undetermined} {mode}" in title
+            title = figure.figure.layout.title.text
+            told = f"{summary.undetermined} {mode} undetermined and left out"
+            assert (told in title) is (end is None)
 
 
 def test_a_sign_at_its_threshold_is_there_and_an_open_one_is_undetermined() -> None:
-    def present(*tables: list[bool | None]) -> list[str]:
+    def present(*samples: list[bool | None]) -> list[str]:
         """Of samples with one claim each where the reference entails it or not."""
-        scores = [
-            score(Verdicts.from_matrices(each, [[True]] * len(each), [[True]])) for each in tables
+        results = [
+            Result("any", score(Verdicts.from_matrices(each, [[True]] * len(each), [[True]])))
+            for each in samples
         ]
-        mode = summarize(scores).relevant
-        assert mode is not None
-        return [sign["Present"] for sign in signs(mode)]
+        summary = summarize(results)
+        shown = tables(results, summary, [summary.relevant], "none")
+        return [sign["Present"] for sign in shown["Signs of High Risk"]]
 
     clean = [True]
     noisy = [False]
@@ -127,8 +126,8 @@ def test_called_as_a_function_in_a_notebook(table: pd.DataFrame, recording: Path
     async def cell() -> Any:
         return NoiseSensitivity(dataset, judge=recording)
 
-    tables, histogram, box, raw = asyncio.run(cell())
-    assert tables["Aggregate Scores"][0]["Mean Score"] == pytest.approx(7 / 36)  # unrounded
+    shown, histogram, box, raw = asyncio.run(cell())
+    assert shown["Aggregate Scores"][0]["Mean Score"] == pytest.approx(7 / 36)  # unrounded
     assert isinstance(histogram, Figure)
     assert isinstance(box, Figure)
     assert isinstance(raw, vm.RawData)

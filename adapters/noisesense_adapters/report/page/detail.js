@@ -161,15 +161,32 @@ function pairs(named) {
 /** A sentence in which each quotation keeps its own direction. */
 const quoting = (text) =>
   text.split(/("[^"]*")/).map((part, i) => (i % 2 ? h("bdi", null, part) : part));
-/** A sample's detail, with its chunks. */
+/** What a line of results says of a sample, as the matrix shows it. */
 async function read(i) {
-  const detail = await line("details", i);
-  const chunks = (detail.chunks ?? []).map(async ([number, relevant, labeled]) => ({
-    ...(await line("chunks", number)),
-    relevant,
-    labeled,
+  const { verdicts, sample, ...rest } = await line("details", i);
+  const claims = (list) =>
+    (list ?? []).map((claim) => ({
+      text: claim.text,
+      correct: claim.correct ?? null,
+      by: claim.entailed_by ?? [],
+      open: claim.undetermined ?? [],
+      kind: null,
+      sentence: "",
+    }));
+  const response = claims(verdicts?.response_claims);
+  response.forEach((claim, j) => {
+    claim.kind = rest.kinds[j];
+    claim.sentence = rest.sentences[j];
+  });
+  const texts = verdicts?.chunks ?? sample?.retrieved_contexts ?? [];
+  const chunks = (rest.relevance ?? texts).map((_, j) => ({
+    text: texts[j]?.text,
+    id: texts[j]?.id,
+    relevant: rest.relevance?.[j] ?? null,
+    labeled: texts[j]?.relevant !== undefined && texts[j].relevant !== null,
   }));
-  return { ...detail, chunks: await Promise.all(chunks) };
+  const { response: answer, reference } = sample ?? {};
+  return { ...rest, claims: response, references: claims(verdicts?.reference_claims), chunks, response: answer, reference };
 }
 /** What the judge, asked once more, said of a claim. */
 const CHANGED = {
@@ -186,7 +203,7 @@ async function detailOf(row, i) {
   if (detail.unanswered) {
     parts.append(h("p", { class: "reason" }, `The judge left ${count(detail.unanswered, "verdict")} unanswered.`));
   }
-  for (const [text, of, change] of detail.changes ?? []) {
+  for (const { text, of, change } of detail.changes ?? []) {
     parts.append(h("p", { class: "reason" }, `${CHANGED[change]} of the ${of}: `, h("q", { dir: "auto" }, text)));
   }
   parts.append(pairs([["Question", row.question]]));

@@ -11,8 +11,6 @@
   for await (const row of each("rows")) rows.push(row);
   const body = table.tBodies[0];
   const heads = [...document.querySelectorAll("#table th[data-sort]")];
-  /** Headings of the columns that `samples.py` lists; each sorts by its number there. */
-  const columns = heads.filter((head) => /^\d+$/.test(head.dataset.sort)).map((head) => head.textContent.trim());
   const find = document.getElementById("find");
   const show = document.getElementById("show");
   const sorting = { by: "both", down: true };
@@ -23,24 +21,24 @@
 
   const MODES = ["relevant", "irrelevant"];
   /** The lowest that a mode's value can be; null: undefined. */
-  const low = (row, mode) => row[mode]?.[0] ?? null;
-  const isOpen = (row, mode) => row[mode] && row[mode][0] < row[mode][1];
-  const sum = (row, parts) => (row.kinds ? parts.reduce((n, part) => n + row.kinds[part], 0) : null);
-  const noise = (row) => sum(row, [1, 2]) ?? 0;
+  const low = (row, mode) => row.bounds?.[mode]?.[0] ?? null;
+  const isOpen = (row, mode) => row.bounds?.[mode] && row.bounds[mode][0] < row.bounds[mode][1];
+  const sum = (row, ...kinds) => (row.partition ? kinds.reduce((n, kind) => n + row.partition[kind], 0) : null);
+  const noise = (row) => sum(row, ...MODES) ?? 0;
   /** The share of the claims that come from chunks and not from the reference; null: undefined. */
-  const both = (row) => (MODES.every((mode) => low(row, mode) === null) ? null : noise(row) / (sum(row, [0, 1, 2, 3, 4]) || 1));
-  /** Of a cell, or of how many of how many: what it is sorted by, and saved as. */
-  const figure = (cell) => (Array.isArray(cell) ? cell[0] : cell);
-  const shown = (cell) => (Array.isArray(cell) ? cell.join(" of ") : String(cell ?? ""));
+  const both = (row) => (MODES.every((mode) => low(row, mode) === null) ? null : noise(row) / (all(row) || 1));
+  /** How many claims the reference does not support, and how many there are; null: failed. */
+  const wrong = (row) => sum(row, ...MODES, "hallucination");
+  const all = (row) => sum(row, ...Object.keys(KIND));
   const TEST = {
     all: () => true,
     noise: (row) => noise(row) > 0,
-    relevant: (row) => sum(row, [1]) > 0,
-    irrelevant: (row) => sum(row, [2]) > 0,
-    hallucination: (row) => sum(row, [3]) > 0,
-    undetermined: (row) => sum(row, [4]) > 0 || MODES.some((mode) => isOpen(row, mode)),
+    relevant: (row) => sum(row, "relevant") > 0,
+    irrelevant: (row) => sum(row, "irrelevant") > 0,
+    hallucination: (row) => sum(row, "hallucination") > 0,
+    undetermined: (row) => sum(row, "undetermined") > 0 || MODES.some((mode) => isOpen(row, mode)),
     changed: (row) => row.changed,
-    failed: (row) => !row.kinds || MODES.every((mode) => low(row, mode) === null),
+    failed: (row) => !row.partition || MODES.every((mode) => low(row, mode) === null),
   };
 
   /** What the search looks through; the claims are read when somebody searches. */
@@ -48,7 +46,7 @@
     const texts = [];
     for await (const detail of each("details")) {
       const row = rows[texts.length];
-      const stated = (detail.claims ?? []).map((claim) => claim.text);
+      const stated = (detail.verdicts?.response_claims ?? []).map((claim) => claim.text);
       texts.push([row.id, row.question ?? "", ...stated].join("\n").toLowerCase());
     }
     return texts;
@@ -56,7 +54,7 @@
   function key(row) {
     if (sorting.by === "id") return row.id;
     if (sorting.by === "both") return both(row);
-    return sorting.by in row.cells ? figure(row.cells[sorting.by]) : low(row, sorting.by);
+    return sorting.by === "wrong" ? wrong(row) : low(row, sorting.by);
   }
   const byName = new Intl.Collator("en", { numeric: true }).compare;
   function order(a, b) {
@@ -84,9 +82,9 @@
 
   function value(row, mode) {
     const td = h("td", { class: "n" });
-    if (!row.kinds) return h("td", { class: "n none" }, mode === "relevant" ? "failed" : "");
-    if (!row[mode]) return h("td", { class: "n none" }, "undefined");
-    const [least, most] = row[mode];
+    if (!row.partition) return h("td", { class: "n none" }, mode === "relevant" ? "failed" : "");
+    if (!row.bounds[mode]) return h("td", { class: "n none" }, "undefined");
+    const [least, most] = row.bounds[mode];
     if (isOpen(row, mode)) td.append(h("span", { class: "range" }, `${least.toFixed(2)} to ${most.toFixed(2)}`), h("small", null, "undetermined"));
     else td.append(least.toFixed(2));
     const bar = h("span", { class: `share ${mode}`, "aria-hidden": "true" });
@@ -102,8 +100,8 @@
     const button = h("button", { type: "button", class: "opener", "aria-expanded": "false", dir: "auto" }, row.question || shortId(row.id));
     const name = h("th", { scope: "row" }, button);
     if (row.question) name.append(h("span", { class: "question", dir: "auto" }, shortId(row.id)));
-    const cells = row.cells.map((cell) => h("td", { class: "n claims" }, shown(cell)));
-    const tr = h("tr", { "data-row": String(i) }, name, value(row, "relevant"), value(row, "irrelevant"), ...cells);
+    const claims = h("td", { class: "n claims" }, row.partition ? `${wrong(row)} of ${all(row)}` : "");
+    const tr = h("tr", { "data-row": String(i) }, name, value(row, "relevant"), value(row, "irrelevant"), claims);
     tr.addEventListener("click", () => {
       if (!String(getSelection())) toggle(tr, button, i); // else a text was marked
     });
@@ -173,11 +171,10 @@
   }
   /** The samples that the table shows, on all its pages. */
   function save() {
-    const names = columns.map((heading) => heading.toLowerCase().replaceAll(" ", "_"));
-    const lines = [["id", "question", "relevant_low", "relevant_high", "irrelevant_low", "irrelevant_high", "claims", ...names]];
+    const lines = [["id", "question", "relevant_low", "relevant_high", "irrelevant_low", "irrelevant_high", "claims", "not_supported"]];
     for (const row of found.map((i) => rows[i])) {
-      const ends = MODES.flatMap((mode) => row[mode] ?? ["", ""]);
-      lines.push([row.id, row.question, ...ends, sum(row, [0, 1, 2, 3, 4]), ...row.cells.map(figure)]);
+      const ends = MODES.flatMap((mode) => row.bounds?.[mode] ?? ["", ""]);
+      lines.push([row.id, row.question, ...ends, all(row), wrong(row)]);
     }
     const text = lines.map((line) => line.map(cell).join(",")).join("\r\n");
     const link = h("a", { download: "samples.csv", href: URL.createObjectURL(new Blob([`${text}\r\n`], { type: "text/csv" })) });
