@@ -59,12 +59,8 @@ class RunGate(Record):
     @property
     def outcome(self) -> RunOutcome:
         """The gravest of the findings."""
-        outcomes = {finding.outcome for finding in self.findings}
-        gravest_first: tuple[RunOutcome, ...] = get_args(RunOutcome)
-        for outcome in gravest_first:
-            if outcome in outcomes:
-                return outcome
-        return "pass"
+        outcomes = [finding.outcome for finding in self.findings]
+        return min(outcomes, key=get_args(RunOutcome).index, default="pass")
 
     @property
     def passed(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, pvariance
@@ -117,24 +117,21 @@ def powered_mean(
             low=max(low + part * (of_endless.low - endless.low), least),
             high=min(high + part * (of_endless.high - endless.high), most),
         )
+    warnings: list[str] = []
+    if differ(scores, rest):
+        warnings.append(
+            f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
+            f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
+            "corrected mean and its interval hold for labels on a random choice only."
+        )
     return PPIMean(
         mean=Range(low, high),
         interval=interval,
         judge_mean=sum_range([*others, *judged]).over(samples),
         labeled=count,
         unlabeled=len(others),
-        warnings=tuple(_of_choice(scores, rest)),
+        warnings=tuple(warnings),
     )
-
-
-def _of_choice(scores: Sequence[float], rest: Sequence[float]) -> Iterator[str]:
-    """Yield a warning where the labeled samples are hardly a random choice."""
-    if differ(scores, rest):
-        yield (
-            f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
-            f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
-            "corrected mean and its interval hold for labels on a random choice only."
-        )
 
 
 def _middles(ranges: Iterable[Range]) -> list[float]:
