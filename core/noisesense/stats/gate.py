@@ -108,7 +108,7 @@ def gate_run(
         fail_undecided: where the interval holds the limit the run is *undecided*, and does not
             pass.
         max_undefined: the highest share of the samples without a figure, 0 to 1.
-        max_unanswered: the highest `Summary.unanswered_share`, 0 to 1.
+        max_unanswered: the highest share of `Summary.needed_cells` without an answer, 0 to 1.
         min_samples: how many samples there are at least. A run that stopped early has fewer.
         min_correct: the lowest share of correct claims that passes, 0 to 1.
         max_hallucinated: the highest share of claims that passes of those that neither the
