@@ -31,7 +31,6 @@ def test_figures_derived_by_hand() -> None:
     assert found.mean == (0.5, 0.5)
     assert found.claims.bounds == (3 / 7, 3 / 7)
     assert found.claims == (3, 7, 7)
-    assert found.distribution == ((0.0, 1), (0.5, 1), (1.0, 1))
 
 
 RESULTS = [
@@ -68,7 +67,6 @@ def test_no_samples() -> None:
     assert nothing.samples == 0
     assert nothing.relevant is None
     assert nothing.definition is None
-    assert nothing.unanswered_share is None
     assert nothing.warnings == ("There are no results.",)
 
 

@@ -52,10 +52,10 @@ class Pair(NamedTuple):
 
 def change_of(pairs: Sequence[Pair], confidence: float = 0.95) -> Change | None:
     """Return the mean difference of shares; None of nothing, without an interval of one unit."""
-    before = mean_range([pair.before for pair in pairs])
-    after = mean_range([pair.after for pair in pairs])
-    if before is None or after is None:
+    if not pairs:
         return None
+    before = sum_range([pair.before for pair in pairs]).over(len(pairs))
+    after = sum_range([pair.after for pair in pairs]).over(len(pairs))
     units = units_of((pair.unit, pair.after.minus(pair.before)) for pair in pairs)
     interval = None
     if units.total() > 1:

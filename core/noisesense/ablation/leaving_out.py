@@ -39,7 +39,9 @@ def leaving_out(
         before = done[case.id]
         new = {place.position} - before
         if not before:
-            new.add(_another(place))
+            # Another document of the sample, by chance.
+            others = {*case.documents.values()} - new
+            new.add(Random(case.seed).choice(sorted(others)))
             budget -= case.id not in asked
         budget -= len(new)
         if budget < 0:
@@ -68,9 +70,3 @@ def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
         units = {place.case.unit for place in places[document]}
         if document not in sources and len(units) >= MIN_PAIRS:
             yield from places[document]
-
-
-def _another(place: _Place) -> int:
-    """Return the position of another document of the sample, by chance."""
-    others = {*place.case.documents.values()} - {place.position}
-    return Random(place.case.seed).choice(sorted(others))

@@ -151,7 +151,7 @@ def compared(
         limit = max(1.0, *(value.high for value in (*before, *after)))
         margin *= mean_a.high
     interval = difference_interval(worsening, confidence, limit)
-    effective = effective_units(worsening) if worsening else 0.0
+    effective = effective_units(worsening)
     fewest = fewest_pairs(confidence)
     decision: Decision = "undecided"
     left_open = False

@@ -59,12 +59,8 @@ class RunGate(Record):
     @property
     def outcome(self) -> RunOutcome:
         """The gravest of the findings."""
-        outcomes = {finding.outcome for finding in self.findings}
-        gravest_first: tuple[RunOutcome, ...] = get_args(RunOutcome)
-        for outcome in gravest_first:
-            if outcome in outcomes:
-                return outcome
-        return "pass"
+        outcomes = [finding.outcome for finding in self.findings]
+        return min(outcomes, key=get_args(RunOutcome).index, default="pass")
 
     @property
     def passed(self) -> bool:
@@ -112,7 +108,7 @@ def gate_run(
         fail_undecided: where the interval holds the limit the run is *undecided*, and does not
             pass.
         max_undefined: the highest share of the samples without a figure, 0 to 1.
-        max_unanswered: the highest `Summary.unanswered_share`, 0 to 1.
+        max_unanswered: the highest share of `Summary.needed_cells` without an answer, 0 to 1.
         min_samples: how many samples there are at least. A run that stopped early has fewer.
         min_correct: the lowest share of correct claims that passes, 0 to 1.
         max_hallucinated: the highest share of claims that passes of those that neither the
@@ -129,10 +125,7 @@ def gate_run(
     check_whole(min_samples, 0, "min_samples")
     for name in waive:
         check_choice(name, SIGNS, "waive")
-    modes: tuple[Mode, ...] = tuple(each.mode for each in summary.modes)
-    mode = mode or summary.only
-    if mode is not None:
-        modes = (check_mode(mode),)
+    modes = _modes(summary, mode or summary.only)
     limits = {"limit": limit, "min_correct": min_correct, "max_hallucinated": max_hallucinated}
     given = [check_limit(each, name) for name, each in limits.items() if each is not None]
     if not summary.partition.total:
@@ -149,6 +142,13 @@ def gate_run(
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate(tuple(findings), summary.unmeasured)
+
+
+def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
+    """Return the mode, or all that the definition has."""
+    if mode is not None:
+        return (check_mode(mode),)
+    return tuple(each.mode for each in summary.modes)
 
 
 def _enough(

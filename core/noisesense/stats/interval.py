@@ -43,10 +43,13 @@ Units = Mapping[Unit, int]
 
 
 def effective_units(units: Units) -> float:
-    """Return how many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965)."""
+    """Return how many units of one size say as much: ``(Σ size)² / Σ size²`` (Kish 1965).
+
+    0 of nothing.
+    """
     whole = math.fsum(unit.size * times for unit, times in units.items())
     squares = math.fsum(unit.size**2 * times for unit, times in units.items())
-    return whole**2 / squares
+    return whole**2 / squares if squares else 0.0
 
 
 def units_of(values: Iterable[tuple[Hashable, Range]]) -> Counter[Unit]:

@@ -179,7 +179,7 @@ def trust_results(
     warnings = list(labeled.warnings)
     means: dict[Mode, PPIMean] = {}
     scored = [people.score for _, people in labeled.pairs if people.score is not None]
-    for mode in modes_of(scored[0].definition) if scored else ():
+    for mode in modes_of(scored[0].definition):
         try:
             mean = corrected_mean(labeled, mode, confidence)
         except InputError as error:

@@ -70,11 +70,8 @@ class CellAgreement(Record):
 
 def cell_agreement(samples: Sequence[Confusion], confidence: float) -> CellAgreement:
     """Return the figures of the samples' confusions."""
-    counts = Confusion()
-    if samples:
-        counts = Confusion(*map(sum, zip(*samples, strict=True)))
     return CellAgreement(
-        counts=counts,
+        counts=Confusion(*map(sum, zip(*samples, strict=True))),
         false_yes=_rate([(each.false_yes, each.both_no) for each in samples], confidence),
         false_no=_rate([(each.missed, each.both_yes) for each in samples], confidence),
     )

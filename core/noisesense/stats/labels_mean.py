@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Labeled(NamedTuple):
 
 def labeled_pairs(
     judge: Iterable[Result],
-    human: Iterable[Result],
+    labels: Sequence[Result],
     by: PairedBy | None,
 ) -> Labeled:
     """Return the samples that both have, paired as in `noisesense.compare`.
@@ -37,7 +37,6 @@ def labeled_pairs(
         InputError: an id twice, or results that were not scored alike.
     """
     judged = [*map(result_in, judge)]
-    labels = [*map(result_in, human)]
     check_scored_alike((*judged, *labels), "results, labels")
     paired = pair(judged, labels, by)
     same: list[tuple[Result, Result]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, pvariance
@@ -12,7 +12,6 @@ from noisesense.scoring.outcomes import Range, Record
 from noisesense.stats.interval import (
     Interval,
     dirichlet_interval,
-    mean_range,
     sum_range,
     units_of,
 )
@@ -118,26 +117,21 @@ def powered_mean(
             low=max(low + part * (of_endless.low - endless.low), least),
             high=min(high + part * (of_endless.high - endless.high), most),
         )
-    judge_mean = mean_range([*others, *judged])
-    assert judge_mean is not None, "there are labels, and so scores"
-    return PPIMean(
-        mean=Range(low, high),
-        interval=interval,
-        judge_mean=judge_mean,
-        labeled=count,
-        unlabeled=len(others),
-        warnings=tuple(_of_choice(scores, rest)),
-    )
-
-
-def _of_choice(scores: Sequence[float], rest: Sequence[float]) -> Iterator[str]:
-    """Yield a warning where the labeled samples are hardly a random choice."""
+    warnings: list[str] = []
     if differ(scores, rest):
-        yield (
+        warnings.append(
             f"The judge's mean is {fmean(scores):.2f} on the labeled samples and "
             f"{fmean(rest):.2f} on the others, further apart than in a random choice: the "
             "corrected mean and its interval hold for labels on a random choice only."
         )
+    return PPIMean(
+        mean=Range(low, high),
+        interval=interval,
+        judge_mean=sum_range([*others, *judged]).over(samples),
+        labeled=count,
+        unlabeled=len(others),
+        warnings=tuple(warnings),
+    )
 
 
 def _middles(ranges: Iterable[Range]) -> list[float]:

@@ -27,7 +27,6 @@ class ModeSummary(Record):
         mean: macro average, every sample counts the same: the headline.
         interval: of the mean; where that is a range, it covers all of it. None below two units.
         claims: noisy, determined and all response claims over all samples.
-        ranges: the distinct ranges of single samples, ascending, and how many have each.
     """
 
     mode: Mode
@@ -37,12 +36,6 @@ class ModeSummary(Record):
     mean: Range | None
     interval: Interval | None
     claims: Counts
-    ranges: tuple[tuple[Range, int], ...]
-
-    @property
-    def distribution(self) -> tuple[tuple[float, int], ...]:
-        """The distinct values, and how many samples have each; of the samples with a value."""
-        return tuple((low, times) for (low, high), times in self.ranges if low == high)
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,7 @@ class Summary(Record, BothModes[ModeSummary]):
         only: the one mode that a host's run was asked for, which its gate reads; None: both.
     """
 
-    _derived = ("grouped", "unanswered_share", "unmeasured", "warnings")
+    _derived = ("grouped", "unmeasured", "warnings")
 
     definition: DefinitionName | None
     samples: int
@@ -112,11 +105,6 @@ class Summary(Record, BothModes[ModeSummary]):
         if self.by_question:
             return f"{counted(self.scored, 'answer')} to {counted(self.clusters, 'question')}"
         return f"{counted(self.scored, 'sample')} in {counted(self.clusters, 'cluster')}"
-
-    @property
-    def unanswered_share(self) -> float | None:
-        """``open_cells / needed_cells``; None where nothing was needed."""
-        return self.open_cells / self.needed_cells if self.needed_cells else None
 
     @property
     def echo(self) -> str:

@@ -220,19 +220,15 @@ def _mode(
                 measured += [counts[sample].bounds] * times
         if measured:
             means[unit_of(measured)] += alike
-    ranges = Counter[Range]()
-    for share, times in shares.items():
-        ranges[share.bounds] += times
-    determined = sum(times for bounds, times in ranges.items() if bounds.value is not None)
+    determined = sum(times for share, times in shares.items() if not share.undetermined)
     return ModeSummary(
         mode=mode,
         determined=determined,
-        undetermined=ranges.total() - determined,
+        undetermined=shares.total() - determined,
         undefined=undefined,
         mean=_mean(shares),
         interval=mean_interval(means, confidence),
         claims=_sum(shares.items()),
-        ranges=tuple(sorted(ranges.items())),
     )
 
 
