@@ -86,12 +86,6 @@ _CAUSES = (
         "check the provider's plan and billing",
         JudgeSetupError,
     ),
-    _Cause(
-        r"model_not_found|deployment_?not_?found|(model|deployment).{0,80}does not exist",
-        "the endpoint does not know the model",
-        "check the model's name and the base URL",
-        JudgeSetupError,
-    ),
     _OPTION,
 )
 BUSY = (429, 503, 529)
