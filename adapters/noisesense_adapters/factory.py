@@ -12,6 +12,7 @@ from noisesense import LLMJudge, StructuredLLM
 from noisesense.errors import InputError, JudgeError, MissingExtraError, NoiseSenseError, describe
 from noisesense.judging.prompts import Budget
 from noisesense_adapters.extras import needs_extra
+from noisesense_adapters.models.failures import judge_error
 from noisesense_adapters.models.identity import identity
 
 if TYPE_CHECKING:
@@ -144,10 +145,7 @@ def _langchain(provider: str, model: str, settings: dict[str, Any]) -> Structure
             hint = str(error).partition("\n")[2].strip()  # it lists them
             failure = InputError(expected, describe(provider), where="judge", hint=hint)
         else:
-            failure = JudgeError(
-                f"no client for {provider}:{model} ({type(error).__name__}). "
-                "Hint: is the environment variable of its API key set?"
-            )
+            failure = judge_error(error, f"{provider}:{model}")
     else:
         llm = LangChainLLM(chat)
         # Also of a class that does not tell LangChain its options.

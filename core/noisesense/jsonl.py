@@ -64,9 +64,8 @@ def _usable(path: Path, expected: str, kind: type[InputError]) -> Generator[None
     try:
         yield
     except OSError as error:
-        hint = "" if path.is_absolute() else "the path is relative to the working directory"
         got = error.strerror or type(error).__name__
-        raise kind(expected, got, where=str(path), hint=hint) from error
+        raise kind(expected, got, where=str(path)) from error
 
 
 def parse_line(text: str) -> Any:

@@ -119,7 +119,7 @@ def test_a_list_of_strays_is_asked_for_again() -> None:
     found = judged(NOON, llm)
     assert claims_of(found) == [NOON]
     never = ScriptedLLM(Reader(["None"], ["N/A"], ["I'm sorry, but I can't."]).answer)
-    with pytest.raises(ReplyError, match=r"asked 3 times .* \(none of its claims is the text's\)"):
+    with pytest.raises(ReplyError, match=r"asked 3 times \(what it listed is not"):
         judged(NOON, never)
 
 
@@ -185,33 +185,33 @@ def test_a_bit_of_another_claim_stays() -> None:
 
 
 def test_sentences_that_were_copied_together_are_taken_apart() -> None:
-    assert ClaimSource(f"{NOON} {BIKES}").read([f"{NOON} {BIKES}"]).claims == [NOON, BIKES]
+    assert ClaimSource(f"{NOON} {BIKES}").read([f"{NOON} {BIKES}"]) == [NOON, BIKES]
 
 
 @pytest.mark.parametrize(
     "claim", ['["The ferry sails.", "It is red."]', '{"claims": ["The ferry sails."]}']
 )
 def test_json_in_place_of_a_claim_is_asked_again(claim: str) -> None:
-    assert "JSON" in ClaimSource("The ferry sails.").read([claim]).problem
-    assert "JSON" in ClaimSource(claim).read([claim]).problem
+    assert ClaimSource("The ferry sails.").read([claim]) is None
+    assert ClaimSource(claim).read([claim]) is None
 
 
 def test_a_citation_beside_claims_spoils_no_list() -> None:
     source = ClaimSource("The ferry sails at noon. [1, 2]")
-    assert source.read(["The ferry sails at noon.", "[1, 2]"]).claims[:1] == [NOON]
+    assert source.read(["The ferry sails at noon.", "[1, 2]"])[:1] == [NOON]
 
 
 def test_a_list_longer_than_its_text_can_hold_is_asked_again() -> None:
     listed = [f"The ferry carries {n} bicycles." for n in range(60)]
-    assert "longer" in ClaimSource(NOON).read(listed).problem
+    assert ClaimSource(NOON).read(listed) is None
 
 
 def test_an_exact_copy_of_the_example_is_no_claim() -> None:
     source = ClaimSource(NOON, "", "Example: The clock has no hands. Now:")
-    assert source.read(["The clock has no hands.", NOON]).claims == [NOON]
-    assert source.read(["The clock has no hands."]).problem == "its list holds no claim"
+    assert source.read(["The clock has no hands.", NOON]) == [NOON]
+    assert source.read(["The clock has no hands."]) is None
     copied = ClaimSource("The clock has no hands.", "", source.instruction)
-    assert copied.read(["The clock has no hands."]).claims == ["The clock has no hands."]
+    assert copied.read(["The clock has no hands."]) == ["The clock has no hands."]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_an_exact_copy_of_the_example_is_no_claim() -> None:
 )
 def test_a_word_a_number_or_a_date_stands_behind_its_question(text: str) -> None:
     source = ClaimSource(text, "When or what?")
-    assert source.read([text]).claims == [f"When or what? {text}"]
+    assert source.read([text]) == [f"When or what? {text}"]
     assert source.untouched(["It was so."]) == []
 
 

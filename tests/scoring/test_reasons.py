@@ -23,8 +23,8 @@ OPEN = Verdicts.from_matrices(
 WRONG = "is not supported by the reference"
 OPEN_CLAIMS = [
     'Claim 0 "a" is undetermined: there is no verdict on whether the reference entails it.',
-    'Claim 1 "b" is undetermined: there is no verdict on whether chunks 0 and 2 entail it.',
-    'Claim 2 "c" is undetermined: there is no verdict on whether chunk 2 is relevant.',
+    'Claim 1 "b" is undetermined: there is no verdict on whether it comes from chunks 0 and 2.',
+    'Claim 2 "c" is undetermined: there is no verdict on the relevance of chunk 2.',
     f'Claim 3 "d" {WRONG} and comes from relevant chunk 0.',
 ]
 CLAIMS = [
@@ -85,8 +85,7 @@ def test_a_chunk_with_an_id_is_named_by_it() -> None:
         f'Claim 0 "a" {WRONG} and comes from relevant chunk 0 (prices_2024.md), '
         "also from irrelevant chunk 3 (policies 2021.pdf).",
         f'Claim 1 "b" {WRONG} and comes from irrelevant chunks 1 and 3 (policies 2021.pdf).',
-        'Claim 2 "c" is undetermined: there is no verdict on whether chunk 2 (old.pdf) is '
-        "relevant.",
+        'Claim 2 "c" is undetermined: there is no verdict on the relevance of chunk 2 (old.pdf).',
     ]
     found = score(Verdicts(response_claims=claims, chunks=chunks))
     assert [claim.sentence for claim in found.claims] == told

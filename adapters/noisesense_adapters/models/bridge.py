@@ -36,12 +36,6 @@ class Reply(NamedTuple):
         text = self.text.strip()
         return self.problem == CUT_SHORT and (not text or text.startswith(replies.OPENINGS))
 
-    def read(self, schema: type[S]) -> tuple[S, Usage]:
-        """As an instance of the form, by the one rule of `read_reply`. Raises `ReplyError`."""
-        if self.problem:
-            raise ReplyError(self.problem, self.usage)
-        return replies.read_reply(self.text, schema, self.usage), self.usage
-
 
 def completion_reply(completion: Any, form: str = "") -> Reply:
     """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
@@ -113,9 +107,12 @@ class Bridge:
             ReplyError: a reply that is empty, refused, cut short, or does not fit.
             JudgeError: the model could not be called.
         """
-        return (await self.reply(prompt, schema)).read(schema)
+        reply = await self._reply(prompt, schema)
+        if reply.problem:
+            raise ReplyError(reply.problem, reply.usage)
+        return replies.read_reply(reply.text, schema, reply.usage), reply.usage
 
-    async def reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
+    async def _reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
         """Return the model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
         if self.takes_forms:
             with suppress(RequestRefusedError):

@@ -86,12 +86,6 @@ _CAUSES = (
         "check the provider's plan and billing",
         JudgeSetupError,
     ),
-    _Cause(
-        r"model_not_found|deployment_?not_?found|(model|deployment).{0,80}does not exist",
-        "the endpoint does not know the model",
-        "check the model's name and the base URL",
-        JudgeSetupError,
-    ),
     _OPTION,
 )
 BUSY = (429, 503, 529)
@@ -131,14 +125,6 @@ _WRAPPERS = ("RetryError", "InstructorRetryException")  # of tenacity and instru
 
 class RequestRefusedError(Exception):
     """HTTP 400 or 422, perhaps because of the form the request asks for. For bridges only."""
-
-    def __init__(self, texts: str) -> None:
-        super().__init__()
-        self._texts = texts  # never shown: it may hold the prompt or a key
-
-    def names(self, option: str) -> bool:
-        """Tell whether the endpoint says that it is about this option."""
-        return option in self._texts
 
 
 async def call_model(
@@ -184,7 +170,7 @@ def _refused_form(error: BaseException, has_other_form: bool) -> RequestRefusedE
     links = list(_chain(error))
     if not has_other_form or _status(links) not in (400, 422):
         return None
-    return RequestRefusedError(_texts(links)) if _cause(links) in (None, _OPTION) else None
+    return RequestRefusedError() if _cause(links) in (None, _OPTION) else None
 
 
 def made(make: Callable[[], T], model: str) -> T:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from pydantic import BaseModel, SecretStr
 from noisesense.errors import InputError, JudgeSetupError, kind_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply, completion_reply
-from noisesense_adapters.models.failures import BUSY, RequestRefusedError, call_model
+from noisesense_adapters.models.failures import BUSY
 from noisesense_adapters.models.identity import (
     check_address,
     endpoint,
@@ -25,7 +25,7 @@ from noisesense_adapters.models.identity import (
     is_local,
     patience,
 )
-from noisesense_adapters.models.replies import json_form, spelled_out
+from noisesense_adapters.models.replies import json_form
 from noisesense_adapters.models.running import in_thread
 from noisesense_adapters.openai.client import OPENAI, ChatClient
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAILLM"]
 
-# From the strictest to what more endpoints know; the last resort is the form in words.
-_FORMS = ("json_schema", "json_object")
 _LIMITS = ("max_tokens", "max_completion_tokens")  # OpenAI's newer models refuse the first
 _THOUGHTS = 8_000  # tokens of what some models think before a reply
 _MAX_RETRIES = 2
@@ -48,9 +46,9 @@ class OpenAILLM(Bridge):
     """A `StructuredLLM` over ``openai.AsyncOpenAI``.
 
     A request is tried at most ``max_retries + 1`` times, by the client itself. Where the provider
-    is busy (429, 503), `LLMJudge` waits and asks again. An endpoint that refuses structured output
-    is asked for a JSON object, then for plain text with the form spelled out; what it refuses is
-    left out for good.
+    is busy (429, 503), `LLMJudge` waits and asks again. An endpoint that refuses structured
+    output, or the limit of its length, is asked for plain text with the form spelled out from then
+    on.
 
     Args:
         model: the model's name at the endpoint.
@@ -112,53 +110,24 @@ class OpenAILLM(Bridge):
             timeout=patience(address) if timeout is None else timeout,
             max_retries=_MAX_RETRIES if max_retries is None else max_retries,
         )
-        self._refused: set[str] = set()
+        is_openai = shown.partition("/")[0].endswith(("openai.com", "azure.com"))
+        self._limit = _LIMITS[is_openai]
         self._thinks = False
 
-    async def reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
-        """See `Bridge.reply`."""
-        refused = set(self._refused)
-        most: int | None = getattr(schema, "max_tokens", None)
-        limits: Sequence[str] = _LIMITS
-        if most is None or not self._request.keys().isdisjoint(_LIMITS):
-            limits = ()  # a limit that the user set stands
-        while True:
-            form = _first(_FORMS, refused)
-            limit = _first(limits, refused)
-            asking = self._ask(prompt, schema, form, limit)
-            try:
-                reply = await call_model(asking, self.name, has_other_form=bool(form or limit))
-            except RequestRefusedError as error:
-                named = {option for option in (form, limit) if option and error.names(option)}
-                refused |= named or ({form} if form else {*_LIMITS})
-                continue
-            self._refused |= refused
-            self._thinks = self._thinks or reply.is_thinking
-            return reply
-
-    async def _ask(self, prompt: str, schema: type[BaseModel], form: str, limit: str) -> Reply:
-        body = dict(self._request)
-        name = schema.__name__
-        if form == "json_schema":
-            json_schema = {"name": name, "schema": json_form(schema), "strict": True}
-            body["response_format"] = {"type": form, "json_schema": json_schema}
-        else:
-            prompt = spelled_out(prompt, schema)
-        if form == "json_object":
-            body["response_format"] = {"type": form}
-        if limit:
-            most: int = getattr(schema, "max_tokens", 0)
-            body[limit] = most + (_THOUGHTS if self._thinks else 0)
-        body["messages"] = [{"role": "user", "content": prompt}]
-        return completion_reply(await self._send(**body), name)
-
-
-def _first(options: Sequence[str], refused: set[str]) -> str:
-    """Return the first option that was not refused; empty if there is none."""
-    for option in options:
-        if option not in refused:
-            return option
-    return ""
+    async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
+        """See `Bridge.ask`."""
+        body: dict[str, Any] = {**self._request, "messages": [{"role": "user", "content": prompt}]}
+        name = ""
+        if schema is not None:
+            name = schema.__name__
+            form = {"name": name, "schema": json_form(schema), "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+            most: int | None = getattr(schema, "max_tokens", None)
+            if most is not None and self._request.keys().isdisjoint(_LIMITS):
+                body[self._limit] = most + (_THOUGHTS if self._thinks else 0)
+        reply = completion_reply(await self._send(**body), name)
+        self._thinks = self._thinks or reply.is_thinking
+        return reply
 
 
 def usual_key(address: str) -> str | None:

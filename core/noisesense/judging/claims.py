@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from noisesense.judging.sentences import sentences
 from noisesense.judging.words import by_words, distinct, has_cases, novelty
@@ -30,13 +30,6 @@ _MOSTLY_NEW = 0.5
 """A claim with a greater share of new letters may be of another text."""
 _PARTLY_NEW = 0.4
 """A sentence with a greater share of letters that no claim has may have been left out."""
-
-
-class ClaimList(NamedTuple):
-    """What a model's list says, or why it cannot be believed."""
-
-    claims: list[str]
-    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,25 +65,23 @@ class ClaimSource:
         numbers = [word for word in words if any(map(str.isdecimal, word))]
         return len(words) == 1 or len(words) <= min(_BARE_WORDS, 2 * len(numbers))
 
-    def read(self, listed: Sequence[str]) -> ClaimList:
+    def read(self, listed: Sequence[str]) -> list[str] | None:
         """Read a model's list; no two claims of the same words, no copies of the example.
 
-        It cannot be believed if it is longer than the text can hold, or has JSON in place of a
-        claim.
+        None if it cannot be believed: it is longer than the text can hold, has JSON in place of a
+        claim, or holds nothing but copies.
         """
         size = sum(map(len, listed))
         if len(listed) > 10 + len(self.text) // 4 or size > 1_000 + 20 * len(self.text):
-            return ClaimList([], "its list is longer than the text can hold")
+            return None
         if any(map(_is_json, listed)):
-            return ClaimList([], "its list holds JSON in place of a claim")
+            return None
         single: list[str] = []
         for claim in listed:
             if not self._is_of_example(claim):
                 single += self._single_sentences(claim)
         claims = [self._behind_question(claim.strip()) for claim in distinct(single)]
-        if listed and not claims:
-            return ClaimList([], "its list holds no claim")
-        return ClaimList(claims)
+        return None if listed and not claims else claims
 
     def strays(self, claims: Sequence[str]) -> list[str]:
         """Tell which claims may not be the text's.

@@ -16,13 +16,12 @@ from noisesense.errors import (
 )
 from noisesense.judging.calls import Calls, ModelCall, SampleRun, gather_all, model_name
 from noisesense.judging.claims import ClaimSource
-from noisesense.judging.plan import Plan, PlannedJudge, check_number
+from noisesense.judging.plan import Plan, PlannedJudge
 from noisesense.judging.prompts import (
     DEFAULT_PROMPTS,
     Answer,
     Answers,
     Budget,
-    Claims,
     Premise,
     Prompts,
     answers_form,
@@ -120,8 +119,6 @@ class LLMJudge(PlannedJudge):
         check_whole(max_concurrency, 1, "max_concurrency")
         check_whole(votes, 1, "votes")
         check_whole(max_reasks, 0, "max_reasks")
-        check_number(timeout, 0.001, "timeout")
-        check_number(max_wait, 0, "max_wait")
         self._prompts = prompts or DEFAULT_PROMPTS
         self._budget = budget or Budget()
         self._limit = TextLimit(self._budget)
@@ -165,24 +162,22 @@ class LLMJudge(PlannedJudge):
         most = self._attempts
         while attempt < most:
             prompt = partial(self._prompts.decomposition, source.text, source.question)
-            believe = partial(_believed, run, source)
-            call = ModelCall(prompt, most, claims_form(source.text), believe)
+            form = claims_form(source.text)
+            call = ModelCall(prompt, most, form, lambda reply: source.read(reply.claims))
             listed, attempt = await self._calls.ask(run, call, attempt)
             if listed:
                 claims = await self._without_strays(run, which, source, listed)
                 if claims:
                     return claims
-                run.problem = "none of its claims is the text's"
             elif listed is not None:
                 if believed:
                     return []
                 believed = True
                 most = max(most, attempt + 1)
-        times = "once" if attempt == 1 else f"{attempt} times"
-        problem = f" ({run.problem})" if run.problem else ""
+        problem = run.problem or "what it listed is not the text's"
         raise ReplyError(
-            f"the judge's model was asked {times} for the claims of the {which}"
-            f" and gave no usable list{problem}",
+            f"the judge's model gave no usable list of the claims of the {which},"
+            f" asked {attempt} times ({problem})",
             usage=run.usage,
         )
 
@@ -260,15 +255,6 @@ class LLMJudge(PlannedJudge):
         prompt = partial(self._prompts.verification, premise, numbered)
         form = answers_form(len(claims))
         return ModelCall(prompt, self._attempts, form, partial(_answers, numbered), vote)
-
-
-def _believed(run: SampleRun, source: ClaimSource, reply: Claims) -> list[str] | None:
-    """The reply's claims; None, and the reason in the run, if the list cannot be believed."""
-    listed = source.read(reply.claims)
-    if listed.problem:
-        run.problem = listed.problem
-        return None
-    return listed.claims
 
 
 def _is_yes(reply: Answer) -> dict[int, bool]:

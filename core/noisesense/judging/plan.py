@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from typing import Any, Literal
 
-from noisesense.errors import InputError, ReplyError, describe
+from noisesense.errors import ReplyError
 from noisesense.judging.calls import Calls, SampleRun, digest, gather_all, identity_of
 from noisesense.judging.markers import without_thoughts
 from noisesense.judging.prompts import Premise
@@ -17,13 +16,6 @@ from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import Verdicts
 
 Plan = Literal["lazy", "full"]
-
-
-def check_number(value: object, least: float, where: str) -> None:
-    """Raise `InputError` unless it is a number of at least ``least``."""
-    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
-    if not number >= least:
-        raise InputError(f"a number of {least:g} or more", describe(value), where=where)
 
 
 class PlannedJudge:

@@ -262,12 +262,10 @@ class ClaimOutcome(Record):
         missing: list[str] = []
         if self.correct is None:
             missing.append("whether the reference entails it")
-        if chunks := self.undetermined_chunks:
-            verb = "entails" if len(chunks) == 1 else "entail"
-            missing.append(f"whether {self._named(chunks)} {verb} it")
-        if chunks := self.unlabeled_chunks:
-            verb = "is" if len(chunks) == 1 else "are"
-            missing.append(f"whether {self._named(chunks)} {verb} relevant")
+        if self.undetermined_chunks:
+            missing.append(f"whether it comes from {self._named(self.undetermined_chunks)}")
+        if self.unlabeled_chunks:
+            missing.append(f"the relevance of {self._named(self.unlabeled_chunks)}")
         return f"is undetermined: there is no verdict on {' nor on '.join(missing)}"
 
     def _named(self, positions: tuple[int, ...]) -> str:

@@ -172,8 +172,6 @@ class Score(Struct, frozen=True, dict=True):
         if has_claims and mode not in chunk_modes(self.definition):
             return ""
         if self.lack == "nothing_retrieved":
-            if self.verdicts.chunks is None:
-                return "nothing was retrieved (no chunks are listed)"
             return "nothing was retrieved"
         return "" if has_claims else "the response has no claims"
 
