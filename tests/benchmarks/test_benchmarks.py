@@ -44,6 +44,12 @@ def test_no_secret_is_left_anywhere(tmp_path: Path, way: str) -> None:
 
 
 @broad
+def test_sound_systems_are_not_stopped_and_broken_ones_are(tmp_path: Path) -> None:
+    assert "STOPPED" not in ran(tmp_path, "broken_systems.py", "--kind", "sound:")
+    assert "SILENT" not in ran(tmp_path, "broken_systems.py", "--kind", "contexts, all: of")
+
+
+@broad
 def test_calls_and_characters_of_judging(tmp_path: Path) -> None:
     out = ran(tmp_path, "judge_cost.py", "--latency", "0", "--samples", "3", "--json")
     rows = {(row["case"], row["whose"]): row for row in json.loads(out)}

@@ -144,6 +144,7 @@ def test_a_gate_lets_the_sign_pass_by_its_name(tmp_path: Path, capsys: Capsys) -
     assert "--waive placebos" in stopped.out + stopped.err
     waived = run_here(capsys, "gate", out, "--fail-above", "0.3", "--waive", "placebos")
     assert waived.status == 0
+    assert "note: A sign that the run is broken: " in waived.err
 
 
 def test_the_last_line_has_them_and_their_cost(tmp_path: Path) -> None:

@@ -37,8 +37,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     ),
     "what failed was not measured": (
         *([NONE] * 8 + [FAILED, SILENT], {}, "not measured"),
-        "2 of 10 samples have no figure (1 of 10 answers claims nothing, 1 of 10 samples "
-        "failed)",
+        "2 of 10 samples have no figure (1 of 10 answers claims nothing, 1 of 10 samples failed)",
     ),
     "more may be": ([NONE] * 8 + [SILENT] * 2, {"max_undefined": 0.2}, "pass", "2 of 10"),
     "nothing measured": (

@@ -93,7 +93,7 @@ BROKEN: dict[str, tuple[str, Change]] = {
     ),
     "answers that are an object": (
         "no-answers",
-        lambda row: replace(row, correct=NO, claims=(NO, NO), answer='{"error": "timeout"}'),
+        lambda row: replace(row, answer='{"error": "timeout"}'),
     ),
     "an object in place of three answers": (
         "no-answers",

@@ -194,4 +194,5 @@ def command(results: Path, definition: str | None, gate: Gate) -> int:
     reading = options.Reading(definition=definition)
     deque(reading.tallied(results), maxlen=0)
     summary = reading.tally.summary(confidence=gate.level)
+    tell(*(f"note: {warning}" for warning in summary.warnings))
     return worst(gate.status(summary), reading.status)

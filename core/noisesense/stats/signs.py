@@ -72,9 +72,9 @@ class SignCounts:
     _seen: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
     """Which verdicts there are, as `_kinds_in` has them."""
     _texts: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
-    """By text, the samples with an answer of which no claim is correct; by contexts, all samples,
-    and those where some chunk supports a claim or none does. One of more than half of the samples
-    is among the first."""
+    """By text, the samples with an answer of which no claim is correct, or with a right object; by
+    contexts, all samples, and those where some chunk supports a claim or none does. One of more
+    than half of the samples is among the first."""
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
@@ -93,18 +93,20 @@ class SignCounts:
         if _is_page(answer):
             self._counts["pages"] += 1
         elif _is_object(answer):
-            self._counts["right objects" if is_right else "objects"] += 1
+            self._counts["objects"] += 1
+            if is_right:
+                self._count_text(answer, "right object")
         if ("correct", False) in kinds and not is_right:
             self._count_text(answer, "answer")
         contexts = "\n".join(chunk.text for chunk in verdicts.chunks or ())
-        use = "unknown" if not is_looked_at else "useful" if is_said else "useless"
-        self._count_text(contexts, "contexts", use)
+        self._count_text(contexts, "contexts")
+        if is_looked_at:
+            self._count_text(contexts, "useful" if is_said else "useless")
 
-    def _count_text(self, text: str, *kinds: str) -> None:
-        key = crc32(text.encode("utf-8", "surrogatepass"))
-        if (kinds[0], key) in self._texts or len(self._texts) < _MOST_TEXTS:
-            for kind in kinds:
-                self._texts[kind, key] += 1
+    def _count_text(self, text: str, kind: str) -> None:
+        key = kind, crc32(text.encode("utf-8", "surrogatepass"))
+        if key in self._texts or len(self._texts) < _MOST_TEXTS:
+            self._texts[key] += 1
 
     def merge(self, other: SignCounts) -> None:
         """Count all that the other has counted."""
@@ -121,10 +123,11 @@ class SignCounts:
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
             found.append(Sign("placebos", str(placebos)))
         odd = self._counts["pages"]
-        if not self._counts["right objects"]:  # some systems answer in JSON
+        kinds = [kind for kind, _ in self._texts]
+        if kinds.count("right object") < 2:  # some systems answer in JSON
             odd += self._counts["objects"]
         if odd > _MOST_ODD * samples:
-            reason = f"{odd:,} of {samples:,} answers are HTML, or JSON that is never right"
+            reason = f"{odd:,} of {samples:,} answers are JSON or HTML"
             found.append(Sign("no-answers", reason))
         for (kind, text), times in self._texts.items():
             if 2 * times <= samples:
