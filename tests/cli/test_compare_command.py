@@ -242,6 +242,6 @@ def test_a_run_with_a_sign_that_it_is_broken_is_not_good_enough(
     done = run_here(capsys, "compare", a, b, "--fail-if-worse")
     assert done.status == 5
     said = " ".join(done.err.split())
-    assert "b.jsonl: a sign that the run is broken: 40 of 40 answers are HTML" in said
+    assert "b.jsonl: a sign that the run is broken: 40 of 40 answers are JSON or HTML" in said
     waived = run_here(capsys, "compare", a, b, "--fail-if-worse", "--waive", "no-answers")
     assert waived.status == 0

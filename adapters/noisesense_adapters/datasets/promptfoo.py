@@ -71,7 +71,10 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
 
 def _check_provider(provider: str | None, names: list[str]) -> None:
     if provider is None and len(names) > 1:
-        hint = "choose one: --provider NAME, in Python provider=…; compare takes what --out wrote"
+        hint = (
+            "choose one, in Python by provider=: noisesense score FILE --provider NAME --out OUT;"
+            " other commands read OUT"
+        )
         raise InputError(
             "results of one provider and prompt", named(names), where="provider", hint=hint
         )

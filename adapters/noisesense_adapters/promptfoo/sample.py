@@ -40,7 +40,10 @@ _RAW = re.compile(
     r"\{%-?\s*raw\s*-?%\}((?:(?!\{%-?\s*raw\b).)*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL
 )
 _FILE = "file://"
-_HINT = "elsewhere: config, {field}: '{{{{metadata.…}}}}' or '{{{{output.…}}}}'"
+_HINT = (
+    "elsewhere: config, {field}: '{{{{metadata.…}}}}' or '{{{{output.…}}}}'; for the response the"
+    " provider's or the test's transform"
+)
 _SPLIT_HINT = (
     "one text for all chunks is a 'context'; in a CSV column write a JSON list; in YAML"
     " `- text: …` for each, since Promptfoo makes a test of each text in a plain list"

@@ -45,7 +45,7 @@ ROW_NAMES["verdicts"] = "verdicts recording"
 
 # What a field may be called, too, in an object that holds nothing else of the sample.
 ANSWERS = (
-    f"{ROW_NAMES['response']} generation final_answer replies messages message choices"
+    f"{ROW_NAMES['response']} generation final_answer reply replies messages message choices"
     " text content"
 )
 QUESTIONS = f"{ROW_NAMES['user_input']} messages text content kwargs"
@@ -56,7 +56,7 @@ CHUNK_LISTS = (
     " answer response passage_text"
 )
 """Lists of chunks, and the objects around them, in a retriever's or an application's answer."""
-SOURCES = f"{ROW_NAMES['retrieved_contexts']} sources citations search_results"
+SOURCES = f"{ROW_NAMES['retrieved_contexts']} docs nodes hits sources citations search_results"
 """The lists by which an object in a text is an application's output."""
 # Of a chunk.
 CHUNK_TEXTS = (
