@@ -90,9 +90,7 @@ class OpenAILLM(Bridge):
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         options = dict(params or {})
-        given = os.environ.get("OPENAI_BASE_URL") if client is None else str(client.base_url)
-        address = base_url or given or OPENAI
-        check_address(address, "base_url or OPENAI_BASE_URL")
+        address = _address_of(base_url, client)
         shown = endpoint(address)
         self.name = model if address == OPENAI else f"{model} at {shown}"
         self.identity = identity(
@@ -128,6 +126,14 @@ class OpenAILLM(Bridge):
         reply = completion_reply(await self._send(**body), name)
         self._thinks = self._thinks or reply.is_thinking
         return reply
+
+
+def _address_of(base_url: str | None, client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
+    """Return where requests go: as given, by the client, or by the environment."""
+    usual = os.environ.get("OPENAI_BASE_URL") if client is None else str(client.base_url)
+    address = base_url or usual or OPENAI
+    check_address(address, "base_url or OPENAI_BASE_URL")
+    return address
 
 
 def usual_key(address: str) -> str | None:
