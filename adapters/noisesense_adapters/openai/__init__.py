@@ -146,8 +146,7 @@ def usual_key(address: str) -> str | None:
 def _check_alone(*settings: object) -> None:
     """Raise `InputError` if one of a client's settings was given beside it."""
     if any(setting is not None for setting in settings):
-        hint = "client.with_options(timeout=…, max_retries=…) changes a client's own"
-        raise InputError("a client alone", "its settings too", where="client", hint=hint)
+        raise InputError("a client alone", "its settings too", where="client")
 
 
 def _sender(
