@@ -103,12 +103,12 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
         JudgeError: the provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed.
     """
-    if callable(getattr(model, "generate", None)) and not hasattr(model, "ainvoke"):
-        return cast("StructuredLLM", model)
     if hasattr(model, "ainvoke"):
         from noisesense_adapters.langchain import LangChainLLM
 
         return LangChainLLM(model)
+    if callable(getattr(model, "generate", None)):
+        return cast("StructuredLLM", model)
     provider, colon, name = model.partition(":") if isinstance(model, str) else ("", "", "")
     if not (provider and colon and name):
         hint = "for example openai:gpt-4.1-mini"

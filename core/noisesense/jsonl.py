@@ -26,8 +26,7 @@ def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             checked.lstat()
     except (TypeError, OSError, ValueError) as error:  # e.g. too long, a NUL, half a surrogate
-        hint = getattr(error, "strerror", None) or str(error)
-        raise kind("a path", describe(path), where="path", hint=hint) from None
+        raise kind("a path", describe(path), where="path", hint=str(error)) from None
     return checked
 
 

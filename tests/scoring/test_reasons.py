@@ -36,7 +36,7 @@ CLAIMS = [
 FROM_RELEVANT = "not supported by the reference but entailed by a relevant chunk"
 SURELY = (
     f"For certain, 1 of 4 response claims is {FROM_RELEVANT}. {OPEN_CLAIMS[3]} The judge left "
-    f"open whether 3 claims count. {' '.join(OPEN_CLAIMS[:3])}"
+    f"3 open. {' '.join(OPEN_CLAIMS[:3])}"
 )
 
 

@@ -79,7 +79,8 @@ def problem_of(reply: object, form: str = "") -> str:
     if _are_out_of_order(choices):
         return SHUFFLED
     calls = [*as_list(message.get("toolcalls")), message.get("functioncall")]
-    return _stop_in(choice) or another_call(map(call_name, calls), form)
+    reason = next(filter(None, map(choice.get, _REASONS)), "")
+    return stop_problem(reason) or another_call(map(call_name, calls), form)
 
 
 def _failure_in(part: dict[str, Any]) -> str:
@@ -91,14 +92,6 @@ def _failure_in(part: dict[str, Any]) -> str:
         word = _word(part[name])
         if word not in _SOUND.get(name, (word,)) or word in _FAILED.get(name, ()):
             return _STOPS.get(word, f"the reply says that it failed ({name})")
-    return ""
-
-
-def _stop_in(choice: dict[str, Any]) -> str:
-    """Return why the choice ended early; empty if it did not, or does not say."""
-    for name in _REASONS:
-        if choice.get(name):
-            return stop_problem(choice[name])
     return ""
 
 

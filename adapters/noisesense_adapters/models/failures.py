@@ -116,6 +116,7 @@ _REPLY_PROBLEMS = {
     "ValidationError": replies.MISFIT,
     "RecursionError": replies.MISFIT,  # nested more deeply than a client can read
 }
+_BAD_HEADERS = {"LocalProtocolError", "UnicodeEncodeError"}
 _CODE = re.compile(r"[a-z]+([_.][a-z]+)*")
 _REMEDY = re.compile(r"pip install [-\w.\[\]\"']{1,60}|\b[A-Z][A-Z0-9_]{2,40}_API_KEY\b")
 _REFUSAL = "Unable to generate a response"  # so begins instructor's AssertionError for a refusal
@@ -190,10 +191,12 @@ def made(make: Callable[[], T], model: str) -> T:
 def judge_error(error: BaseException, model: str) -> JudgeError:
     """Return why the model could not be called; of the exception's own text, a remedy at most."""
     links = list(_chain(error))
+    names = {type(link).__name__ for link in links}
     for link in links:
         if isinstance(link, JudgeError):  # ours, wrapped by the client it came through
             return link
-    if any(map(_is_bad_header, links)):
+    # As clients in Python refuse a key that no header can hold.
+    if any("header value" in str(link).lower() for link in links) or names & _BAD_HEADERS:
         hint = "does the API key end in a line end, as from a file? Remove it"
         return JudgeSetupError(f"{model} cannot be asked: a header is not valid. Hint: {hint}")
     if is_about_loops(error):
@@ -207,19 +210,17 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
 
 def _unreached(links: _Links, model: str) -> JudgeError | None:
     """There was no reply in time, or nobody to reply."""
-    names = [type(link).__name__ for link in links]
+    names = " ".join(type(link).__name__ for link in links)
     if any("CERTIFICATE_VERIFY_FAILED" in str(link) for link in links):
         problem = f"{model} cannot be reached: its certificate is not trusted"
         hint = "behind a proxy with certificates of its own, let SSL_CERT_FILE name their file"
         return JudgeSetupError(f"{problem}. Hint: {hint}")
-    is_connecting = any("Connect" in name for name in names)
-    is_late = any("Timeout" in name for name in names)
-    if is_late and "ConnectTimeout" not in names:
+    if "Timeout" in names and "ConnectTimeout" not in names:
         hint = "allow more time (timeout), or make fewer calls at once"
-        return JudgeError(f"{model} gave no reply in time ({names[0]}). Hint: {hint}")
-    if is_connecting:
+        return JudgeError(f"{model} gave no reply in time ({names}). Hint: {hint}")
+    if "Connect" in names:
         hint = "is it running, and is its address right?"
-        return JudgeSetupError(f"{model} cannot be reached ({names[-1]}). Hint: {hint}")
+        return JudgeSetupError(f"{model} cannot be reached ({names}). Hint: {hint}")
     return None
 
 
@@ -235,12 +236,6 @@ def _unknown(links: _Links, model: str) -> JudgeError:
         return JudgeError(problem)
     hint = f"its message, which is withheld, names {remedy[0]!r}"
     return JudgeSetupError(f"{problem}. Hint: {hint}")
-
-
-def _is_bad_header(error: BaseException) -> bool:
-    """As clients in Python refuse a key that no header can hold."""
-    kinds = ("LocalProtocolError", "UnicodeEncodeError")
-    return type(error).__name__ in kinds or "header value" in str(error).lower()
 
 
 def _refusal(links: _Links, model: str) -> JudgeError:

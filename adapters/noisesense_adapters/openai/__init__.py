@@ -90,9 +90,7 @@ class OpenAILLM(Bridge):
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         options = dict(params or {})
-        given = os.environ.get("OPENAI_BASE_URL") if client is None else str(client.base_url)
-        address = base_url or given or OPENAI
-        check_address(address, "base_url or OPENAI_BASE_URL")
+        address = _address_of(base_url, client)
         shown = endpoint(address)
         self.name = model if address == OPENAI else f"{model} at {shown}"
         self.identity = identity(
@@ -130,6 +128,14 @@ class OpenAILLM(Bridge):
         return reply
 
 
+def _address_of(base_url: str | None, client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
+    """Return where requests go: as given, by the client, or by the environment."""
+    usual = os.environ.get("OPENAI_BASE_URL") if client is None else str(client.base_url)
+    address = base_url or usual or OPENAI
+    check_address(address, "base_url or OPENAI_BASE_URL")
+    return address
+
+
 def usual_key(address: str) -> str | None:
     """Return a local endpoint wants none, though the client does; None for the environment's."""
     if os.environ.get("OPENAI_API_KEY"):
@@ -140,8 +146,7 @@ def usual_key(address: str) -> str | None:
 def _check_alone(*settings: object) -> None:
     """Raise `InputError` if one of a client's settings was given beside it."""
     if any(setting is not None for setting in settings):
-        hint = "client.with_options(timeout=…, max_retries=…) changes a client's own"
-        raise InputError("a client alone", "its settings too", where="client", hint=hint)
+        raise InputError("a client alone", "its settings too", where="client")
 
 
 def _sender(

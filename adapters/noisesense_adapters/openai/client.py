@@ -48,7 +48,7 @@ class ChatClient:
     ) -> None:
         self.base_url = base_url
         self._timeout = timeout
-        self._max_retries = int(max_retries)
+        self._max_retries = max_retries
         parts = urlsplit(base_url or OPENAI)
         credentials, _, host = parts.netloc.rpartition("@")
         path = parts.path.rstrip("/") + "/chat/completions"

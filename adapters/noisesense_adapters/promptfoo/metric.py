@@ -135,7 +135,9 @@ def _settings(context: dict[str, Any]) -> _Settings:
     config = cast("dict[str, Any]", config)
     with error_context("config"):
         for name in config:
-            _check_known(name)
+            if name not in _KNOWN and normal(name) not in NAMES:
+                hint = f"known are {', '.join(_KNOWN)}"
+                raise InputError("only known settings", f"the setting {name!r}", hint=hint)
         if any(assertion.get("contextTransform") for assertion, _ in _candidates(context)):
             hint = "Promptfoo applies it to its own alone: contextChunks: '{{output.docs}}'"
             raise InputError("no contextTransform at this assertion", "one", hint=hint)
@@ -147,13 +149,6 @@ def _settings(context: dict[str, Any]) -> _Settings:
             scoring,
             passes_empty=scoring.definition == "promptfoo" and "empty" not in config,
         )
-
-
-def _check_known(name: object) -> None:
-    """Raise `InputError` for an unknown setting."""
-    if name not in _KNOWN and normal(str(name)) not in NAMES:
-        hint = f"known are {', '.join(_KNOWN)}"
-        raise InputError("only known settings", f"the setting {describe(name)}", hint=hint)
 
 
 def _max_noise(config: dict[str, Any]) -> float:

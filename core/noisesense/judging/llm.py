@@ -121,7 +121,7 @@ class LLMJudge(PlannedJudge):
         check_whole(max_reasks, 0, "max_reasks")
         self._prompts = prompts or DEFAULT_PROMPTS
         self._budget = budget or Budget()
-        self._limit = TextLimit(self._budget)
+        self._limit = TextLimit(self._budget.text_chars)
         self._check: Check = check
         self._votes = votes
         self._attempts = 1 + max_reasks

@@ -88,8 +88,17 @@ class Pace:
             now = time.monotonic()
             # Not from the first call on, which loads its client.
             self._measured_from = min(self._measured_from, now)
-            if self._refused_since is not None and started >= self._paused_at:
-                self._go_on(now, self._refused_since)
+            since = self._refused_since
+            if since is not None and started >= self._paused_at:
+                # At a rate a little below that at which calls were taken before the pause.
+                seconds = since - self._measured_from
+                if seconds > 0:
+                    taken_rate = self._taken / seconds
+                    self._rate = _BELOW * min(taken_rate, self._rate_at(since))
+                self._taken = self._refusals = 0
+                self._refused_since = None
+                self._probing = False
+                self._measured_from = self._next_start = now
             self._taken += 1
 
     def left(self, started: float) -> None:
@@ -116,21 +125,8 @@ class Pace:
         self._probing = False
         self._refusals += 1
         growth = _LONGER ** min(self._refusals - 1, 30)
-        pause = min(_FIRST_PAUSE * growth, _LONGEST_PAUSE)
-        if asked_for is not None:
-            pause = min(max(asked_for, 0.0), _LONGEST_PAUSE)
+        pause = _FIRST_PAUSE * growth if asked_for is None else max(asked_for, 0.0)
         if self._refused_since is None:
             self._refused_since = now
         self._paused_at = now
-        self._paused_until = now + pause
-
-    def _go_on(self, now: float, refused_since: float) -> None:
-        """End the pause, at a rate a little below that at which calls were taken before it."""
-        seconds = refused_since - self._measured_from
-        if seconds > 0:
-            taken_rate = self._taken / seconds
-            self._rate = _BELOW * min(taken_rate, self._rate_at(refused_since))
-        self._taken = self._refusals = 0
-        self._refused_since = None
-        self._probing = False
-        self._measured_from = self._next_start = now
+        self._paused_until = now + min(pause, _LONGEST_PAUSE)

@@ -32,7 +32,6 @@ class PlannedJudge:
     def __init__(self, calls: Calls, *, plan: Plan, settings: str) -> None:
         self.plan: Plan = plan
         self.model = calls.model
-        self.version = calls.version
         self._calls = calls
         self._settings = f"plan={plan} {settings}"
 
@@ -61,7 +60,7 @@ class PlannedJudge:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r}, plan={self.plan!r})"
+        return f"{type(self).__name__}({self.name!r})"
 
     def __deepcopy__(self, memo: object) -> PlannedJudge:
         return self
@@ -70,7 +69,7 @@ class PlannedJudge:
     def name(self) -> str:
         """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
         options = digest(identity_of(self._calls.llm))
-        return f"{self.model}, {self._settings}, prompts {self.version}, options {options}"
+        return f"{self.model}, {self._settings}, prompts {self._calls.version}, options {options}"
 
     @property
     def usage(self) -> Usage:
@@ -149,17 +148,6 @@ class PlannedJudge:
         except ReplyError:
             work.reference = None
 
-    async def _settle_reference(self, work: _SampleWork) -> None:
-        """Ask of a reference without claims whether it gives no information on the question.
-
-        Then that the answer is not known is its claim, which a chunk may say, too. If the judge
-        contradicts itself, the claims of the reference could not be had.
-        """
-        question = work.sample.user_input
-        text = work.sample.reference
-        (informs,) = await self.check(work.run, Premise(question=question), [text])
-        work.reference = [f"{question} {text}".strip()] if informs is False else None
-
     async def _check_reference(self, work: _SampleWork) -> None:
         """Which of the response's claims are correct. The same words as the reference's are."""
         sample = work.sample
@@ -182,7 +170,12 @@ class PlannedJudge:
             if not claims:
                 return
         if work.reference == [] and work.unlabeled:
-            await self._settle_reference(work)
+            # Does it give no information on the question? That is its claim then; a chunk may
+            # say it, too. If the judge contradicts itself, its claims could not be had.
+            question = work.sample.user_input
+            text = work.sample.reference
+            (informs,) = await self.check(work.run, Premise(question=question), [text])
+            work.reference = [f"{question} {text}".strip()] if informs is False else None
         asked: dict[str, list[str]] = {}
         for text in work.texts:
             wanted = [*claims, *(work.reference or ())] if text in work.unlabeled else claims

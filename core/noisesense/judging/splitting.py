@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from noisesense.errors import PromptTooLongError
 from noisesense.judging.calls import gather_all
-from noisesense.judging.prompts import Budget, split_text
+from noisesense.judging.prompts import split_text
 
 T = TypeVar("T")
 
@@ -19,11 +19,11 @@ class TextLimit:
     """How many characters of a text one call may hold: the budget's, or fewer if it has to be.
 
     Args:
-        budget: to begin with.
+        chars: to begin with.
     """
 
-    def __init__(self, budget: Budget) -> None:
-        self._chars = budget.text_chars
+    def __init__(self, chars: int) -> None:
+        self._chars = chars
 
     async def ask(
         self,

@@ -208,7 +208,7 @@ class VerdictStore:
                 raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> StoreError:
-        got = encodable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+        got = encodable(str(error) or type(error).__name__)
         hint = "move a damaged file away, and a new store is started"
         expected = "a store that can be read and written"
         return StoreError(expected, got, where=str(self.path), hint=hint)

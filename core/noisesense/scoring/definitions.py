@@ -46,7 +46,6 @@ Mode = Literal["relevant", "irrelevant"]
 DefinitionName = Literal["ragas", "paper", "promptfoo", "validmind"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
-_NAMES: tuple[DefinitionName, ...] = get_args(DefinitionName)
 
 
 Evidence = tuple[tuple[Truth, Truth], ...]
@@ -197,8 +196,7 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """Return the definition of that name. Raises `InputError`."""
-    checked: DefinitionName = check_choice(name, _NAMES, "definition")
-    return DEFINITIONS[checked]
+    return DEFINITIONS[check_choice(name, tuple(DEFINITIONS), "definition")]
 
 
 @cache

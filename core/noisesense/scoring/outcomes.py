@@ -245,7 +245,8 @@ class ClaimOutcome(Record):
 
         A chunk with an id is named by it, too: ``irrelevant chunk 1 (policies_2021.pdf)``.
         """
-        return f"{_name(self)} {self._outcome()}."
+        text = f' "{_short(self.text)}"' if self.text.strip() else ""
+        return f"Claim {self.index}{text} {self._outcome()}."
 
     def _outcome(self) -> str:
         if self.category == "correct":
@@ -273,11 +274,6 @@ class ClaimOutcome(Record):
         if len(names) == 1:
             return f"chunk {names[0]}"
         return f"chunks {', '.join(names[:-1])} and {names[-1]}"
-
-
-def _name(claim: ClaimOutcome) -> str:
-    text = _short(claim.text)
-    return f'Claim {claim.index} "{text}"' if text else f"Claim {claim.index}"
 
 
 def _chunk_name(position: int, chunks: Sequence[ChunkForm]) -> str:

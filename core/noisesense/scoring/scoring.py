@@ -48,18 +48,17 @@ NO_JUDGE = "none"
 GIVEN_VERDICTS = "given verdicts"
 """Stands for a judge's name where the row brought its verdicts."""
 
-_EMPTY: tuple[Empty, ...] = get_args(Empty)
-_UNDETERMINED: tuple[Undetermined, ...] = get_args(Undetermined)
-
 
 def check_empty(empty: str) -> Empty:
     """Return the choice, if it is one. Raises `InputError`."""
-    return check_choice(empty, _EMPTY, "empty")
+    checked: Empty = check_choice(empty, get_args(Empty), "empty")
+    return checked
 
 
 def check_undetermined(undetermined: str) -> Undetermined:
     """Return the choice, if it is one. Raises `InputError`."""
-    return check_choice(undetermined, _UNDETERMINED, "undetermined")
+    checked: Undetermined = check_choice(undetermined, get_args(Undetermined), "undetermined")
+    return checked
 
 
 class Score(Struct, frozen=True, dict=True):
@@ -245,9 +244,7 @@ class Score(Struct, frozen=True, dict=True):
             return f"{title} is {value}: {lack}."
         sentences = [f"{title} is {_value(self, mode, counts)}", *_listed(self, mode, True)]
         if counts.undetermined:
-            count = counts.undetermined
-            which = "1 claim counts" if count == 1 else f"{count} claims count"
-            sentences.append(f"The judge left open whether {which}.")
+            sentences.append(f"The judge left {counts.undetermined} open.")
             sentences += _listed(self, mode, None)
         if self.echoes:
             sentences.append("The reference makes the same claims, word for word.")
@@ -352,7 +349,10 @@ _MAX_CLAIMS = 5
 
 def _value(score: Score, mode: Mode, counts: Counts) -> str:
     """Return the value with its bounds, and what was counted of what."""
-    counted = f"{_counted(score.definition, mode, counts)}."
+    verb = "is" if counts.noisy == 1 else "are"
+    words = DEFINITIONS[score.definition].words[mode]
+    share = f"{counts.noisy} of {counts.total} response claims"
+    counted = f"{share} {verb} not supported by the reference{words}."
     value = score.value(mode)
     if value is not None and not counts.undetermined:
         return f"{value:.4g} (lower is better): {counted}"
@@ -365,13 +365,6 @@ def _value(score: Score, mode: Mode, counts: Counts) -> str:
         f"{value:.4g} (lower is better) with what is undetermined counted as {assumed}; {bounds}. "
         f"For certain, {counted}"
     )
-
-
-def _counted(definition: DefinitionName, mode: Mode, counts: Counts) -> str:
-    verb = "is" if counts.noisy == 1 else "are"
-    words = DEFINITIONS[definition].words[mode]
-    share = f"{counts.noisy} of {counts.total} response claims"
-    return f"{share} {verb} not supported by the reference{words}"
 
 
 def _listed(score: Score, mode: Mode, counted: Truth) -> list[str]:

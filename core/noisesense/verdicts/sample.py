@@ -117,8 +117,7 @@ def _expected(problem: ErrorDetails) -> str:
     if kind == "model_type" and _place(location).startswith("chunk"):
         return "a text or an object"
     if kind == "greater_than_equal":
-        what = "a position" if isinstance(location[-1], int) else "a number"
-        return f"{what} of {problem.get('ctx', {})['ge']:g} or more"
+        return f"a number of {problem.get('ctx', {})['ge']:g} or more"
     return _EXPECTED.get(kind) or problem["msg"].removeprefix("Input should be ")
 
 

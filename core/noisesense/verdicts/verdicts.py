@@ -109,18 +109,6 @@ def _claims(
     return claims
 
 
-def _width(rows: dict[str, list[Cell]]) -> int:
-    """Return the number of cells in each row. Raises `InputError` if rows differ."""
-    if not rows:
-        return 0
-    first = next(iter(rows))
-    count = len(rows[first])
-    of = f"cells, one for each chunk as in {first}"
-    for place, row in rows.items():
-        _check_size(row, count, of, place, "rows are claims, columns chunks")
-    return count
-
-
 def _texts(texts: Sequence[str] | None, count: int, name: str) -> Sequence[str]:
     if texts is None:
         return [""] * count
@@ -220,7 +208,11 @@ class Verdicts(Model, VerdictsBase):
         _check_size(correct, len(response), of, "reference_to_response")
         rows |= response
         rows |= reference
-        count = _width(rows)
+        first = next(iter(rows), "")
+        count = len(rows.get(first, ()))
+        of = f"cells, one for each chunk as in {first}"
+        for place, row in rows.items():
+            _check_size(row, count, of, place, "rows are claims, columns chunks")
         claims = _claims(response_claims, response, "response_claims")
         for claim, cell in zip(claims, correct, strict=True):
             claim["correct"] = cell
