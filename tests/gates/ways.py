@@ -178,7 +178,7 @@ class Way(NamedTuple):
 LOST = r"nothing was retrieved|nothing to measure in B only"
 SILENT = r"claims? nothing|has no claims|nothing to measure in B only"
 ECHO = r"word for word"
-OPEN = r"judge left open"  # a case passes where it does so whatever is open
+OPEN = r"judge left (\d+ )?open"  # a case passes where it does so whatever is open
 FAILED = r"1 (of \d+ samples )?failed"
 
 WAYS: dict[str, Way] = {

@@ -107,12 +107,12 @@ class Bridge:
             ReplyError: a reply that is empty, refused, cut short, or does not fit.
             JudgeError: the model could not be called.
         """
-        reply = await self._reply(prompt, schema)
+        reply = await self.reply(prompt, schema)
         if reply.problem:
             raise ReplyError(reply.problem, reply.usage)
         return replies.read_reply(reply.text, schema, reply.usage), reply.usage
 
-    async def _reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
+    async def reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
         """Return the model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
         if self.takes_forms:
             with suppress(RequestRefusedError):

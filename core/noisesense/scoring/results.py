@@ -307,11 +307,13 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> No
     """Write a results file that `read_results` reads, completely or not at all.
 
     Raises:
-        InputError: the file cannot be written.
+        InputError: the file cannot be written, or something else than a result.
     """
     with whole_file(as_path(path)) as add:
         writer = ResultsWriter(add)
-        for result in results:
+        for result in cast("Iterable[object]", results):
+            if not isinstance(result, Result):
+                raise InputError("a Result", describe(result), hint="Result(id, score)")
             writer.add(result)
         writer.end()
 
