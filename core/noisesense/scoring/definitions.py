@@ -196,7 +196,8 @@ DEFINITIONS: dict[DefinitionName, Definition] = {
 
 def check_definition(name: str) -> Definition:
     """Return the definition of that name. Raises `InputError`."""
-    return DEFINITIONS[check_choice(name, tuple(DEFINITIONS), "definition")]
+    checked: DefinitionName = check_choice(name, tuple(DEFINITIONS), "definition")
+    return DEFINITIONS[checked]
 
 
 @cache
