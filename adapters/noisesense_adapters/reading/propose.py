@@ -133,7 +133,7 @@ def _set_for_texts(
 
 def _bars(cells: Sequence[str]) -> str | None:
     """Return the longest bars, if they are in half of the cells or more."""
-    bars = [_BARS.findall(cell) for cell in cells]
+    bars: list[list[str]] = [_BARS.findall(cell) for cell in cells]
     longest = max((bar.strip() for found in bars for bar in found), default="")
     split = [found for found in bars if longest in map(str.strip, found)]
     if 2 * len(split) < len(cells):
