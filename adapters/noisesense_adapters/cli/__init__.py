@@ -53,7 +53,7 @@ def _run() -> int:
         return _ERROR
     except (NoiseSenseError, OSError) as error:
         proposal: Any = getattr(error, "proposal", None)  # of columns that are asked for
-        lines = [] if proposal is None else proposal.lines(sys.argv[1:])
+        lines: list[str] = [] if proposal is None else proposal.lines(sys.argv[1:])
         if isinstance(error, InputError) and lines:  # they say what its hint says
             error = InputError(error.expected, error.got, where=error.where)
         show(f"error: {error}", sys.stderr)

@@ -59,8 +59,8 @@ class RunGate(Record):
     @property
     def outcome(self) -> RunOutcome:
         """The gravest of the findings."""
-        outcomes = [finding.outcome for finding in self.findings]
-        return min(outcomes, key=get_args(RunOutcome).index, default="pass")
+        outcomes: list[RunOutcome] = [finding.outcome for finding in self.findings]
+        return min([*outcomes, "pass"], key=get_args(RunOutcome).index)
 
     @property
     def passed(self) -> bool:
