@@ -153,7 +153,7 @@ def comparison_table(comparison: Comparison, a: str = "A", b: str = "B") -> Tabl
         rows.append(row)
     result = f"{b} against {a}"
     titles = (a, b, "difference", f"{confidence}interval", result, "open", "not measured")
-    caption = "Shares of claims, lower is better; of correct claims how many an answer has"
+    caption = "Shares of claims, lower is better; of correct claims, the number in an answer"
     return Table(("figure", *titles), rows, caption).without_zeros()
 
 

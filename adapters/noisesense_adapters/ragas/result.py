@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
@@ -86,7 +87,8 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     ragas' mean is over the rows with a number, and so over those that were easy to judge. Here
     the headline is the range ``[mean of the lows, mean of the highs]`` over all rows with claims,
     from 0 to 1, lower is better; see `noisesense.summarize`. A row that failed is counted as
-    failed. What was judged once for two metrics is paid for once.
+    failed. What was judged once for two metrics is paid for once. A gate over it reads the modes
+    of the run's metrics.
 
     Args:
         result: what ``evaluate()`` gave.
@@ -97,7 +99,10 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
         InputError: numbers without a score attached (as pandas and files hold them), no column of
             ours, or several metrics among which ``name`` does not choose.
     """
-    return summarize_results(results_of(result, name=name), **options)
+    summary = summarize_results(results_of(result, name=name), **options)
+    scores = [value for row in result.scores for value in row.values()]
+    modes = {value.mode for value in scores if isinstance(value, ScoredFloat)}
+    return replace(summary, only=modes.pop()) if len(modes) == 1 else summary
 
 
 def results_of(result: Any, *, name: str = "") -> list[Result]:

@@ -186,7 +186,7 @@ def _left_out(run: Summary) -> str:
     if all(mode.mean is None for mode in run.modes):
         return ": there is no mean"
     samples = counted(run.samples - run.measured, "sample")
-    return f": the means leave out {samples}; if those are hard ones, they are too good"
+    return f": the means leave out {samples}; if those are hard ones, the means look too good"
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
