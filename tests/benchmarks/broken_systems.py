@@ -82,7 +82,7 @@ def rows_of(change: Mapping[str, Any], count: int, first: int | None = None) -> 
     rows: list[Row] = []
     for number, own in enumerate(known):
         places = {"next": number + 1, "far": 7 * number + 3, "back": -1 - number, "first": 0}
-        names = {name: known[place % count] for name, place in places.items()}
+        names: dict[str, Any] = {name: known[place % count] for name, place in places.items()}
         names |= {"row": own, "pair": known[number - number % 2], "corpus": corpus}
         fields = {name: getattr(own, name) for name in FIELDS}
         for name, template in change.items() if number < (first or count) else ():
@@ -160,7 +160,7 @@ class Seen(NamedTuple):
     shown: str
 
 
-def gated(summary: Summary, system: System, **limits: float) -> Seen:
+def gated(summary: Summary, system: System, **limits: Any) -> Seen:
     found = gate_run(summary, LIMIT, min_samples=system.expected, **limits)
     return Seen(found.outcome, "\n".join([found.reason, *summary.warnings]))
 
