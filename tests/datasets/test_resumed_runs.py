@@ -17,7 +17,7 @@ from noisesense import (
     StoreError,
     read_results,
 )
-from noisesense.errors import JudgeSetupError
+from noisesense.errors import JudgeSetupError, ReplyError
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from support.command import ROOTS, environment
@@ -91,15 +91,24 @@ def test_a_fault_of_the_setup_is_the_runs_until_a_sample_is_judged(tmp_path: Pat
     judge = Scripted(fails=failing(*range(30), error=fault))
     with pytest.raises(JudgeSetupError, match=r"^the endpoint refuses the key$"):
         score_dataset(data, judge=judge, out=out, concurrency=1)
-    assert len(judge.asked) == 1
+    assert len(judge.asked) == 20
     assert not out.exists()
-    judge = Scripted(fails=failing(1, 3, error=fault))
+    judge = Scripted(fails=failing(0, 1, 3, error=fault))
     data = texts(tmp_path, PAIRS[:5])
     summary = score_dataset(data, judge=judge, out=out, concurrency=1)
-    assert summary.scored == 3
-    assert summary.failed == 2
-    _, second, *_ = read_results(out)
-    assert second.error == "data.jsonl, line 2: the endpoint refuses the key"
+    assert summary.scored == 2
+    assert summary.failed == 3
+    first, *_ = read_results(out)
+    assert first.error == "data.jsonl, line 1: the endpoint refuses the key"
+
+
+def test_another_fault_says_that_the_setup_is_right(tmp_path: Path) -> None:
+    errors = {
+        PAIRS[0][0].key: JudgeSetupError("nobody there"),
+        PAIRS[1][0].key: ReplyError("no list"),
+    }
+    judge = Scripted(fails=lambda sample: errors[sample.key])
+    assert score_dataset(texts(tmp_path, PAIRS[:2]), judge=judge).failed == 2
 
 
 KILLED = """

@@ -155,25 +155,34 @@ async def _judge_rows(
         StoreError: the judge's store cannot be read or written.
     """
     was_judged = False
+    is_set_up = False
     failed = 0
+    setup: errors.JudgeSetupError | None = None
+    untold: list[Result] = []
 
     async def ask(row: Row | BadRow) -> Result:
-        nonlocal was_judged, failed
+        nonlocal was_judged, is_set_up, failed, setup
         try:
             result = await _judged(row, judge, chosen)
         except errors.JudgeError as error:
             failed += 1
-            if not was_judged and isinstance(error, errors.JudgeSetupError):
-                raise
+            if not isinstance(error, errors.JudgeSetupError):
+                is_set_up = True
+            setup = None if is_set_up else setup or error
             result = unscored(row, error.within(row.place))
             if not was_judged and failed == GIVE_UP:
-                raise errors.JudgeError(
+                raise setup or errors.JudgeError(
                     f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
                     f"The last: {result.error}"
                 ) from None
         if result.score is not None and result.judge != NO_JUDGE:
-            was_judged = True
-        on_done(result)
+            was_judged = is_set_up = True
+            setup = None
+        untold.append(result)
+        if setup is None:  # or else the fault may be the run's
+            for each in untold:
+                on_done(each)
+            untold.clear()
         return result
 
     placebos = PlaceboRows(judge)
@@ -186,6 +195,8 @@ async def _judge_rows(
         placebos.add(result)
 
     await _ask_all(rows, ask, concurrency, keep_but_last)
+    if setup is not None:
+        raise setup
     for result in last:
         keep(await placebos.ask(result))
 
