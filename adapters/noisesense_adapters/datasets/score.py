@@ -154,35 +154,16 @@ async def _judge_rows(
         JudgeError: the judge failed on the first `GIVE_UP` samples.
         StoreError: the judge's store cannot be read or written.
     """
-    was_judged = False
-    is_set_up = False
-    failed = 0
-    setup: errors.JudgeSetupError | None = None
-    untold: list[Result] = []
+    begun = _Begun(on_done)
 
     async def ask(row: Row | BadRow) -> Result:
-        nonlocal was_judged, is_set_up, failed, setup
+        fault: errors.JudgeError | None = None
         try:
             result = await _judged(row, judge, chosen)
         except errors.JudgeError as error:
-            failed += 1
-            if not isinstance(error, errors.JudgeSetupError):
-                is_set_up = True
-            setup = None if is_set_up else setup or error
+            fault = error
             result = unscored(row, error.within(row.place))
-            if not was_judged and failed == GIVE_UP:
-                raise setup or errors.JudgeError(
-                    f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
-                    f"The last: {result.error}"
-                ) from None
-        if result.score is not None and result.judge != NO_JUDGE:
-            was_judged = is_set_up = True
-            setup = None
-        untold.append(result)
-        if setup is None:  # or else the fault may be the run's
-            for each in untold:
-                on_done(each)
-            untold.clear()
+        begun.add(result, fault)
         return result
 
     placebos = PlaceboRows(judge)
@@ -195,10 +176,51 @@ async def _judge_rows(
         placebos.add(result)
 
     await _ask_all(rows, ask, concurrency, keep_but_last)
-    if setup is not None:
-        raise setup
+    if begun.fault is not None:
+        raise begun.fault
     for result in last:
         keep(await placebos.ask(result))
+
+
+class _Begun:
+    """Tells each result; but while no row has reached the judge, a fault may be the run's.
+
+    Attributes:
+        fault: of the setup, if nothing else came of any row so far.
+    """
+
+    def __init__(self, on_done: OnDone) -> None:
+        self.fault: errors.JudgeSetupError | None = None
+        self._on_done = on_done
+        self._untold: list[Result] = []
+        self._failed = 0
+        self._is_reached = False
+        self._was_judged = False
+
+    def add(self, result: Result, fault: errors.JudgeError | None) -> None:
+        """Add the next result. Raises `JudgeError` if the judge failed on all of the first."""
+        self._untold.append(result)
+        if result.score is not None and result.judge != NO_JUDGE:
+            self._was_judged = self._is_reached = True
+        if fault is not None:
+            self._failed += 1
+            self._is_reached = self._is_reached or not isinstance(fault, errors.JudgeSetupError)
+        if self._is_reached:
+            self.fault = None
+        elif isinstance(fault, errors.JudgeSetupError):
+            self.fault = self.fault or fault
+        if self._failed >= GIVE_UP and not self._was_judged:
+            raise self.fault or errors.JudgeError(
+                f"the judge failed on the first {GIVE_UP} samples, so the run ends. "
+                f"The last: {result.error}"
+            )
+        if self.fault is None:
+            self._tell()
+
+    def _tell(self) -> None:
+        for each in self._untold:
+            self._on_done(each)
+        self._untold.clear()
 
 
 async def _ask_all(
