@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,7 @@ class Reader:
         return verdicts(data["claims"], lambda claim: claim in said)
 
 
-def judged(response: str, llm: ScriptedLLM) -> Judgement:
+def judged(response: str, llm: ScriptedLLM, **options: Any) -> Judgement:
     """One labeled chunk, "chunk"; so the reference is not split."""
     sample = Sample(
         user_input=ASKED,
@@ -97,7 +98,7 @@ def judged(response: str, llm: ScriptedLLM) -> Judgement:
         reference="reference",
         retrieved_contexts=[{"text": "chunk", "relevant": True}],
     )
-    return asyncio.run(LLMJudge(llm).judge_detailed(sample))
+    return asyncio.run(LLMJudge(llm, **options).judge_detailed(sample))
 
 
 def claims_of(judgement: Judgement) -> list[str | None]:
@@ -133,6 +134,21 @@ def test_what_nothing_supports_is_no_claim_if_it_is_beside_the_question() -> Non
     assert score(found.verdicts).relevant == 0.5
     assert found.changes == (ClaimChange(greeting, "response", "beside the question"),)
     assert llm.data[-1] == {"asked": ASKED, "claims": {"1": greeting}}
+
+
+def test_each_by_itself_is_not_asked_of_a_question() -> None:
+    """Alone, small models say of no statement that it gives information."""
+    listed = ["Hello!", "Bye!", NOON]
+    reader = Reader(listed, reference=[NOON])
+
+    def answer(prompt: str) -> str:
+        reply = reader.answer(prompt)
+        is_alone = "\n\nStatement: " in prompt
+        return json.dumps({"answer": json.loads(reply)["1"]}) if is_alone else reply
+
+    llm = ScriptedLLM(answer)
+    assert claims_of(judged(" ".join(listed), llm, check="each")) == [NOON]
+    assert llm.data[-1] == {"asked": ASKED, "claims": {"1": "Hello!", "2": "Bye!"}}
 
 
 def test_a_question_left_open_changes_nothing_and_is_counted() -> None:

@@ -218,10 +218,17 @@ class LLMJudge(PlannedJudge):
 
     async def _part(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
         """As many claims in a call as it may hold."""
-        most = self._budget.claims if self._check == "list" else 1
+        most = 1 if self._asks_each(premise) else self._budget.claims
         batches = [claims[start : start + most] for start in range(0, len(claims), most)]
         by_batch = await gather_all(self._voted(run, premise, batch) for batch in batches)
         return [cell for cells in by_batch for cell in cells]
+
+    def _asks_each(self, premise: Premise) -> bool:
+        """Tell whether a call is about one statement.
+
+        Alone, small models find that no statement says anything on a question.
+        """
+        return self._check == "each" and not premise.is_question
 
     async def _voted(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
         """Return what more than half of the votes say."""
@@ -248,7 +255,7 @@ class LLMJudge(PlannedJudge):
         self, premise: Premise, claims: Sequence[str], vote: int
     ) -> ModelCall[Any, dict[int, bool]]:
         """Numbered from 1 in every call: with gaps, a model may count on its own."""
-        if self._check == "each":
+        if self._asks_each(premise):
             one = partial(self._prompts.single, premise, claims[0])
             return ModelCall(one, self._attempts, Answer, _is_yes, vote)
         numbered = dict(enumerate(claims, start=1))

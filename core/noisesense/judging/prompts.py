@@ -45,6 +45,11 @@ class Premise:
     claims: tuple[str, ...] = ()
 
     @property
+    def is_question(self) -> bool:
+        """Is it asked which statements give information on a question?"""
+        return not self.text and not self.claims
+
+    @property
     def lines(self) -> list[str]:
         """The premise as a prompt has it, a paragraph each."""
         if self.claims:
@@ -56,11 +61,11 @@ class Premise:
             parts.append(f"Text: {_quoted(self.text)}")
         return parts
 
-    def choose(self, *, text: str, answer: str, claims: str, question: str) -> str:
+    def choose(self, *, text: str, answer: str, claims: str, question: str = "") -> str:
         """Return what fits the premise: a text, an answer to a question, claims, or a question."""
         if self.claims:
             return claims
-        if not self.text:
+        if self.is_question:
             return question
         return answer if self.question.strip() else text
 
@@ -91,7 +96,6 @@ class Prompts:
         said: several statements on a list of claims: which do the claims say already?
         said_one: one statement.
         informs: several statements on a question: which give information on it?
-        informs_one: one statement.
         again: put last, with the number of the attempt, when a reply left something out. The
             number keeps a model's own cache from giving the same reply again.
     """
@@ -132,12 +136,6 @@ class Prompts:
         f"\n{_ONE_FORM}"
     )
     informs: str = f"{_INFORMS} {_DATA}\n{_YES_NO}"
-    informs_one: str = (
-        "The statement is part of a reply to the question. Does it give information about the"
-        " subject? Answer no if it is a greeting, an offer of help, a heading, a source, or says"
-        " that something is not known or was not found; otherwise yes.\n"
-        f"{_ONE_FORM}"
-    )
     again: str = "An earlier reply was incomplete. Follow the form exactly."
 
     def decomposition(self, text: str, question: str = "", attempt: int = 0) -> str:
@@ -163,7 +161,6 @@ class Prompts:
             text=self.verify_one,
             answer=f"{self.as_answer} {self.verify_one}",
             claims=self.said_one,
-            question=self.informs_one,
         )
         return self._check(premise, f"Statement: {_quoted(claim)}", instruction, attempt)
 
