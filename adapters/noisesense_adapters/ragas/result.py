@@ -54,7 +54,10 @@ class ScoredFloat(float):
     def status(self) -> Status:
         """ "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
         nothing to measure)."""
-        return "undefined" if self._is_for_others else self.score.status(self.mode)
+        if not self._is_for_others:
+            return self.score.status(self.mode)
+        # A list of the reference's claims that could not be read is among what is unanswered.
+        return "undetermined" if self.judgement.unanswered else "undefined"
 
     @property
     def reason(self) -> str:
@@ -63,7 +66,7 @@ class ScoredFloat(float):
         if not self._is_for_others:
             return reason
         why = "the judge gave no claims of the reference, which say what chunks are relevant"
-        return f"{reason} But undefined in ragas: {why}."
+        return f"{reason} But {self.status} in ragas: {why}."
 
     @property
     def _is_for_others(self) -> bool:
