@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice, starmap
 from pathlib import Path
@@ -248,7 +247,7 @@ def _of_group(group: Sequence[_Read], key: str) -> Reading | InputError:
         values[field] = next(iter(said), readings[0].values.get(field))
         if not said and field in readings[0].errors:
             errors[field] = readings[0].errors[field]
-    return dataclasses.replace(readings[0], values=values, errors=errors)
+    return Reading(values, readings[0].places, errors)
 
 
 def _said(readings: Iterable[Reading], field: str) -> list[Any]:

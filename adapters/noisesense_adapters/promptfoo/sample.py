@@ -34,11 +34,9 @@ NAMES = words(" ".join(ROW_NAMES[field] for field in _AUTHORED))
 
 _CHUNKS = words(ROW_NAMES[CHUNKS])
 _ONE_TEXT = "context"  # the one name of chunks under which a test may hold one text
-_TEMPLATE = re.compile(r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}")
+_TEMPLATE = r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}"
 _MOST_NESTED = 8
-_RAW = re.compile(
-    r"\{%-?\s*raw\s*-?%\}((?:(?!\{%-?\s*raw\b).)*?)\{%-?\s*endraw\s*-?%\}", re.DOTALL
-)
+_RAW = r"(?s)\{%-?\s*raw\s*-?%\}((?:(?!\{%-?\s*raw\b).)*?)\{%-?\s*endraw\s*-?%\}"
 _FILE = "file://"
 _HINT = (
     "elsewhere: config, {field}: '{{{{metadata.…}}}}' or '{{{{output.…}}}}'; for the response the"
@@ -210,15 +208,15 @@ class Inputs:
         if isinstance(value, dict):
             fields = cast("dict[str, Any]", value)
             return {key: self._filled(item, where, depth) for key, item in fields.items()}
-        if not isinstance(value, str):
+        if not isinstance(value, str) or "{" not in value:
             return value
-        template = _TEMPLATE.fullmatch(value.strip())
+        template = re.fullmatch(_TEMPLATE, value.strip())
         if template is not None:
             return self._value_at(template[1], where, depth)
-        outside = _RAW.sub("", value)
+        outside = re.sub(_RAW, "", value)
         if "{{" in outside or "{%" in outside:
             raise InputError("no templates", describe(value), where=where, hint=_UNFILLED_HINT)
-        return _RAW.sub(r"\1", value)
+        return re.sub(_RAW, r"\1", value)
 
     def _value_at(self, path: str, where: str, depth: int) -> Any:
         """What a path names: a variable, with its own templates filled, or else what the provider

@@ -42,11 +42,9 @@ _LABELS = {
 }
 """The labels in a table's columns, in lower case."""
 
-_MARKED = re.compile(r"deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)", re.DOTALL)
-_PRINTED = re.compile(
-    r"(?:id='[^']*' )?page_content=(?P<text>'.*'|\".*\")(?: metadata=\{.*\})?", re.DOTALL
-)
-_NO_TEXT = re.compile(r"<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"", re.DOTALL)
+_MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
+_PRINTED = r"(?s)(?:id='[^']*' )?page_content=(?P<text>'.*'|\".*\")(?: metadata=\{.*\})?"
+_NO_TEXT = r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\""
 _DUMPED = frozenset(("page_content", "pageContent", "node", "kwargs"))
 _BARE = frozenset(
     ("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
@@ -166,13 +164,13 @@ def _of_text(text: str) -> Any:
 
     Raises `InputError` for an object that was printed without its text.
     """
-    if marked := _MARKED.fullmatch(text):
+    if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
-    if _NO_TEXT.fullmatch(text):
+    if re.fullmatch(_NO_TEXT, text):
         got = f"{describe(text)}, how Python prints an object"
         hint = "it was written without its text: give its text, or a dict with it"
         raise InputError("a chunk's text", got, hint=hint)
-    if printed := _PRINTED.fullmatch(text):
+    if printed := re.fullmatch(_PRINTED, text):
         return parsed(printed["text"])
     if text.startswith("Document("):
         return _chunk(parsed(text))

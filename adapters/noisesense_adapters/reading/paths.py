@@ -31,8 +31,8 @@ Column = str | Callable[[Mapping[str, Any]], Any]
 
 _MOST_NAMES = 30
 _MOST_ITEMS = 8
-_COLUMN = re.compile(r'(?:"[^"]*"|[^,"])+')
-_STEP = re.compile(r'(?:"(?P<quoted>[^"]*)"|(?P<name>[^."\[\],]+))(?P<lists>(?:\[\])*)(?:\.|$)')
+_COLUMN = r'(?:"[^"]*"|[^,"])+'
+_STEP = r'(?:"(?P<quoted>[^"]*)"|(?P<name>[^."\[\],]+))(?P<lists>(?:\[\])*)(?:\.|$)'
 
 
 class UnclearError(InputError):
@@ -56,18 +56,17 @@ def parse(path: str) -> tuple[tuple[Step, ...], ...]:
     columns: list[tuple[Step, ...]] = []
     if path.count('"') % 2:
         raise InputError("quotes that are closed", describe(path))
-    for column in _COLUMN.findall(path):
+    for column in re.findall(_COLUMN, path):
         steps: list[Step] = []
-        position = 0
-        text = column.strip()
-        while position < len(text):
-            match = _STEP.match(text, position)
+        rest = column.strip()
+        while rest:
+            match = re.match(_STEP, rest)
             if match is None:
                 expected = 'a path such as a.b, a[].b, a."x.y" or a,b'
                 raise InputError(expected, describe(path))
             name = match["quoted"] if match["name"] is None else match["name"]
             steps.append(Step(name, len(match["lists"]) // 2))
-            position = match.end()
+            rest = rest[match.end() :]
         if steps:
             columns.append(tuple(steps))
     if not columns:
@@ -102,12 +101,23 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
     """Return the value of a user's column in a row. Raises `InputError`, which names the field."""
     try:
         return column(row) if callable(column) else value_at(row, column)
+    except MissingError as error:
+        hint = _near(row, str(column))
+        raise MissingError(error.expected, error.got, where=field, hint=hint) from None
     except InputError as error:
         raise error.within(field) from None
     except Exception as error:
         got = f"{type(error).__name__}: {error}"
         expected = "a row that the given function can read"
         raise InputError(expected, got, where=field) from error
+
+
+def _near(row: Mapping[str, Any], path: str) -> str:
+    """Return a hint at the path in a row that resembles a mistyped one; empty if none does."""
+    from difflib import get_close_matches  # not needed where all is there
+
+    near = get_close_matches(path, inner_paths(row), 1)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def _numbered(row: Mapping[str, Any], stem: str) -> list[Any]:
@@ -136,14 +146,10 @@ def _follow(row: Mapping[str, Any], path: str, steps: tuple[Step, ...]) -> Any:
 def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
     """Return the field of a name. Raises `MissingError`."""
     key = key_of(tuple(fields), name)
-    if key is not None:
-        return fields[key]
-    got = f"only {named(fields)}" if fields else "nothing"
-    from difflib import get_close_matches  # not needed where all is there
-
-    near = get_close_matches(name, fields, 1)
-    hint = f"did you mean {near[0]!r}?" if near else ""
-    raise MissingError(f"a column {path!r}", f"{got} in place of {name!r}", hint=hint)
+    if key is None:
+        got = f"only {named(fields)}" if fields else "nothing"
+        raise MissingError(f"a column {path!r}", f"{got} in place of {name!r}")
+    return fields[key]
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,7 +59,6 @@ class Found(NamedTuple):
     place: str
 
 
-@dataclass(frozen=True)
 class Reading:
     """What a row holds.
 
@@ -70,17 +68,19 @@ class Reading:
         errors: by field why it cannot be read.
     """
 
-    values: Mapping[str, Any]
-    places: Mapping[str, str]
-    errors: Mapping[str, InputError]
-
-    @property
-    def sample(self) -> Sample:
-        """The texts. Raises `InputError`: one names all that are missing."""
-        return self._sample
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        places: Mapping[str, str],
+        errors: Mapping[str, InputError],
+    ) -> None:
+        self.values = values
+        self.places = places
+        self.errors = errors
 
     @cached_property
-    def _sample(self) -> Sample:
+    def sample(self) -> Sample:
+        """The texts. Raises `InputError`: one names all that are missing."""
         from noisesense import Sample
 
         self.check(*FIELDS)
@@ -298,7 +298,7 @@ class Reader:
             chunks = labeled(chunks, labels)
         ids = values.get(IDS)
         if IDS not in self._chosen:  # beside the chunks
-            place = _LAST_STEP.sub(IDS, places[CHUNKS], count=1)
+            place = re.sub(_LAST_STEP, IDS, places[CHUNKS], count=1)
             ids = next((value for _, value in _standing(IDS, [place], row)), None)
         chunks = named_by(chunks, self._split(ids))
         if EXPECTED in self._chosen:
@@ -310,9 +310,9 @@ class Reader:
         """Return the error that names the places where nothing stands, and what there is."""
         if isinstance(column, str):
             try:
-                value_at(row, column)
+                picked(row, column, field)
             except MissingError as error:
-                return MissingError(error.expected, error.got, where=field, hint=error.hint)
+                return error
         names: list[str] = []
         for place in chain.from_iterable(self._groups[field]):
             known = ROW_NAMES[field].split() if place.endswith(".") else [""]
@@ -352,7 +352,7 @@ def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
             raise different({most: texts, place: others}, CHUNKS)
 
 
-_LAST_STEP = re.compile(r'(?:"[^"]*"|[^".]*)$')
+_LAST_STEP = r'(?:"[^"]*"|[^".]*)$'
 
 
 def _standing(

@@ -63,13 +63,13 @@ def is_empty(cell: object) -> bool:
     return cell is None or is_gap(cell) or (isinstance(cell, str) and not cell)
 
 
-_A_LIST = re.compile(r"\s*(?:array\()?[\[({]\s*(?:['\"\[\](){}]|\w+\(|$)")
+_A_LIST = r"\s*(?:array\()?[\[({]\s*(?:['\"\[\](){}]|\w+\(|$)"
 """How a list of texts or objects begins. A text may begin with ``[1]``."""
 
 
 def is_one_text(value: object) -> bool:
     """Tell whether it is a text that holds no list."""
-    return isinstance(value, str) and not _A_LIST.match(value)
+    return isinstance(value, str) and not re.match(_A_LIST, value)
 
 
 def plain(value: Any) -> Any:
@@ -137,7 +137,7 @@ class _Literals(ast.NodeTransformer):
 
 
 _TEXT = r"""'(?:\\.|[^'\\])*(?:'|\\?\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)"""
-_ITEM = re.compile(rf"({_TEXT}|[\]}})])(\s+(?=['\"\[{{(A-Za-z]))?", re.DOTALL)
+_ITEM = rf"(?s)({_TEXT}|[\]}})])(\s+(?=['\"\[{{(A-Za-z]))?"
 
 
 def _with_commas(text: str) -> str:
@@ -146,15 +146,15 @@ def _with_commas(text: str) -> str:
     Raises:
         InputError: only some items of a list of texts have a comma between them.
     """
-    with_commas = _ITEM.sub(lambda match: f"{match[1]}," if match[2] else match[0], text)
-    between = _ITEM.sub("", text)
+    with_commas = re.sub(_ITEM, lambda match: f"{match[1]}," if match[2] else match[0], text)
+    between = re.sub(_ITEM, "", text)
     if with_commas != text and "," in between and not {*"{("} & {*between}:
         hint = "numpy prints arrays without any; write lists, or JSON"
         raise InputError("commas between all texts of a list, or none", describe(text), hint=hint)
     return with_commas
 
 
-_FENCED = re.compile(r"```\w*[^\S\n]*\n(?P<inside>.*)\n[^\S\n]*```", re.DOTALL)
+_FENCED = r"(?s)```\w*[^\S\n]*\n(?P<inside>.*)\n[^\S\n]*```"
 
 
 def opened(value: Any) -> Any:
@@ -168,7 +168,7 @@ def opened(value: Any) -> Any:
 @lru_cache(maxsize=64)  # one text may hold the answer and the chunks
 def _object_in(text: str) -> dict[str, Any] | None:
     """Return the object in a text; None if there is none, or an empty one."""
-    fenced = _FENCED.fullmatch(text)
+    fenced = re.fullmatch(_FENCED, text)
     if fenced is not None:
         text = fenced["inside"].strip()
     if text.startswith("{"):

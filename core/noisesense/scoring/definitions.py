@@ -7,7 +7,6 @@ For a response claim *i* and chunk *j*: ``noise_rel(i) = ∃j relevant(j) ∧ en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -130,8 +129,7 @@ class Outcome(NamedTuple):
     """Is it incorrect and entailed by a chunk, relevant or not?"""
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(NamedTuple):
     """One published definition.
 
     Attributes:
