@@ -239,11 +239,11 @@ def _show(comparison: Comparison, heads: Heads) -> None:
 _SHOWN_NAMES = 5
 
 
-def _show_names(head: str, names: Sequence[str], heads: Heads) -> None:
+def _show_names(title: str, names: Sequence[str], heads: Heads) -> None:
     """Print the names of the first samples, and how many more there are."""
     if not names:
         return
     listed = [heads[name] for name in names[:_SHOWN_NAMES]]
     if len(names) > _SHOWN_NAMES:
         listed.append(f"{len(names) - _SHOWN_NAMES:,} more")
-    output.section(head, [f"  {', '.join(listed)}"])
+    output.section(title, [f"  {', '.join(listed)}"])

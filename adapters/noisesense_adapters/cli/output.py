@@ -64,7 +64,7 @@ def show_table(table: Table) -> None:
 
 
 def _grid(table: Table, block: Sequence[int]) -> RichTable:
-    """Return these columns. All but the first are aligned to the right."""
+    """Return the columns of a block; all but the table's first are aligned to the right."""
     grid = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for i in block:
         grid.add_column(Text(table.titles[i]), justify="right" if i else "left", no_wrap=True)

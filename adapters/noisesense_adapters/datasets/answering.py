@@ -102,7 +102,7 @@ def _append(path: Path, row: Row) -> None:
 
 
 def _earlier_answers(path: Path) -> dict[str, Row]:
-    """Return the answers in the file by place, without a line that a killed run cut off.
+    """Return the answers in the file by place, without unreadable or blank ones.
 
     Raises:
         InputError: the file holds something else.

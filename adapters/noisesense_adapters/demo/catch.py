@@ -56,7 +56,7 @@ class Library:
         self.topics = [Topic(**topic) for topic in data["topics"]]
 
     def documents(self, *, stale: bool) -> list[Chunk]:
-        """Return the pages, with or without the stale document on some of the same topics."""
+        """Return the pages as chunks, with or without the stale document."""
         lines: dict[str, list[str]] = {}
         for topic in self.topics:
             lines.setdefault(topic.document, []).append(topic.now)

@@ -239,7 +239,7 @@ def _unknown(links: _Links, model: str) -> JudgeError:
 
 
 def _refusal(links: _Links, model: str) -> JudgeError:
-    """Return the endpoint, or a model in this process, did not take the request."""
+    """Return the error of an endpoint, or a model in this process, that refused a request."""
     status = _status(links)
     source = type(links[-1]).__name__ if status is None else f"HTTP {status}"
     codes = _codes_of(links, "code", "type")

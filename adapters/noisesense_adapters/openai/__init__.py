@@ -137,7 +137,7 @@ def _address_of(base_url: str | None, client: AsyncOpenAI | OpenAI | ChatClient 
 
 
 def usual_key(address: str) -> str | None:
-    """Return a local endpoint wants none, though the client does; None for the environment's."""
+    """Return a stand-in key for a local endpoint, as the client wants one; else None."""
     if os.environ.get("OPENAI_API_KEY"):
         return None
     return "none" if is_local(address) else None

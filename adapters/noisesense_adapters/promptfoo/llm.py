@@ -147,7 +147,7 @@ def _name(model: str, address: str, where: str) -> str:
 
 
 def _named_key(name: Any, where: str) -> str | None:
-    """Return the key in that variable, whose name is not shown: a key may stand there."""
+    """Return the key in the variable ``name``, which is not shown: it may itself be a key."""
     key = os.environ.get(name) if isinstance(name, str) else None
     if name is not None and not key:
         raise JudgeError(

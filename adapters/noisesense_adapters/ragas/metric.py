@@ -207,7 +207,7 @@ def _listeners(callbacks: Any) -> Any:
 
 
 def _one(name: str, *arguments: Any) -> Any:
-    """Return the one of several arguments for the same thing that is not None; None if all are."""
+    """Return the one of several arguments that is given, or None. Raises `InputError` for two."""
     values = [value for value in arguments if value is not None]
     if len(values) > 1:
         raise InputError(f"one {name}", str(len(values)), where=name)

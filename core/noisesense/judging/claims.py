@@ -139,7 +139,7 @@ class ClaimSource:
 
 
 def _is_json(claim: str) -> bool:
-    """Tell whether it is a JSON list or object. A list of numbers alone is a mark, as "[1]"."""
+    """Tell whether it is a JSON list or object. A list of numbers, or of nothing, is a mark."""
     text = claim.strip()
     if not text.startswith(("[", "{")):
         return False

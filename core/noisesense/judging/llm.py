@@ -206,7 +206,7 @@ class LLMJudge(PlannedJudge):
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
-        """Return a text in parts entails a claim if any part does. Votes decide by majority."""
+        """Return what the text entails: a claim if any part does. Votes decide by majority."""
         if not premise.text:
             return await self._part(run, premise, claims)
 
@@ -290,7 +290,7 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
 
 
 def majority(votes: Sequence[Cell]) -> Cell:
-    """What more than half of all votes say, those without an answer counted in; else open."""
+    """Return what more than half of all votes say, unanswered ones included; else None (open)."""
     for cell in (True, False):
         if 2 * votes.count(cell) > len(votes):
             return cell

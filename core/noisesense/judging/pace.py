@@ -83,7 +83,7 @@ class Pace:
         return started is not None and self._paused_until - started > self._most_wait
 
     def taken(self, started: float) -> None:
-        """The provider took a call, which started then."""
+        """Count a call that was taken; one that began after the pause ends it, at a lower rate."""
         with self._lock:
             now = time.monotonic()
             # Not from the first call on, which loads its client.
@@ -108,7 +108,7 @@ class Pace:
                 self._probing = False
 
     def refused(self, first: float, started: float, asked_for: float | None) -> bool:
-        """Return the provider refused a call. Returns whether to ask again.
+        """Note that the provider refused a call. Return whether to ask again.
 
         Args:
             first: when the call was first made: others may be taken while this one never is.

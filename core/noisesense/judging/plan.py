@@ -221,7 +221,7 @@ class CellTable(dict[str, dict[str, Cell]]):
     """What texts entail, by text and claim."""
 
     def cell(self, text: str, claim: str) -> Cell:
-        """Return a blank text entails nothing; what was not asked is undetermined."""
+        """Return whether the text entails the claim: a blank one none; None if not asked."""
         return self.get(text, {}).get(claim) if text.strip() else False
 
 

@@ -292,6 +292,7 @@ def _put(
     version: str = "",
     usage: Usage = NO_USAGE,
 ) -> None:
+    """Write the reply to a call, or without one the owner's claim on it."""
     row = (
         key,
         None if reply is None else encodable(reply),

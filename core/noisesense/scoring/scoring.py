@@ -56,7 +56,7 @@ def check_empty(empty: str) -> Empty:
 
 
 def check_undetermined(undetermined: str) -> Undetermined:
-    """Return the choice, if it is one. Raises `InputError`."""
+    """Return what open verdicts count as. Raises `InputError` if unknown."""
     checked: Undetermined = check_choice(undetermined, get_args(Undetermined), "undetermined")
     return checked
 

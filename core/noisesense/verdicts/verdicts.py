@@ -229,7 +229,7 @@ class Verdicts(Model, VerdictsBase):
 
 
 def as_model(verdicts: VerdictsForm) -> Verdicts:
-    """Return the verdicts as the model."""
+    """Return the verdicts as the pydantic model."""
     if isinstance(verdicts, Verdicts):
         return verdicts
     return Verdicts.model_validate(to_builtins(verdicts))
