@@ -120,6 +120,19 @@ def run_with_documents() -> tuple[Any, list[Sample]]:
     return evaluated([*rows, failing], both(judge)), samples
 
 
+def test_a_claim_names_its_document() -> None:
+    run, _ = run_with_documents()
+    sentences = [claim.sentence for claim in run.scores[1][RELEVANT].score.claims]
+    assert sentences[0].endswith("relevant chunk 0 (7).")
+
+
+def test_a_run_of_which_nothing_came_is_summarized() -> None:
+    judge = TableJudge(PAIRS, failing=SAMPLES[:2])
+    result = evaluated(SAMPLES[:2], both(judge))
+    assert summarize(result).failed == 2
+    assert [failed.sample for failed in results_of(result)] == SAMPLES[:2]
+
+
 def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
     run, samples = run_with_documents()
     write_results(tmp_path / "results.jsonl", results_of(run))
@@ -129,5 +142,5 @@ def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
     assert first.judge == second.judge == "the judge"
     assert first.id == samples[0].key
     assert first.sample.response == "a"
-    assert failed.error == "the row failed; ragas has logged why"
+    assert str(failed.error).startswith("response: expected a non-empty text")
     assert str(summarize_scores([first, second, failed])) == str(summarize(run))

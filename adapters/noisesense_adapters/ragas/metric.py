@@ -25,7 +25,7 @@ from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, suffix
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
 from noisesense_adapters.ragas.llm import bridge_over
 from noisesense_adapters.ragas.result import ScoredFloat
-from noisesense_adapters.ragas.sample import FIELDS, read_row, row_place, row_trace
+from noisesense_adapters.ragas.sample import FIELDS, OPTIONAL, read_row, row_place, row_trace
 
 # The callbacks of the row that is scored.
 _row_group: ContextVar[Any] = ContextVar("noisesense_ragas_row_group", default=None)
@@ -111,7 +111,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         # ragas sets its own model where there is none.
         self.llm: Any = llm if judge is None else judge
         self.output_type = MetricOutputType.CONTINUOUS
-        self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, "rubrics:optional"}}
+        optional = [f"{field}:optional" for field in OPTIONAL]
+        self._required_columns = {MetricType.SINGLE_TURN: {*FIELDS, *optional}}
         if name == "noise_sensitivity":
             name += suffix(definition)
         BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]  # its **kwargs
@@ -135,6 +136,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         reference: str | None = None,
         retrieved_contexts: Sequence[Any] | None = None,
         rubrics: Mapping[str, str] | None = None,
+        retrieved_context_ids: Sequence[str | int] | None = None,
     ) -> MetricResult:
         """The score of one sample, with its reason and, in ``traces["output"]``, the whole of it.
 
@@ -144,13 +146,16 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             reference: the correct answer.
             retrieved_contexts: strings, or `noisesense.Chunk` with a label.
             rubrics: see `noisesense_adapters.ragas.rubrics`.
+            retrieved_context_ids: the names of the contexts' documents.
 
         Raises:
             InputError: a field is missing or wrong.
             NoiseSenseError: as the judge raises.
         """
-        values = (user_input, response, reference, retrieved_contexts, rubrics)
-        row: dict[str, Any] = dict(zip((*FIELDS, "rubrics"), values, strict=True))
+        texts = (user_input, response, reference, retrieved_contexts)
+        fields = (*FIELDS, *OPTIONAL)
+        values = (*texts, rubrics, retrieved_context_ids)
+        row: dict[str, Any] = dict(zip(fields, values, strict=True))
         value = await self._scored(row)
         number = None if math.isnan(value) else float(value)
         output = {"value": number, **value.score.to_dict()}
@@ -169,7 +174,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             _row_group.reset(token)
 
     async def _single_turn_ascore(self, sample: SingleTurnSample, callbacks: Any) -> float:
-        row = {name: getattr(sample, name) for name in (*FIELDS, "rubrics")}
+        row = {name: getattr(sample, name) for name in (*FIELDS, *OPTIONAL)}
         return await self._scored(row)
 
     async def _scored(self, row: Mapping[str, Any]) -> ScoredFloat:

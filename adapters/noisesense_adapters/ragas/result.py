@@ -16,7 +16,6 @@ from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense_adapters.evaluate.evaluator import Evaluated, Settings
 from noisesense_adapters.ragas.sample import read_row
-from noisesense_adapters.reading.chunks import IDS
 
 
 class ScoredFloat(float):
@@ -121,7 +120,7 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
         name: as in `summarize`.
 
     Raises:
-        InputError: another number of ids than of contexts, or as `summarize`.
+        InputError: as `summarize`.
     """
     dataset = getattr(result, "dataset", None)
     if dataset is None:
@@ -137,9 +136,12 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
 
 def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     """Return a row's result, with the names of its documents."""
+    try:
+        sample = read_row(row).sample
+    except InputError as error:
+        return Result(str(number), error=str(error))
     if not isinstance(value, ScoredFloat):
-        return Result(str(number), error="the row failed; ragas has logged why")
-    sample = read_row(row, row.get(IDS)).sample
+        return Result(sample.key, error="it has no score; ragas has logged why", sample=sample)
     judgement = value.judgement
     settings = Settings(value.score.definition, value.score.empty, value.score.undetermined)
     return Result(
@@ -154,16 +156,20 @@ def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
 
 
 def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    """The column of one metric of ours, of the relevant mode if it is there: its scores have both.
+    """Return the column of one metric of ours, of the relevant mode if it is there: its scores
+    have both. In a run without any score it is the one that has the name.
 
     Raises `InputError`.
     """
     ours: set[str] = set()
+    failed: set[str] = set()
     for row in rows:
         for column, value in row.items():
             if isinstance(value, ScoredFloat) and column.startswith(name):
                 ours.add(column)
-    columns = sorted(ours)
+            elif column.startswith(name or "noise_sensitivity") and math.isnan(value):
+                failed.add(column)
+    columns = sorted(ours or failed)
     if len({column.partition("(mode=")[0] for column in columns}) != 1:
         got = ", ".join(columns) or "no score of ours"
         hint = "choose with name=…"

@@ -19,6 +19,7 @@ from noisesense_adapters.reading.row import Reader, Reading
 from noisesense_adapters.reading.values import is_empty
 
 FIELDS = ("user_input", "response", "reference", "retrieved_contexts")
+OPTIONAL = ("rubrics", IDS)
 _LABELS = "noisesense_labels"
 _VERDICTS = "noisesense_verdicts"
 
@@ -51,14 +52,9 @@ class VerdictsInRows:
 _READER = Reader({**HOSTS["ragas"], IDS: IDS})
 
 
-def read_row(row: Mapping[str, Any], ids: Any = None) -> Reading:
-    """Return the row's sample, and its verdicts if it carries any.
-
-    Args:
-        row: of the dataset.
-        ids: names of the contexts' documents.
-    """
-    return _READER.read({**row, IDS: ids})
+def read_row(row: Mapping[str, Any]) -> Reading:
+    """Return the sample of a dataset's row, and its verdicts if it carries any."""
+    return _READER.read(row)
 
 
 def row_trace(group: Any) -> Any:
