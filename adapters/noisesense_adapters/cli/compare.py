@@ -136,8 +136,8 @@ def command(
         statuses.append(_check_undefined(comparison, gate.max_undefined))
         statuses.append(_check_signs(summary, gate, name))
         if not any(statuses):
-            names = ", ".join(FIGURE_NAMES[figure] for figure in figures)
-            output.tell(f"check passed: {name} is not shown to be worse in {names}")
+            names = ", ".join(figures)
+            output.tell(f"check passed ({names}): {name} is not shown to be worse")
     statuses.append(gate.status(summary, name))
     statuses.append(options.SOME_FAILED if comparison.failed else reading.status)
     return worst(*statuses)

@@ -219,7 +219,7 @@ def _unreached(links: _Links, model: str) -> JudgeError | None:
         hint = "allow more time (timeout), or make fewer calls at once"
         return JudgeError(f"{model} gave no reply in time ({names}). Hint: {hint}")
     if "Connect" in names:
-        hint = "is it running, and is its address right?"
+        hint = "is it running, and is its address right (base_url, --base-url)?"
         return JudgeSetupError(f"{model} cannot be reached ({names}). Hint: {hint}")
     return None
 
