@@ -58,6 +58,9 @@ def test_both_modes_at_once_and_the_one_of_the_config_decides() -> None:
         result = assess(config, **GOOD, verdicts=GOOD_VERDICTS)
         assert result["pass"] == passes
         assert result["score"] == robustness
+        assert ("Not limited by this assertion: irrelevant, 0.5." in result["reason"]) == (
+            not config
+        )
         assert result["namedScores"] == FIGURES
         assert "tokensUsed" not in result
     # Promptfoo averages equal names.

@@ -27,7 +27,7 @@ _CONFIG = "config.judge"
 _GRADER = "test.options.provider"
 
 
-class _Settings(Model):
+class JudgeSettings(Model):
     """What ``config.judge`` takes: a model at an OpenAI-compatible endpoint, how it is asked."""
 
     model_config = ConfigDict(alias_generator=to_camel, strict=True)
@@ -90,7 +90,7 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
         )
 
 
-def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings, Any, str]:
+def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[JudgeSettings, Any, str]:
     """Return how to ask, the key where the grader holds it, and where that was chosen."""
     judge: Any = config.get("judge")
     grader = as_object(as_object(context.get("test")).get("options")).get("provider")
@@ -112,10 +112,10 @@ def _chosen(config: dict[str, Any], context: dict[str, Any]) -> tuple[_Settings,
         settings = as_object(judge)
         if judge is not None and judge != settings:
             raise InputError("an object or a model's name", type(judge).__name__)
-        return _Settings.model_validate(settings), None, _CONFIG
+        return JudgeSettings.model_validate(settings), None, _CONFIG
 
 
-def _of_grader(value: Any) -> tuple[_Settings, Any]:
+def _of_grader(value: Any) -> tuple[JudgeSettings, Any]:
     """A provider as Promptfoo writes it: ``openai:chat:MODEL``, ``{id, config}``, or either as
     the ``text`` of an object with a provider for each kind of model. With the key it holds."""
     kinds = as_object(value)
@@ -129,7 +129,7 @@ def _of_grader(value: Any) -> tuple[_Settings, Any]:
     address = f"https://{host}/v1" if host else config.get("apiBaseUrl")
     settings = {"model": name, "baseUrl": address, "apiKeyEnv": config.get("apiKeyEnvar")}
     with error_context(f"{_GRADER}.config"):
-        return _Settings.model_validate(settings), config.get("apiKey")
+        return JudgeSettings.model_validate(settings), config.get("apiKey")
 
 
 def _name(model: str, address: str, where: str) -> str:

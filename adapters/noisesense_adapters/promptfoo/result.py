@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from noisesense.errors import JudgeError, NoiseSenseError, ReplyError, encodable
+from noisesense.errors import NoiseSenseError, ReplyError, encodable
 from noisesense.scoring.definitions import MODES, Mode
 from noisesense.scoring.outcomes import ClaimOutcome, GateOutcome
 from noisesense.scoring.scoring import Score
@@ -56,10 +56,14 @@ def as_result(
     }
     place = record.get("contextsFrom")
     source = f" Chunks: {place}." if place else ""
+    [other] = values.keys() - {mode}
+    unlimited = ""
+    if gate == "pass" and (values[other] or 0) > max_noise:
+        unlimited = f" Not limited by this assertion: {other}, {values[other]:g}."
     result: dict[str, Any] = {
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
-        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}{source}",
+        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}{unlimited}{source}",
         "namedScores": named,
         "metadata": metadata,
     }
@@ -92,13 +96,12 @@ def _claims(score: Score, mode: Mode) -> dict[str, Any]:
 
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     """Return what the assertion returns if there is no score: the reason, and no named score."""
-    also = " and is undetermined" if isinstance(error, JudgeError) else ""
     cause = str(error).removesuffix(".")
     status = "undetermined" if isinstance(error, ReplyError) else "error"
     result: dict[str, Any] = {
         "pass": False,
         "score": 0.0,
-        "reason": f"Noise sensitivity could not be computed{also}: {cause}. {_NO_THIRD_OUTCOME}",
+        "reason": f"Noise sensitivity could not be computed: {cause}. {_NO_THIRD_OUTCOME}",
         "metadata": {"status": status},
     }
     usage: Any = getattr(error, "usage", None)
