@@ -33,7 +33,7 @@ CLAIMS = [
     f'Claim 2 "c" {WRONG}, and no retrieved chunk entails it.',
     'Claim 3 "d" is supported by the reference.',
 ]
-FROM_RELEVANT = "not supported by the reference but entailed by a relevant chunk"
+FROM_RELEVANT = "wrong and from a relevant chunk"
 SURELY = (
     f"For certain, 1 of 4 response claims is {FROM_RELEVANT}. {OPEN_CLAIMS[3]} The judge left "
     f"3 open. {' '.join(OPEN_CLAIMS[:3])}"
@@ -53,8 +53,8 @@ def test_what_each_definition_counts() -> None:
         f"0.25 (lower is better): 1 of 4 response claims is {FROM_RELEVANT}. {CLAIMS[0]}"
     )
     assert told(TWO_CHUNKS, "irrelevant", definition="paper") == (
-        "0.5 (lower is better): 2 of 4 response claims are not supported by the reference but "
-        f"entailed by an irrelevant chunk. {' '.join(CLAIMS[:2])}"
+        "0.5 (lower is better): 2 of 4 response claims are wrong and "
+        f"from an irrelevant chunk. {' '.join(CLAIMS[:2])}"
     )
     assert "with an irrelevant chunk as its source" in told(
         TWO_CHUNKS, "irrelevant", definition="promptfoo"

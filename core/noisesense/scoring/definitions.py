@@ -138,7 +138,7 @@ class Definition(NamedTuple):
             chunks' relevance, in one direction for all claims: claims share their chunks, and the
             bounds of a score are found claim by claim.
         irrelevant: does the irrelevant mode? ``None`` if the definition has no such mode.
-        words: what each of its modes counts, after "not supported by the reference".
+        words: what each of its modes counts, after "wrong".
         stated_by: who uses it.
     """
 
@@ -154,8 +154,8 @@ _RAGAS = Definition(
     relevant=lambda facts: facts.noise_rel,
     irrelevant=lambda facts: all_of(facts.noise_irr, negate(facts.noise_rel)),
     words={
-        "relevant": " but entailed by a relevant chunk",
-        "irrelevant": " but entailed by irrelevant chunks only",
+        "relevant": " and from a relevant chunk",
+        "irrelevant": " and from irrelevant chunks only",
     },
     stated_by="ragas 0.2 to 0.4 and RAGChecker's code",
 )
@@ -164,8 +164,8 @@ _PAPER = Definition(
     relevant=lambda facts: facts.noise_rel,
     irrelevant=lambda facts: facts.noise_irr,
     words={
-        "relevant": " but entailed by a relevant chunk",
-        "irrelevant": " but entailed by an irrelevant chunk",
+        "relevant": " and from a relevant chunk",
+        "irrelevant": " and from an irrelevant chunk",
     },
     stated_by="the RAGChecker paper and ragas' how-to page",
 )

@@ -352,7 +352,7 @@ def _value(score: Score, mode: Mode, counts: Counts) -> str:
     verb = "is" if counts.noisy == 1 else "are"
     words = DEFINITIONS[score.definition].words[mode]
     share = f"{counts.noisy} of {counts.total} response claims"
-    counted = f"{share} {verb} not supported by the reference{words}."
+    counted = f"{share} {verb} wrong{words}."
     value = score.value(mode)
     if value is not None and not counts.undetermined:
         return f"{value:.4g} (lower is better): {counted}"
