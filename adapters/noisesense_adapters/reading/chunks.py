@@ -30,6 +30,8 @@ from noisesense_adapters.reading.values import (
 
 IDS = "retrieved_context_ids"
 """The field with the name of each context's document, called as in ragas."""
+LABELS = "chunk_labels"
+"""The field with ``true``, ``false`` or ``null`` for each chunk."""
 
 _MOST_CHUNKS = 10_000
 _LABEL_NAMES = ("relevant", "isrelevant")
@@ -55,16 +57,15 @@ _PARTS = words(places.CHUNK_PARTS)
 _LISTS = words(places.CHUNK_LISTS)
 
 
-def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
+def chunks_of(value: Any) -> list[Any]:
     """Read the retrieved contexts of a `Sample`: texts, or dicts of a text, an id and a label.
 
     Args:
         value: a list, as an object, as JSON or as a literal of Python or numpy; or an object
             with one, as retrievers return it.
-        labels: a list with ``true``, ``false`` or ``null`` for each chunk.
 
     Raises:
-        InputError: not a list of chunks, or another number of labels.
+        InputError: not a list of chunks.
     """
     items = _items(value)
     if len(items) > _MOST_CHUNKS:
@@ -73,9 +74,7 @@ def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
     for number, item in enumerate(items):
         with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
-    if label_of(labels) is None:  # an empty cell of a table
-        return chunks
-    return labeled(chunks, labels)
+    return chunks
 
 
 def _items(value: Any) -> list[Any]:
@@ -242,73 +241,29 @@ def words_of(chunk: Any) -> str:
     return " ".join(str(fields_of(chunk)["text"]).split())
 
 
-def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
-    """The chunks with labels: relevant are those that equal, hold or are part of an expected one.
-
-    White space makes no difference. A chunk keeps a label of its own.
-    """
-    expected_texts = {words_of(chunk) for chunk in expected} - {""}
-    labels: list[Any] = []
-    for chunk in chunks:
-        text = words_of(chunk)
-        is_expected = any(other in text or text in other for other in expected_texts)
-        own = fields_of(chunk).get("relevant")
-        labels.append(is_expected and bool(text) if own is None else own)
-    return labeled(chunks, labels)
-
-
-def labeled(chunks: Sequence[Any], labels: Any) -> list[Any]:
-    """Return the chunks with the labels of a list beside them, which win. Raises `InputError`."""
-    expected = f"true, false or null for each of {len(chunks)} chunks"
-    with error_context("chunk_labels"):
-        entries = _entries(labels, chunks, expected)
-    changed: list[Any] = []
-    for chunk, entry in zip(chunks, map(label_of, entries), strict=True):
-        changed.append(chunk if entry is None else {**fields_of(chunk), "relevant": entry})
-    return changed
-
-
-def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
-    """Return the chunks, where each without an id of its own takes its id from a list of names.
+def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
+    """Return the chunks with the labels and the documents' names of lists beside them, which win.
 
     Args:
         chunks: the result of `chunks_of`.
-        ids: a text, a whole number or None for each chunk; as an object, as JSON or as a literal.
-            A text that is no list names a single chunk.
+        labels: one for each chunk, None for nothing; as an object, as JSON or as a literal.
+        ids: likewise, texts or numbers.
 
     Raises:
-        InputError: the number of names is not that of the chunks, or an entry is no name.
+        InputError: a list is not as long as the chunks.
     """
-    if is_empty(ids):
-        return [*chunks]
-    with error_context(IDS):
-        is_written = isinstance(ids, str) and ids.lstrip().startswith("[")
-        values = plain(parsed(ids) if is_written else ids)
-        if values == []:
-            return [*chunks]
-        entries = as_list(values) or [values]
-        names = [*map(_name, _entries(entries, chunks, f"{len(chunks)} ids, as many as contexts"))]
-    changed: list[Any] = []
-    for chunk, name in zip(chunks, names, strict=True):
-        fields = fields_of(chunk)
-        changed.append({**fields, "id": name} if name and not fields.get("id") else chunk)
+    changed = [*chunks]
+    for name, field, values in ((LABELS, "relevant", labels), (IDS, "id", ids)):
+        if label_of(values) is None:  # an empty cell
+            continue
+        with error_context(name):
+            listed: object = plain(parsed(values) if isinstance(values, str) else values)
+            entries = as_list(listed)
+            if not is_list(listed) or len(entries) != len(chunks):
+                expected = f"a list with one for each of {len(chunks)} chunks"
+                raise InputError(expected, describe(values))
+        for number, entry in enumerate(entries):
+            read = label_of(entry) if field == "relevant" else as_name(entry)
+            if not is_empty(read):
+                changed[number] = {**fields_of(changed[number]), field: read}
     return changed
-
-
-def _entries(values: Any, chunks: Sequence[Any], expected: str) -> list[Any]:
-    """Return the entries of a list beside the chunks. Raises `InputError` if it is not as long."""
-    listed: object = plain(parsed(values) if isinstance(values, str) else values)
-    if not is_list(listed) or len(as_list(listed)) != len(chunks):
-        hint = "write them as a JSON list, or joined as the contexts are"
-        raise InputError(expected, describe(values), hint=hint)
-    return as_list(listed)
-
-
-def _name(item: Any) -> str | None:
-    """Return a name without spaces around it, None for nothing. Raises `InputError`."""
-    name = as_name(item)
-    if is_empty(name):
-        return None
-    if not _is_name(name):
-        raise InputError("names of documents", describe(item))
-    return str(name).strip() or None

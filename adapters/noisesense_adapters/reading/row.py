@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
@@ -12,17 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
+    LABELS,
     chunks_of,
-    label_of,
-    labeled,
-    labeled_by,
-    named_by,
+    with_fields,
     words_of,
 )
 from noisesense_adapters.reading.paths import (
     Column,
     MissingError,
     UnclearError,
+    inner_paths,
     key_of,
     named,
     picked,
@@ -31,11 +29,9 @@ from noisesense_adapters.reading.paths import (
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
 from noisesense_adapters.reading.texts import agreed, different, output_of, text_of
 from noisesense_adapters.reading.values import (
-    as_object,
     is_gap,
     is_one_text,
     normal,
-    opened,
     parsed,
     plain,
     without_nulls,
@@ -46,7 +42,6 @@ if TYPE_CHECKING:
     from noisesense import Sample, Verdicts
 
 CHUNKS = "retrieved_contexts"
-EXPECTED = "relevant_contexts"
 GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _NEEDED = ("response", "reference", CHUNKS)
@@ -105,16 +100,9 @@ class Reading:
             raise error
 
     def error(self, *fields: str) -> InputError | None:
-        """Return the first error of these fields, or one that names all that are missing."""
-        errors = [*dict.fromkeys(self.errors[field] for field in fields if field in self.errors)]
-        for error in errors:
-            if not isinstance(error, MissingError):
-                return error
-        if len(errors) < 2:
-            return errors[0] if errors else None
-        expected = " and ".join(error.expected for error in errors)
-        where = ", ".join(error.where for error in errors)
-        return MissingError(expected, errors[0].got, where=where, hint=errors[0].hint)
+        """Return the first error of these fields; one of a text before one of a missing place."""
+        errors = [self.errors[field] for field in fields if field in self.errors]
+        return min(errors, key=lambda error: isinstance(error, MissingError), default=None)
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
@@ -189,13 +177,11 @@ class Reader:
                     values[field] = found.value
                     places[field] = found.place
             except InputError as error:
-                errors[field] = error
-        for field in ("chunk_labels", IDS, EXPECTED):
-            if field in errors:
-                errors.setdefault(CHUNKS, errors[field])
+                errors[CHUNKS if field in (LABELS, IDS) else field] = error
         if CHUNKS not in errors:
             try:
-                values[CHUNKS] = self._chunks(values, places, row)
+                ids = self._split(values.get(IDS))
+                values[CHUNKS] = with_fields(values[CHUNKS], values.get(LABELS), ids)
             except InputError as error:
                 errors[CHUNKS] = error
         values["user_input"] = values["user_input"] or ""
@@ -279,32 +265,14 @@ class Reader:
 
     def _split(self, value: Any) -> Any:
         """Return the parts of a cell that holds no list."""
-        if self._one_chunk and is_one_text(value):
+        separator = self._separator
+        if separator and isinstance(value, str):
+            self.has_split = self.has_split or separator in value
+        if not is_one_text(value) or not (separator or self._one_chunk):
+            return value
+        if self._one_chunk or separator is None:
             return [value]
-        if not self._separator or not isinstance(value, str):
-            return value
-        self.has_split = self.has_split or self._separator in value
-        if not is_one_text(value):
-            return value
-        return [part for part in value.split(self._separator) if part.strip()]
-
-    def _chunks(
-        self, values: Mapping[str, Any], places: Mapping[str, str], row: Mapping[str, Any]
-    ) -> list[Any]:
-        """Return the chunks with their labels and their documents' names. Raises `InputError`."""
-        chunks = values[CHUNKS]
-        labels = values.get("chunk_labels")
-        if label_of(labels) is not None:
-            chunks = labeled(chunks, labels)
-        ids = values.get(IDS)
-        if IDS not in self._chosen:  # beside the chunks
-            place = re.sub(_LAST_STEP, IDS, places[CHUNKS], count=1)
-            ids = next((value for _, value in _standing(IDS, [place], row)), None)
-        chunks = named_by(chunks, self._split(ids))
-        if EXPECTED in self._chosen:
-            with error_context(EXPECTED):
-                chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)
-        return chunks
+        return [part for part in value.split(separator) if part.strip()]
 
     def _missing(self, field: str, column: object, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""
@@ -316,10 +284,9 @@ class Reader:
         names: list[str] = []
         for place in chain.from_iterable(self._groups[field]):
             known = ROW_NAMES[field].split() if place.endswith(".") else [""]
-            home = place.removeprefix(".")
-            names += [f"{home}{name}" for name in known[: 1 if home else 3]]
+            names += [f"{place.removeprefix('.')}{name}" for name in known[:3]]
         expected = f"the {field} at {' or '.join(map(repr, names[:4]))}"
-        there = named(_names_in(row))
+        there = named(inner_paths(row, depth=1))
         got = f"only {there}" if there else "an empty row"
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
@@ -352,9 +319,6 @@ def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
             raise different({most: texts, place: others}, CHUNKS)
 
 
-_LAST_STEP = r'(?:"[^"]*"|[^".]*)$'
-
-
 def _standing(
     field: str, places: Iterable[str], row: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
@@ -384,14 +348,3 @@ def without_gold(names: Iterable[str]) -> list[str]:
     by_name = {name: normal(name) for name in names}
     gold = "context" if "retrievalcontext" in by_name.values() else None
     return [name for name, plain_name in by_name.items() if plain_name != gold]
-
-
-def _names_in(row: Mapping[str, Any]) -> list[str]:
-    """Return the names in a row and in its objects."""
-    names: list[str] = []
-    for name, value in row.items():
-        fields = as_object(plain(opened(value)))
-        names += [f"{name}.{field}" for field, inner in fields.items() if inner is not None]
-        if value is not None and not fields:
-            names.append(name)
-    return names

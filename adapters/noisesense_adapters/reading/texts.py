@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import isfinite
 from numbers import Real
@@ -31,6 +32,8 @@ _NAMES = {
 _SOURCES = words(places.SOURCES)
 _OTHERS = ("user", "human", "system", "developer", "tool", "function")
 """Who writes messages beside an assistant."""
+_GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
+"""How Promptfoo's CSV begins its answers."""
 _LEAD_INS = ("answer", "finalanswer")
 """What an object behind a sentence has to hold to be an application's output."""
 
@@ -61,6 +64,9 @@ def _in_text(text: str, field: str) -> str | None:
     if field == "reference" and text.lstrip().startswith("["):
         answers = _texts_in(text)
         return _in_list(answers, field) if answers else text
+    if field == "response" and re.match(_GRADED, text):
+        hint = "promptfoo eval -o out.json has the answers alone"
+        raise InputError("an answer", f"one behind a grade, {describe(text)}", hint=hint)
     fields = output_of(text) if field == "response" else as_object(opened(text))
     if not fields:
         return text
