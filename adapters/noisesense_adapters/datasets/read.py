@@ -23,10 +23,10 @@ from noisesense.verdicts.form import as_name, light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw, decoded
 from noisesense_adapters.datasets.promptfoo import (
-    PromptfooReader,
     is_result,
     of_one_system,
     result_name,
+    result_reader,
 )
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.tables import MAPPED, Table, UnsettledError, object_of
@@ -98,7 +98,7 @@ def read_rows(
         _check_table_options(path, columns, split_contexts)
         with error_context(str(path)):
             raws = of_one_system(map(_parsed, raws), provider)
-        results = PromptfooReader(path.parent, verdicts=verdicts)
+        results = result_reader(path.parent, verdicts=verdicts)
         return _each_once(_read_each(raws, results, columns))
     if provider is not None:
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
