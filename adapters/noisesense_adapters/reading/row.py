@@ -268,11 +268,11 @@ class Reader:
         separator = self._separator
         if separator and isinstance(value, str):
             self.has_split = self.has_split or separator in value
-        if not is_one_text(value) or not (separator or self._one_chunk):
+        if not is_one_text(value):
             return value
-        if self._one_chunk or separator is None:
-            return [value]
-        return [part for part in value.split(separator) if part.strip()]
+        if separator:
+            return [part for part in value.split(separator) if part.strip()]
+        return [value] if self._one_chunk else value
 
     def _missing(self, field: str, column: object, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""
