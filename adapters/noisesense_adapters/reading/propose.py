@@ -187,7 +187,7 @@ def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     """Return the lists of chunks, whatever their names are but those of other lists."""
     found: _Places = {}
     for path in islice(inner_paths(rows[0], by_number=True), _MOST_PATHS):
-        said = {word for step in parse(path)[0] for word in _words_in(step.name)}
+        said = {word for step in parse(path)[0] for word in _words_in(step)}
         texts = () if said & _OTHERS else _texts(rows, path, CHUNKS)
         if texts and all(text[:1] in ("", "[") for text in texts):
             found.setdefault(texts, path)
@@ -212,7 +212,7 @@ def _field_of(path: str) -> str | None:
     """
     if path == "positive,negative":
         return CHUNKS
-    names = ".".join(step.name for step in parse(path)[0]).split(".")
+    names = ".".join(parse(path)[0]).split(".")
     steps = [_words_in(name) for name in names]
     if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
         return None
