@@ -36,7 +36,7 @@ JSON_LINES: dict[str, tuple[bytes, tuple[str, ...]]] = {
     "chunks are no list": (_with(retrieved_contexts={"a": 1}), ("retrieved_contexts", "a list")),
     "a chunk without text": (
         _with(retrieved_contexts=[{"title": "a"}, "b"]),
-        ("retrieved_contexts", "'text'", "only title"),
+        ("retrieved_contexts", "'text'", "only 'title'"),
     ),
     "texts without commas": (
         _with(retrieved_contexts="['a', 'b'\n 'c']"),

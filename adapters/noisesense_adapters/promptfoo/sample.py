@@ -106,7 +106,8 @@ class Inputs:
         if is_verdicts and not (isinstance(value, str) and "{{" in value):
             return value
         value = self._filled(value, where)
-        if normal(name) in _CHUNKS and name != _ONE_TEXT and is_one_text(value):
+        is_split = is_one_text(value) and bool(value.strip())
+        if is_split and normal(name) in _CHUNKS and name != _ONE_TEXT:
             raise InputError("a list of chunks", "one text", where=where, hint=_SPLIT_HINT)
         return value
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.form import as_name
@@ -121,41 +121,41 @@ def _chunk(item: Any) -> Any:
     chunk = as_object(fields)
     if not chunk and item != {}:
         raise InputError("a text, or an object that holds one", describe(item))
-    texts = list(_texts_in(chunk))
+    homes = [*_homes(chunk)]
+    metadata: list[dict[str, Any]] = []
+    for home in homes:
+        metadata += [as_object(home.get(name)) for name in ("metadata", "metadatas", "meta")]
+    # The metadata is no part of the text, but where there is nothing else.
+    holders = homes if chunk.keys() - _BARE else metadata
+    texts = [text for home in holders for text in _texts_in(home)]
     if not texts:
         expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
-        raise InputError(expected, f"only {', '.join(list(chunk)[:30]) or 'an empty object'}")
-    text, holder = next((each for each in texts if each.text.strip()), texts[0])
-    homes = [chunk, holder]
-    for name in ("metadata", "metadatas", "meta"):
-        homes += [as_object(chunk.get(name)), as_object(holder.get(name))]
+        raise InputError(expected, f"only {named(chunk)}" if chunk else "an empty object")
+    text = next(filter(str.strip, texts), texts[0])
+    homes += metadata
     return {"text": text, "id": _id(homes), "relevant": _label(homes)}
 
 
-class _Text(NamedTuple):
-    """A text of a chunk, and the object that holds it."""
+def _homes(fields: dict[str, Any], depth: int = 3) -> Iterator[dict[str, Any]]:
+    """Yield a chunk's object and the objects in it that may hold its text."""
+    yield fields
+    for name, value in fields.items():
+        if as_object(value) and depth and normal(name) in _PARTS:
+            yield from _homes(as_object(value), depth - 1)
 
-    text: str
-    holder: dict[str, Any]
 
-
-def _texts_in(fields: dict[str, Any], depth: int = 3) -> Iterator[_Text]:
-    """Yield the texts in a chunk. The first that is not blank counts."""
+def _texts_in(fields: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts in an object of a chunk."""
     values = {normal(name.removeprefix("document.")): value for name, value in fields.items()}
     for name in _TEXTS:
         if isinstance(values.get(name), str):
-            yield _Text(values[name], fields)
-    # The metadata is no part of the text, but where there is nothing else.
-    parts = [*_PARTS] if fields.keys() - _BARE else [*_PARTS, "metadata"]
-    for name in parts:
-        value = values.get(name)
-        if as_object(value) and depth:
-            yield from _texts_in(as_object(value), depth - 1)
-        if isinstance(value, str) and name in ("document", "doc"):
-            yield _Text(value, fields)
-        pieces = texts_of([as_object(part).get("text", part) for part in as_list(value)])
+            yield values[name]
+    for name in _PARTS:
+        pieces = texts_of(
+            [as_object(part).get("text", part) for part in as_list(values.get(name))]
+        )
         if pieces:
-            yield _Text(" ".join(map(str.strip, pieces)), fields)
+            yield " ".join(map(str.strip, pieces))
 
 
 def _of_text(text: str) -> Any:
@@ -194,24 +194,10 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
     for names in (places.CHUNK_NAMES, places.PIECE_NAMES):
         for home in homes:
             for name in names.split():
-                value = as_name(_at(home, name))
-                if _is_name(value) and str(value).strip():
+                value = as_name(home.get(name))
+                if isinstance(value, (str, Integral)) and str(value).strip():
                     return str(value)
     return None
-
-
-def _at(home: Any, path: str) -> Any:
-    """Return the value at a path of plain names; None if there is none."""
-    fields = as_object(home)
-    if path in fields or "." not in path:
-        return fields.get(path)
-    name, _, rest = path.partition(".")
-    return _at(fields.get(name), rest)
-
-
-def _is_name(value: object) -> bool:
-    """Tell whether it can name a document. Texts and whole numbers can, also those of numpy."""
-    return isinstance(value, (str, Integral)) and not isinstance(value, bool)
 
 
 def _label(homes: Sequence[dict[str, Any]]) -> Any:
