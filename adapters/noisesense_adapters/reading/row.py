@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +30,7 @@ from noisesense_adapters.reading.paths import (
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
 from noisesense_adapters.reading.texts import agreed, different, output_of, text_of
 from noisesense_adapters.reading.values import (
+    is_empty,
     is_gap,
     is_one_text,
     normal,
@@ -44,6 +46,10 @@ if TYPE_CHECKING:
 CHUNKS = "retrieved_contexts"
 GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
+_ONE_TEXT_HINT = (
+    "if it is one chunk, name the place with a comma behind it; else what stands between chunks:"
+    " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
+)
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -54,6 +60,7 @@ class Found(NamedTuple):
     place: str
 
 
+@dataclass(frozen=True)
 class Reading:
     """What a row holds.
 
@@ -63,15 +70,9 @@ class Reading:
         errors: by field why it cannot be read.
     """
 
-    def __init__(
-        self,
-        values: Mapping[str, Any],
-        places: Mapping[str, str],
-        errors: Mapping[str, InputError],
-    ) -> None:
-        self.values = values
-        self.places = places
-        self.errors = errors
+    values: dict[str, Any]
+    places: dict[str, str]
+    errors: dict[str, InputError]
 
     @cached_property
     def sample(self) -> Sample:
@@ -86,10 +87,7 @@ class Reading:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
         value = self.values["verdicts"]
-        if isinstance(value, str):
-            with error_context("verdicts"):
-                value = parsed(value) if value.strip() else None
-        if value is None or is_gap(value):
+        if is_empty(value) or (isinstance(value, str) and not value.strip()):
             return None
         return read_verdicts(value, self.sample, self.places["verdicts"])
 
@@ -211,7 +209,10 @@ class Reader:
                 return found
         if column is None and field not in _NEEDED:
             return None
-        raise self._missing(field, column, row) if empty is None else _null(field, empty)
+        if empty is None:
+            raise self._missing(field, column, row)
+        expected = "a list of chunks" if field == CHUNKS else "a text"
+        raise InputError(expected, "None", where=f"{field}, {empty!r}")
 
     def _places(self, field: str, column: str | None) -> list[list[str]]:
         """Return the usual places, or a user's column in the row and where those begin."""
@@ -241,27 +242,35 @@ class Reader:
         return None if first is None else Found(texts[first], first)
 
     def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found:
-        """Return the chunks of all places that have some.
+        """Return the chunks of all places that have some. Raises `InputError` if they differ.
 
         One text for all chunks, as a prompt's template joins them, is no other place.
         """
         lists: dict[str, list[Any]] = {}
-        joined: dict[str, list[Any]] = {}
+        joined: set[str] = set()
         for place, value in candidates.items():
             if is_gap(value) or (isinstance(value, str) and not value.strip()):
                 continue
-            if is_one_text(value) and not self._separator and not self._one_chunk:
-                joined[place] = [value]
-                continue
+            parts = self._split(value)
+            if is_one_text(parts):
+                joined.add(place)
+                parts = [parts]
             with error_context(f"contexts, {place!r}" if place else "contexts"):
-                lists[place] = chunks_of(self._split(value))
-        if joined and not lists:
-            raise _one_text(*next(iter(joined.items())))
+                lists[place] = parts if place in joined else chunks_of(parts)
         if not lists:
             return Found([], next(iter(candidates)))
-        place = max(lists, key=lambda place: len(lists[place]))
-        _check_same({**lists, **joined}, place)
-        return Found(lists[place], place)
+        most = max(lists, key=lambda place: (place not in joined, len(lists[place])))
+        texts = [*map(words_of, lists[most])]
+        if most in joined:
+            got = f"one text, {describe(lists[most][0])}"
+            where = f"contexts, {most!r}"
+            raise UnclearError("a list of chunks", got, where=where, hint=_ONE_TEXT_HINT)
+        for place, chunks in lists.items():
+            others = [*map(words_of, chunks)]
+            is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
+            if others != texts and not is_joined:
+                raise different({most: texts, place: others}, CHUNKS)
+        return Found(lists[most], most)
 
     def _split(self, value: Any) -> Any:
         """Return the parts of a cell that holds no list."""
@@ -291,32 +300,6 @@ class Reader:
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
         return MissingError(expected, got, where=field, hint=hint)
-
-
-def _null(field: str, place: str) -> InputError:
-    """Return the error of a place that holds null."""
-    expected = "a list of chunks" if field == CHUNKS else "a text"
-    return InputError(expected, "None", where=f"{field}, {place!r}")
-
-
-def _one_text(place: str, texts: list[Any]) -> InputError:
-    """Return the error of one text where a list of chunks is expected."""
-    hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
-    hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
-    got = f"one text, {describe(texts[0])}"
-    return UnclearError("a list of chunks", got, where=f"contexts, {place!r}", hint=hint)
-
-
-def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
-    """Raise `DifferentError` if a place has other chunks than the one with most of them."""
-    if len(lists) < 2:
-        return
-    texts = [*map(words_of, lists[most])]
-    for place, chunks in lists.items():
-        others = [*map(words_of, chunks)]
-        is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
-        if others != texts and not is_joined:
-            raise different({most: texts, place: others}, CHUNKS)
 
 
 def _standing(
