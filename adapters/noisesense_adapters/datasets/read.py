@@ -33,7 +33,7 @@ from noisesense_adapters.datasets.tables import MAPPED, Table, UnsettledError, o
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
 from noisesense_adapters.reading.row import CHUNKS
-from noisesense_adapters.reading.values import as_object, is_empty, without_nulls
+from noisesense_adapters.reading.values import as_object, without_nulls
 
 if TYPE_CHECKING:
     from noisesense import Sample
@@ -193,21 +193,19 @@ def _read_each(
 
 def _row(raw: Raw, read: Read, columns: Mapping[str, Column]) -> Row | BadRow:
     """Read a row of a known kind; a `BadRow` if it cannot be read."""
-    place = raw.place
-    row_id = place
+    names: dict[str, str] = {}
     try:
-        fields = object_of(Raw(place, decoded(raw)))
-        names = {
-            name: str(as_name(picked(fields, column, name))) for name, column in columns.items()
-        }
-        own = result_name(fields) if is_result(fields) else as_name(fields.get("id"))
-        row_id = names.get("id", place if is_empty(own) else str(own))
-        return replace(read(fields, place), **names)
+        raw = _parsed(raw)
+        fields = object_of(raw)
+        if is_result(fields):
+            names["id"] = result_name(fields)
+        for field, column in columns.items():
+            names[field] = str(as_name(picked(fields, column, field)))
+        return replace(read(fields, raw.place), **names)
     except InputError as error:
-        return BadRow(place, row_id, error.within(place))
+        return BadRow.of(raw, error, names.get("id"))
     except RecursionError:
-        got = "one that is nested too deep"
-        return BadRow(place, row_id, InputError("a sample", got, where=place))
+        return BadRow.of(raw, InputError("a sample", "one that is nested too deep"))
 
 
 def read_line(row: Mapping[str, Any], place: str) -> Row:

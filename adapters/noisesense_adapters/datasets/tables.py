@@ -169,18 +169,16 @@ def _asking(error: InputError, proposal: Proposal, path: Path) -> UnsettledError
 
 def _row(raw: Raw, reading: Reading | InputError) -> Row | BadRow:
     """Return the row of a reading; a `BadRow` if it cannot be read."""
-    place = raw.place
     if isinstance(reading, InputError):
-        name = as_object(raw.data).get("id")
-        return BadRow(place, place if is_empty(name) else str(name), reading.within(place))
+        return BadRow.of(raw, reading)
     name = _name(reading, "id")
     try:
         reading.check(*reading.errors)
         sample = reading.sample
         cluster = _name(reading, "cluster")
-        return Row(place, name or sample.key, cluster, sample, reading.verdicts)
+        return Row(raw.place, name or sample.key, cluster, sample, reading.verdicts)
     except InputError as error:
-        return BadRow(place, name or place, error.within(place))
+        return BadRow.of(raw, error, name)
 
 
 def _name(reading: Reading, field: str) -> str | None:

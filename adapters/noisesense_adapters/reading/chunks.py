@@ -33,7 +33,6 @@ IDS = "retrieved_context_ids"
 LABELS = "chunk_labels"
 """The field with ``true``, ``false`` or ``null`` for each chunk."""
 
-_MOST_CHUNKS = 10_000
 _LABEL_NAMES = ("relevant", "isrelevant")
 _BOOL_NAMES = ("relevance", "issupporting", "isgold", "isselected")
 """Names of labels only where they hold true or false, and not a score."""
@@ -68,8 +67,6 @@ def chunks_of(value: Any) -> list[Any]:
         InputError: not a list of chunks.
     """
     items = _items(value)
-    if len(items) > _MOST_CHUNKS:
-        raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(items):,}")
     chunks: list[Any] = []
     for number, item in enumerate(items):
         with error_context(f"chunk {number}"):
@@ -179,13 +176,12 @@ def _of_text(text: str) -> Any:
 
 def _of_pair(items: list[Any]) -> Any:
     """Return a chunk and its score, or HotpotQA's title and sentences. Raises `InputError`."""
-    if len(items) == 2:
-        first, second = items
-        if isinstance(second, Real) and not isinstance(first, list):
-            return _chunk(first)
-        sentences = texts_of(second)
-        if isinstance(first, str) and sentences:
-            return {"text": " ".join(map(str.strip, sentences)), "id": first}
+    first, second = items if len(items) == 2 else (None, None)
+    if isinstance(second, Real) and not is_list(first):
+        return _chunk(first)
+    sentences = texts_of(second)
+    if isinstance(first, str) and sentences:
+        return {"text": " ".join(map(str.strip, sentences)), "id": first}
     raise InputError("a text, or an object that holds one", describe(items))
 
 

@@ -89,7 +89,7 @@ def propose(
             marked = [cell for cell in cells if _MARKS.search(cell)]
             are_told = 2 * len(marked) < len(cells)
         are_told = are_told and group is not None
-    named = [f"{field}={path}" for field, path in columns.items() if field not in chosen]
+    named = [f"{name}={path}" for name, path in columns.items() if chosen.get(name) != path]
     options = [*chain.from_iterable(("--map", each) for each in named), *options]
     read = {field: path for field, path in columns.items() if field != GROUP}
     reader = Reader(places.FILE, read, separator=separator, one_chunk=GROUP in columns)

@@ -132,9 +132,6 @@ class Reader:
     Attributes:
         has_split: was the separator in a cell?
 
-    Raises:
-        InputError: not a column.
-        TypeError: an unknown field.
     """
 
     def __init__(
@@ -155,12 +152,8 @@ class Reader:
         self._one_chunk = one_chunk
         self.has_split = False
         for field, column in (chosen or {}).items():
-            if column is None:
-                continue
-            if not isinstance(column, str) and not callable(column):
-                expected = "a name, a path or a function of the row"
-                raise InputError(expected, describe(column), where=field)
-            self._chosen[CHUNKS if field == "contexts" else field] = column
+            if column is not None:
+                self._chosen[CHUNKS if field == "contexts" else field] = column
         self._fields = dict.fromkeys((*places, *self._chosen))
 
     def read(self, row: Mapping[str, Any]) -> Reading:
@@ -192,7 +185,7 @@ class Reader:
     def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
         """Return a field's value and its place; None if an optional one is missing."""
         column = self._chosen.get(field)
-        if callable(column):
+        if column is not None and not isinstance(column, str):
             return self._agreed(field, {"": plain(picked(row, column, field))})
         empty: str | None = None
         for group in self._places(field, column):
