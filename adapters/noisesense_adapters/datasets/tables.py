@@ -99,8 +99,7 @@ class Table:
         rows = [as_object(raw.data) for raw in first if as_object(raw.data)]
         if not rows:
             raise error
-        settled = self._reader.read(rows[0]).places
-        return propose(rows, self._columns, settled, self._separator)
+        return propose(rows, self._columns, self._separator)
 
     def _read(self, raw: Raw) -> Reading | InputError:
         """Return what a row holds, or why it cannot be read at all."""

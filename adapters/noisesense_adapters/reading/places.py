@@ -84,7 +84,7 @@ WORDS = {
     "retrieved_contexts": (
         "context contexts chunk chunks passage passages document documents docs doc retrieved"
         " retrieval evidence paragraphs nodes results sources citations ctxs kontext kontexte"
-        " quellen contexto contextos contexte contextes"
+        " quellen contexto contextos contexte contextes positive"
     ),
     "user_input": (
         "question questions query prompt input inputs request frage fragen pregunta preguntas"

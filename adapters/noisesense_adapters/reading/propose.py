@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, groupby, islice
+from itertools import chain, groupby
 from shlex import quote
 from typing import Any, NamedTuple
 
@@ -24,8 +24,6 @@ _BARS = ("|||", "||", "|")
 """What stands between chunks, and hardly in them."""
 _MARKS = re.compile(r"[\n\t;§•¶#<>*]|--")
 """What may stand between chunks, and in them."""
-_MOST_PATHS = 300
-"""Of the first row: lists in lists have any number of them."""
 
 
 class Proposal(NamedTuple):
@@ -61,7 +59,6 @@ class Proposal(NamedTuple):
 def propose(
     rows: Sequence[Mapping[str, Any]],
     chosen: Mapping[str, Any],
-    settled: Mapping[str, str],
     separator: str | None = None,
 ) -> Proposal:
     """Return the likeliest place of each field in the first rows of a file.
@@ -69,11 +66,9 @@ def propose(
     Args:
         rows: the first ones.
         chosen: the user's columns, which stay.
-        settled: the places of fields that names settle. A gold answer may stand under the name
-            of a response: these two are asked for all the same.
         separator: the user's own.
     """
-    columns = _columns(rows, chosen, settled)
+    columns = _columns(rows, chosen)
     options: list[str] = []
     are_told = True
     cells = _cells(rows, columns.get(CHUNKS, ""))
@@ -140,9 +135,7 @@ def _group(rows: Sequence[Mapping[str, Any]], question: str, response: str) -> s
     return question if len(samples) < len(rows) else ""
 
 
-def _columns(
-    rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any], settled: Mapping[str, str]
-) -> dict[str, str]:
+def _columns(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> dict[str, str]:
     """The user's columns, and the only ones that their words speak of for the other fields."""
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
     spoken = _spoken(rows, [*columns.values()])
@@ -154,9 +147,7 @@ def _columns(
         spoken["response"] |= answers
     spoken[CHUNKS] = spoken[CHUNKS] or _lists(rows)
     for field, found in spoken.items():
-        if field in settled and field in (CHUNKS, "user_input"):
-            columns.setdefault(field, settled[field])
-        elif field not in chosen and len(found) == 1:
+        if field not in chosen and len(found) == 1:
             columns[field] = next(iter(found.values()))
     return columns
 
@@ -186,7 +177,7 @@ def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str
 def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     """Return the lists of chunks, whatever their names are but those of other lists."""
     found: _Places = {}
-    for path in islice(inner_paths(rows[0], by_number=True), _MOST_PATHS):
+    for path in inner_paths(rows[0], by_number=True):
         said = {word for step in parse(path)[0] for word in _words_in(step)}
         texts = () if said & _OTHERS else _texts(rows, path, CHUNKS)
         if texts and all(text[:1] in ("", "[") for text in texts):
@@ -200,9 +191,10 @@ def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
     for row in rows:
         for path in without_gold(inner_paths(row)):
             stem = re.sub(r"(?<!\d)\d+$", "*", path)
+            if path == "positive" and "negative" in row:
+                stem = "positive,negative"
             paths[path if "." in path or len(stem) < 2 else stem] = None
-    both = dict.fromkeys(["positive,negative"] if {"positive", "negative"} <= paths.keys() else [])
-    return both | paths
+    return paths
 
 
 def _field_of(path: str) -> str | None:
@@ -210,8 +202,6 @@ def _field_of(path: str) -> str | None:
 
     An answer that is said to be predicted is a response.
     """
-    if path == "positive,negative":
-        return CHUNKS
     names = ".".join(parse(path)[0]).split(".")
     steps = [_words_in(name) for name in names]
     if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
