@@ -120,16 +120,18 @@ class Inputs:
         text = fields.get(_ONE_TEXT)
         if not is_one_text(text) or not text.strip():
             return fields
-        where = "config.noiseContext"
-        try:
-            noise = self._filled(self._config.get("noiseContext") or "", where)
-        except InputError as error:
-            return {**fields, _ONE_TEXT: error}
-        if not isinstance(noise, str):
-            return {**fields, _ONE_TEXT: InputError("a text", describe(noise), where=where)}
-        chunk: dict[str, Any] = {"text": f"{text}\n\n{noise}" if noise else text}
+        chunk: dict[str, Any] = {"text": text}
         if self._config.get("definition") == "promptfoo":
             chunk["relevant"] = True
+        try:
+            where = "config.noiseContext"
+            noise = self._filled(self._config.get("noiseContext") or "", where)
+            if not isinstance(noise, str):
+                raise InputError("a text", describe(noise), where=where)
+        except InputError as error:
+            return {**fields, _ONE_TEXT: error}
+        if noise:
+            chunk["text"] = f"{text}\n\n{noise}"
         return {**fields, _ONE_TEXT: [chunk]}
 
     @property
@@ -259,23 +261,19 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
     from noisesense.verdicts.form import light_line, light_verdicts
 
     lines: dict[object, bytes] = {}
-    for line in content.splitlines():
-        if not line.strip():
-            continue
+    for line in filter(bytes.strip, content.splitlines()):
         recorded = light_line(line)
-        if recorded is None or recorded.sample is None:
+        if recorded is None or recorded.sample is None or recorded.sample.texts in lines:
             return None
         if recorded.id is not None or recorded.cluster is not None:
             return None
-        if recorded.sample.texts in lines:
-            return None
         lines[recorded.sample.texts] = line
     asked = light_line({"sample": sample, "verdicts": {"response_claims": ()}})
-    if asked is None or asked.sample is None or asked.sample.texts not in lines:
+    found = lines.get(asked.sample.texts) if asked and asked.sample else None
+    if found is None:
         return None
     # Once more: labels of the recorded chunks are not the sample's.
-    verdicts = json.loads(lines[asked.sample.texts])["verdicts"]
-    return light_verdicts(verdicts, sample["retrieved_contexts"])
+    return light_verdicts(json.loads(found)["verdicts"], sample["retrieved_contexts"])
 
 
 def _located(text: str, where: str) -> Path:
@@ -287,10 +285,9 @@ def _located(text: str, where: str) -> Path:
     here = Path.cwd()
     script = Path(sys.path[0]).absolute()
     above = [folder for folder in script.parents if folder.is_relative_to(here)]
-    folders = list(dict.fromkeys((here, script, *above)))
-    for folder in folders:
+    for folder in (here, script, *above):
         # False also for what cannot be a name.
         if os.path.isfile(folder / name) and os.access(folder / name, os.R_OK):  # noqa: PTH113
             return folder / name
-    hint = f"looked in {', '.join(map(str, folders))}"
+    hint = f"looked in {here}, and from {script} upwards"
     raise RecordingError("a readable file", f"No such file: {name}", where=where, hint=hint)
