@@ -40,7 +40,7 @@ JSON_LINES: dict[str, tuple[bytes, tuple[str, ...]]] = {
     ),
     "texts without commas": (
         _with(retrieved_contexts="['a', 'b'\n 'c']"),
-        ("retrieved_contexts", "commas", "numpy"),
+        ("retrieved_contexts", "commas"),
     ),
     "bad verdicts": (_claim(correct="no"), ("verdicts, response claim 0, correct", "'no'")),
     "verdicts are no JSON": (_with(verdicts="{"), ("verdicts", "JSON", "'{'")),

@@ -19,7 +19,6 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
-    is_one_text,
     normal,
     opened,
     parsed,
@@ -76,8 +75,6 @@ def chunks_of(value: Any) -> list[Any]:
 
 def _items(value: Any) -> list[Any]:
     """Return the items of a list of chunks. Raises `InputError`."""
-    if is_one_text(value):
-        raise InputError("a list of chunks", f"one text, {describe(value)}")
     listed = plain(parsed(value) if isinstance(value, str) else value)
     if is_list(listed):
         return as_list(listed)
@@ -86,9 +83,7 @@ def _items(value: Any) -> list[Any]:
         raise InputError("one list of chunks", f"different ones in {named(lists)}")
     for items in lists.values():
         return items
-    hint = "give list(…) of a generator" if hasattr(value, "__next__") else ""
-    if as_object(listed):
-        hint = "name the list in it: contexts=, or --map retrieved_contexts=, with a path"
+    hint = "name the list in it: contexts=, or --map retrieved_contexts=, with a path"
     raise InputError("a list of chunks", describe(value), hint=hint)
 
 
