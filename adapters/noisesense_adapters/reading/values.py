@@ -111,9 +111,10 @@ def parsed(text: str) -> Any:
     if len(text) > _LONGEST_LITERAL:
         expected = f"JSON, in a cell of more than {_LONGEST_LITERAL:,} characters"
         raise InputError(expected, describe(text))
+    printed = _with_commas(text).strip()
     try:
         with PARSING:  # one thread at a time
-            tree = ast.parse(_with_commas(text).strip(), mode="eval")
+            tree = ast.parse(printed, mode="eval")
             return ast.literal_eval(_Literals().visit(tree))
     except (ValueError, SyntaxError, TypeError, LookupError, MemoryError, RecursionError):
         raise InputError("JSON, or a list as Python prints it", describe(text)) from None
