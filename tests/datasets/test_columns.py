@@ -265,8 +265,8 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
         ({"cluster": "b"}, "cluster: expected the same in all rows of a group"),
         ({"retrieved_contexts": 1}, "expected a list of chunks, got 1"),
         ({"topic": ""}, "line 2, group: expected a value in every row, got ''"),
-        ({"topic": None}, "line 2, group: expected a value in every row, got None"),
-        ({"topic": math.nan}, "line 2, group: expected a value in every row, got nan"),
+        ({"topic": None}, "line 2, group, 'topic': expected a text, got None"),
+        ({"topic": math.nan}, "line 2, group, 'topic': expected a text, got None"),
         ({"topic": " "}, "line 2, group: expected a value in every row, got ' '"),
     ],
 )

@@ -29,6 +29,10 @@ _BATCH = 50
 _LONGEST_CELL = 1 << 30  # a chunk may be longer than the csv module's default
 _MOST_IN_A_CELL = 32_767
 """Excel cuts longer texts without a word."""
+_CONVERT_HINT = (
+    "convert it, or unpack the archive; of a Hugging Face dataset:"
+    ' dataset.to_parquet("data.parquet")'
+)
 _OTHERS = {
     b"PK\x03\x04": "a ZIP archive (an Excel workbook is one)",
     b"\x1f\x8b": "a gzip file",
@@ -59,12 +63,9 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     if ending not in _KINDS or path.is_dir():
         expected = f"a file ending in {', '.join(_KINDS)}, or one of the first five and .gz"
         got = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
-        hint = "convert it, or unpack the archive"
-        hint += '; of a Hugging Face dataset: dataset.to_parquet("data.parquet")'
-        raise InputError(expected, got, where="input", hint=hint)
+        raise InputError(expected, got, where="input", hint=_CONVERT_HINT)
     if not path.is_file():
-        got = "something else, such as a pipe" if path.exists() else "no such file"
-        raise InputError("a readable file", got, where=str(path))
+        raise InputError("a readable file", "no such file", where=str(path))
     return _readable(path, _KINDS[ending](path))
 
 

@@ -13,12 +13,12 @@ from noisesense.verdicts.form import as_name
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.reading.chunks import IDS
-from noisesense_adapters.reading.paths import Column, UnclearError, picked
+from noisesense_adapters.reading.paths import Column, UnclearError
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
 from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
-from noisesense_adapters.reading.values import as_object, is_empty, is_list
+from noisesense_adapters.reading.values import is_empty, is_list
 
 MAPPED = (*FIELDS, IDS, "chunk_labels", "verdicts", "id", "cluster", GROUP)
 """The fields that columns can be mapped to.
@@ -58,11 +58,12 @@ class Table:
         if not verdicts:
             del places["verdicts"]
             self._columns.pop("verdicts", None)
-        chosen = dict(self._columns)
-        self._group = chosen.pop(GROUP, None)
-        is_grouped = self._group is not None
         self._reader = Reader(
-            places, chosen, hint=_HINT, separator=separator, one_chunk=is_grouped
+            places,
+            self._columns,
+            hint=_HINT,
+            separator=separator,
+            one_chunk=GROUP in columns,
         )
 
     def rows(self, raws: Iterator[Raw], path: Path, *, guess: bool) -> Iterator[Row | BadRow]:
@@ -76,7 +77,8 @@ class Table:
         readings = [self._read(raw) for raw in first]
         error = _unsettled(readings)
         if error is not None:
-            proposal = self._proposal(first, error)
+            objects = [raw.data for raw in first if isinstance(raw.data, dict)]
+            proposal = propose(objects, self._columns, self._separator)
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}
                 table = Table(columns, proposal.separator, verdicts=self._verdicts)
@@ -90,16 +92,7 @@ class Table:
             raise InputError(expected, "none in the first rows", where=where, hint=hint)
         known = zip(first, readings, strict=True)
         read = chain(known, ((raw, self._read(raw)) for raw in raws))
-        if self._group is None:
-            return starmap(_row, read)
-        return self._merged(read)
-
-    def _proposal(self, first: Sequence[Raw], error: InputError) -> Proposal:
-        """Return what the first rows may mean. Raises the error if none of them is an object."""
-        rows = [as_object(raw.data) for raw in first if as_object(raw.data)]
-        if not rows:
-            raise error
-        return propose(rows, self._columns, self._separator)
+        return _merged(read) if GROUP in self._columns else starmap(_row, read)
 
     def _read(self, raw: Raw) -> Reading | InputError:
         """Return what a row holds, or why it cannot be read at all."""
@@ -110,27 +103,27 @@ class Table:
         except RecursionError:
             return InputError("a sample", "one that is nested too deep")
 
-    def _merged(self, read: Iterable[_Read]) -> Iterator[Row | BadRow]:
-        """Yield the rows of which those that follow each other and share a value are one."""
-        for key, members in groupby(read, key=lambda pair: self._key(pair[0])):
-            raws, readings = zip(*members, strict=True)
-            merged = key if isinstance(key, InputError) else reduce(_joined, readings)
-            if isinstance(merged, Reading):
-                merged.values["id"] = key
-            yield _row(raws[0], merged)
 
-    def _key(self, raw: Raw) -> str | InputError:
-        """Return the value that a row shares with others, or why it has none.
+def _merged(read: Iterable[_Read]) -> Iterator[Row | BadRow]:
+    """Yield the rows of which those that follow each other and share a value are one."""
+    for key, members in groupby(read, key=_key):
+        raws, readings = zip(*members, strict=True)
+        merged = reduce(_joined, readings)
+        if isinstance(merged, Reading) and isinstance(key, str):
+            merged.values["id"] = key
+        yield _row(raws[0], merged)
 
-        An error equals only itself, so that each row without a value stays alone.
-        """
-        try:
-            value = picked(object_of(raw), cast("Column", self._group), GROUP)
-        except InputError as error:
-            return error
-        if is_empty(value) or not str(value).strip():  # such rows have nothing in common
-            return InputError("a value in every row", describe(value), where=GROUP)
+
+def _key(read: _Read) -> object:
+    """Return what a row shares with others; where it has nothing, what equals only itself."""
+    reading = read[1]
+    value = reading.values.get(GROUP) if isinstance(reading, Reading) else None
+    if not is_empty(value) and str(value).strip():
         return str(value)
+    if isinstance(reading, Reading):
+        error = InputError("a value in every row", describe(value), where=GROUP)
+        reading.errors.setdefault(GROUP, error)
+    return object()
 
 
 def _unsettled(readings: Sequence[Reading | InputError]) -> InputError | None:
