@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,7 +124,7 @@ class Reader:
         places: for each field where it stands, as `noisesense_adapters.reading.places.HOSTS`
             has it.
         chosen: for each field, the user's column instead: a name, a path, or a function of the
-            row. A name is looked up in the row and in the objects in which the places begin.
+            row.
         hint: of the error where a field is missing.
         separator: between chunks in a cell that holds no list.
         one_chunk: whether a text is one chunk.
@@ -185,12 +185,14 @@ class Reader:
     def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
         """Return a field's value and its place; None if an optional one is missing."""
         column = self._chosen.get(field)
-        if column is not None and not isinstance(column, str):
-            return self._agreed(field, {"": plain(picked(row, column, field))})
+        groups = map(partial(_standing, field, row), self._groups.get(field, ()))
+        if column is not None:
+            place = column if isinstance(column, str) else ""
+            groups = iter([{place: plain(picked(row, column, field))}])
         empty: str | None = None
-        for group in self._places(field, column):
+        for standing in groups:
             candidates: dict[str, Any] = {}
-            for place, value in _standing(field, group, row):
+            for place, value in standing.items():
                 if isinstance(value, InputError):  # by which a host says why there is none
                     raise value
                 if value is None or (is_gap(value) and field != CHUNKS):
@@ -203,19 +205,9 @@ class Reader:
         if column is None and field not in _NEEDED:
             return None
         if empty is None:
-            raise self._missing(field, column, row)
+            raise self._missing(field, row)
         expected = "a list of chunks" if field == CHUNKS else "a text"
         raise InputError(expected, "None", where=f"{field}, {empty!r}")
-
-    def _places(self, field: str, column: str | None) -> list[list[str]]:
-        """Return the usual places, or a user's column in the row and where those begin."""
-        groups = self._groups.get(field, [])
-        if column is None:
-            return groups
-        heads = [place.partition(".")[0] for group in groups for place in group]
-        if "" in heads:
-            return [[column]]
-        return [[column, *(f"{head}.{column}" for head in dict.fromkeys(heads))]]
 
     def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
         """Return the value of all places that have one. Raises `InputError` if they differ."""
@@ -276,13 +268,8 @@ class Reader:
             return [part for part in value.split(separator) if part.strip()]
         return [value] if self._one_chunk else value
 
-    def _missing(self, field: str, column: object, row: Mapping[str, Any]) -> InputError:
+    def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""
-        if isinstance(column, str):
-            try:
-                picked(row, column, field)
-            except MissingError as error:
-                return error
         names: list[str] = []
         for place in chain.from_iterable(self._groups[field]):
             known = ROW_NAMES[field].split() if place.endswith(".") else [""]
@@ -295,21 +282,21 @@ class Reader:
         return MissingError(expected, got, where=field, hint=hint)
 
 
-def _standing(
-    field: str, places: Iterable[str], row: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
-    """Yield what stands at places of a field, each with its path."""
+def _standing(field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:
+    """Return what stands at places of a field, by its path."""
+    found: dict[str, Any] = {}
     for place in places:
         path = place.removesuffix(".")
         if path.isidentifier() and key_of(tuple(row), path) is None:
             continue
         with suppress(MissingError):
             if path == place:
-                yield place, value_at(row, place)
+                found[place] = value_at(row, place)
                 continue
             home = output_of(value_at(row, path)) if path else row
             for name in _known(tuple(home), field):
-                yield f"{place.removeprefix('.')}{name}", home[name]
+                found[f"{place.removeprefix('.')}{name}"] = home[name]
+    return found
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

@@ -129,6 +129,9 @@ class _Literals(ast.NodeTransformer):
         names: list[ast.expr | None] = [ast.Constant(field.arg) for field in node.keywords]
         return ast.Dict(names, [self.visit(field.value) for field in node.keywords])
 
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(None) if node.id == "nan" else node
+
 
 _TEXT = r"""'(?:\\.|[^'\\])*(?:'|\\?\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)"""
 _ITEM = rf"(?s)({_TEXT}|[\]}})])(\s+(?=['\"\[{{(A-Za-z]))?"
