@@ -79,7 +79,8 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
         return [*document.values()]
     columns: dict[str, dict[Any, Any]] = {}
     for name, value in document.items():
-        columns[name] = as_object(value) or dict(enumerate(as_list(value)))
+        cells: dict[Any, Any] = dict(enumerate(as_list(value)))
+        columns[name] = as_object(value) or cells
     first, *others = columns.values()
     if not first or any(cells.keys() != first.keys() for cells in others):
         raise InputError("a list of rows", f"an object with {named(document)}")

@@ -117,7 +117,7 @@ class Inputs:
         The noise is appended to it, as in Promptfoo's unmerged assertion. That chunk was relevant
         there, and is so here under its definition; under the others the reference decides.
         """
-        text = fields.get(_ONE_TEXT)
+        text: Any = fields.get(_ONE_TEXT)
         if not is_one_text(text) or not text.strip():
             return fields
         chunk: dict[str, Any] = {"text": text}

@@ -207,14 +207,13 @@ def _field_of(path: str) -> str | None:
     if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
         return None
     gold = [number for number, step in enumerate(steps) if not _GOLD.isdisjoint(step)]
+    field = "answer" if gold else None
     # What stands around a gold answer is only its home.
     for step in reversed(steps[gold[-1] :] if gold else steps):
         fields = [_FIELDS[word] for word in reversed(step) if word in _FIELDS]
         if fields:
             field = min(fields, key="answer".__eq__)
             break
-    else:
-        field = "answer" if gold else None
     if not gold:
         return field
     return "reference" if field in ("response", "answer") else None

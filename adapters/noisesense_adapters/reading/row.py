@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -60,7 +59,6 @@ class Found(NamedTuple):
     place: str
 
 
-@dataclass(frozen=True)
 class Reading:
     """What a row holds.
 
@@ -70,9 +68,12 @@ class Reading:
         errors: by field why it cannot be read.
     """
 
-    values: dict[str, Any]
-    places: dict[str, str]
-    errors: dict[str, InputError]
+    def __init__(
+        self, values: dict[str, Any], places: dict[str, str], errors: dict[str, InputError]
+    ) -> None:
+        self.values = values
+        self.places = places
+        self.errors = errors
 
     @cached_property
     def sample(self) -> Sample:
@@ -185,12 +186,13 @@ class Reader:
     def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
         """Return a field's value and its place; None if an optional one is missing."""
         column = self._chosen.get(field)
-        groups = map(partial(_standing, field, row), self._groups.get(field, ()))
-        if column is not None:
-            place = column if isinstance(column, str) else ""
-            groups = iter([{place: plain(picked(row, column, field))}])
         empty: str | None = None
-        for standing in groups:
+        for group in self._groups.get(field, [[]]):
+            if column is None:
+                standing = _standing(field, row, group)
+            else:
+                place = column if isinstance(column, str) else ""
+                standing = {place: plain(picked(row, column, field))}
             candidates: dict[str, Any] = {}
             for place, value in standing.items():
                 if isinstance(value, InputError):  # by which a host says why there is none
