@@ -81,9 +81,10 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
     for name, value in document.items():
         cells: dict[Any, Any] = dict(enumerate(as_list(value)))
         columns[name] = as_object(value) or cells
-    first, *others = columns.values()
-    if not first or any(cells.keys() != first.keys() for cells in others):
+    numbers = {frozenset(cells) for cells in columns.values()}
+    if len(numbers) != 1 or not max(numbers):
         raise InputError("a list of rows", f"an object with {named(document)}")
+    first = next(iter(columns.values()))
     return [{name: cells[number] for name, cells in columns.items()} for number in first]
 
 

@@ -147,6 +147,11 @@ def encoding_of(path: Path) -> str:
     bad = [char for char in foreign if _ESCAPED.match(char)]
     if 2 * len(bad) <= len(foreign):
         return "utf-8"
+    return _guessed(beginning)
+
+
+def _guessed(beginning: bytes) -> str:
+    """Return the encoding of what is no UTF-8. Raises `InputError` where it cannot be told."""
     with needs_extra("report", "charset_normalizer", "charset-normalizer"):
         from charset_normalizer import from_bytes
     lines = b"\n".join(line for line in beginning.splitlines() if not line.isascii())

@@ -86,7 +86,7 @@ def read_rows(
             an id twice.
     """
     path = as_path(path)
-    chosen = _checked_columns(columns)
+    chosen = _checked_columns(columns, split_contexts)
     raws: Iterable[Raw] = files.raw_rows(path)
     first = list(islice(raws, _FIRST_ROWS))
     if not first:
@@ -94,7 +94,6 @@ def read_rows(
     row = _first_object(first, path)
     raws = chain(first, raws)
     is_plain = chosen.keys() <= {"id", "cluster"} and split_contexts is None
-    lines: Iterator[Row | BadRow]
     if is_plain and is_result(row):
         with error_context(str(path)):
             raws = of_one_system(map(_parsed, raws), provider)
@@ -103,8 +102,6 @@ def read_rows(
     if provider is not None:
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
     if not is_plain or not _is_line(row):
-        if split_contexts == "":
-            raise InputError("a text between chunks", "an empty one", where="split_contexts")
         table = Table(chosen, split_contexts, verdicts=verdicts)
         rows = table.rows(map(_parsed, raws), path, guess=guess)
         return _each_once(_noted(rows, on_note))
@@ -112,9 +109,7 @@ def read_rows(
         lines = (light_row(raw.place, raw.data, keyed=False) for raw in raws)
     else:
         lines = _read_each(raws, read_line if verdicts else _read_texts, chosen)
-    if files.ending_of(path) == ".jsonl":
-        lines = _all_there(lines, path)
-    return _each_once(lines)
+    return _each_once(_all_there(lines, path))
 
 
 def _parsed(raw: Raw) -> Raw:
@@ -145,6 +140,9 @@ def _noted(
 def _all_there(rows: Iterable[Row | BadRow], path: Path) -> Iterator[Row | BadRow]:
     """Yield the rows of a results file. Raises `InputError` if its end is missing."""
     last = LastLine()
+    if files.ending_of(path) != ".jsonl":
+        yield from rows
+        return
     for row in rows:
         with error_context(str(path)):
             last.count(row.line if isinstance(row, Row) else None)
@@ -169,8 +167,16 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
         yield row
 
 
-def _checked_columns(columns: Mapping[str, Column] | None) -> dict[str, Column]:
-    """Return the user's columns by their fields. Raises `InputError` for an unknown field."""
+def _checked_columns(
+    columns: Mapping[str, Column] | None, separator: str | None
+) -> dict[str, Column]:
+    """Return the user's columns by their fields.
+
+    Raises:
+        InputError: an unknown field, or an empty separator.
+    """
+    if separator == "":
+        raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked: dict[str, Column] = {}
     for field, column in (columns or {}).items():
         name = CHUNKS if field == "contexts" else field

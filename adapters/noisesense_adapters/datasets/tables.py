@@ -85,14 +85,18 @@ class Table:
                 return table.rows(chain(first, raws), path, guess=False)
             if proposal.is_whole or isinstance(error, UnclearError):
                 raise _asking(error, proposal, path)
+        self._check_split(path)
+        known = zip(first, readings, strict=True)
+        read = chain(known, ((raw, self._read(raw)) for raw in raws))
+        return _merged(read) if GROUP in self._columns else starmap(_row, read)
+
+    def _check_split(self, path: Path) -> None:
+        """Raise `InputError` if the separator was in no cell: each would be one chunk."""
         if self._separator is not None and not self._reader.has_split:
             expected = f"{self._separator!r} in some cell of contexts"
             hint = "what is between two contexts?"
             where = f"{path}, split_contexts"
             raise InputError(expected, "none in the first rows", where=where, hint=hint)
-        known = zip(first, readings, strict=True)
-        read = chain(known, ((raw, self._read(raw)) for raw in raws))
-        return _merged(read) if GROUP in self._columns else starmap(_row, read)
 
     def _read(self, raw: Raw) -> Reading | InputError:
         """Return what a row holds, or why it cannot be read at all."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
@@ -111,18 +112,15 @@ def _chunk(item: Any) -> Any:
     if not as_object(fields) and hasattr(item, "__dict__"):
         fields = plain(vars(item))
     chunk = as_object(fields)
-    if not chunk and item != {}:
-        raise InputError("a text, or an object that holds one", describe(item))
     homes = [*_homes(chunk)]
-    metadata: list[dict[str, Any]] = []
-    for home in homes:
-        metadata += [as_object(home.get(name)) for name in ("metadata", "metadatas", "meta")]
+    kinds = product(homes, ("metadata", "metadatas", "meta"))
+    metadata = [as_object(home.get(name)) for home, name in kinds]
     # The metadata is no part of the text, but where there is nothing else.
     holders = homes if chunk.keys() - _BARE else metadata
     texts = [text for home in holders for text in _texts_in(home)]
     if not texts:
         expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
-        raise InputError(expected, f"only {named(chunk)}" if chunk else "an empty object")
+        raise InputError(expected, f"only {named(chunk)}" if chunk else describe(item))
     text = next(filter(str.strip, texts), texts[0])
     homes += metadata
     return {"text": text, "id": _id(homes), "relevant": _label(homes)}

@@ -16,7 +16,7 @@ from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import chunks_of, fields_of
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
-from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, without_gold
+from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
 from noisesense_adapters.reading.values import is_one_text
 
@@ -73,32 +73,46 @@ def propose(
     are_told = True
     cells = _cells(rows, columns.get(CHUNKS, ""))
     if cells and separator is None:
-        group = _group(rows, columns.get("user_input", ""), columns.get("response", ""))
-        separator = None if group else _bars(cells)
-        if group:
-            columns.setdefault(GROUP, group)
-        elif separator:
-            options = ["--split-contexts", separator]
-        else:
-            columns[CHUNKS] += ","
-            marked = [cell for cell in cells if _MARKS.search(cell)]
-            are_told = 2 * len(marked) < len(cells)
-        are_told = are_told and group is not None
+        separator, are_told = _set_for_texts(columns, rows, cells)
+        options = ["--split-contexts", separator] if separator else []
     named = [f"{name}={path}" for name, path in columns.items() if chosen.get(name) != path]
     options = [*chain.from_iterable(("--map", each) for each in named), *options]
     read = {field: path for field, path in columns.items() if field != GROUP}
     reader = Reader(places.FILE, read, separator=separator, one_chunk=GROUP in columns)
     reading = reader.read(rows[0])
-    values: list[str] = []
-    for field, path in columns.items():
-        value = reading.values.get(field)
-        shown = describe(value)
-        if field == CHUNKS and value:
-            shown = f"{len(value)} chunks, the first {describe(fields_of(value[0])['text'])}"
-        values.append(f"  {field} = {path}: {reading.errors.get(field, shown)}")
+    values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in columns.items()]
     has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
     is_whole = has_all and are_told and not reading.errors
     return Proposal(columns, separator, options, values, is_whole)
+
+
+def _shown(reading: Reading, field: str) -> object:
+    """Return what a field holds, or why it cannot be read."""
+    value = reading.values.get(field)
+    shown = describe(value)
+    if field == CHUNKS and value:
+        shown = f"{len(value)} chunks, the first {describe(fields_of(value[0])['text'])}"
+    return reading.errors.get(field, shown)
+
+
+def _set_for_texts(
+    columns: dict[str, str], rows: Sequence[Mapping[str, Any]], cells: Sequence[str]
+) -> tuple[str | None, bool]:
+    """Set what makes chunks of cells of text: a group, or a list of one.
+
+    Returns:
+        What stands between their chunks, and whether it can be told how chunks stand in them.
+    """
+    group = _group(rows, columns.get("user_input", ""), columns.get("response", ""))
+    if group:
+        columns.setdefault(GROUP, group)
+        return None, True
+    separator = _bars(cells)
+    if separator is not None:
+        return separator, group is not None
+    columns[CHUNKS] += ","
+    marked = [cell for cell in cells if _MARKS.search(cell)]
+    return None, group is not None and 2 * len(marked) < len(cells)
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], path: str) -> list[str]:
@@ -198,25 +212,29 @@ def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
 
 
 def _field_of(path: str) -> str | None:
-    """Return the field of which the words of a path speak, the last ones first.
-
-    An answer that is said to be predicted is a response.
-    """
+    """Return the field of which the words of a path speak."""
     names = ".".join(parse(path)[0]).split(".")
     steps = [_words_in(name) for name in names]
     if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
         return None
     gold = [number for number, step in enumerate(steps) if not _GOLD.isdisjoint(step)]
-    field = "answer" if gold else None
+    if not gold:
+        return _last_spoken(steps)
     # What stands around a gold answer is only its home.
-    for step in reversed(steps[gold[-1] :] if gold else steps):
+    spoken = _last_spoken(steps[gold[-1] :])
+    return "reference" if spoken in (None, "response", "answer") else None
+
+
+def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
+    """Return the field of which the last name speaks that speaks of any.
+
+    An answer that is said to be predicted is a response.
+    """
+    for step in reversed(steps):
         fields = [_FIELDS[word] for word in reversed(step) if word in _FIELDS]
         if fields:
-            field = min(fields, key="answer".__eq__)
-            break
-    if not gold:
-        return field
-    return "reference" if field in ("response", "answer") else None
+            return min(fields, key="answer".__eq__)
+    return None
 
 
 _GOLD = {*places.GOLD.split()}

@@ -188,15 +188,11 @@ class Reader:
         column = self._chosen.get(field)
         empty: str | None = None
         for group in self._groups.get(field, [[]]):
-            if column is None:
-                standing = _standing(field, row, group)
-            else:
-                place = column if isinstance(column, str) else ""
-                standing = {place: plain(picked(row, column, field))}
+            standing = (
+                _standing(field, row, group) if column is None else _chosen(field, row, column)
+            )
             candidates: dict[str, Any] = {}
             for place, value in standing.items():
-                if isinstance(value, InputError):  # by which a host says why there is none
-                    raise value
                 if value is None or (is_gap(value) and field != CHUNKS):
                     empty = place
                 else:
@@ -213,6 +209,9 @@ class Reader:
 
     def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
         """Return the value of all places that have one. Raises `InputError` if they differ."""
+        for value in candidates.values():
+            if isinstance(value, InputError):  # by which a host says why there is none
+                raise value
         if not candidates:
             return None
         if field == CHUNKS:
@@ -247,16 +246,12 @@ class Reader:
         if not lists:
             return Found([], next(iter(candidates)))
         most = max(lists, key=lambda place: (place not in joined, len(lists[place])))
-        texts = [*map(words_of, lists[most])]
         if most in joined:
             got = f"one text, {describe(lists[most][0])}"
             where = f"contexts, {most!r}"
             raise UnclearError("a list of chunks", got, where=where, hint=_ONE_TEXT_HINT)
-        for place, chunks in lists.items():
-            others = [*map(words_of, chunks)]
-            is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
-            if others != texts and not is_joined:
-                raise different({most: texts, place: others}, CHUNKS)
+        if len(lists) > 1:
+            _check_same(lists, most)
         return Found(lists[most], most)
 
     def _split(self, value: Any) -> Any:
@@ -282,6 +277,22 @@ class Reader:
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
         return MissingError(expected, got, where=field, hint=hint)
+
+
+def _chosen(field: str, row: Mapping[str, Any], column: Column) -> dict[str, Any]:
+    """Return what stands at a user's column. Raises `InputError`."""
+    place = column if isinstance(column, str) else ""
+    return {place: plain(picked(row, column, field))}
+
+
+def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
+    """Raise `DifferentError` if a place has other chunks than the one with most of them."""
+    texts = [*map(words_of, lists[most])]
+    for place, chunks in lists.items():
+        others = [*map(words_of, chunks)]
+        is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
+        if others != texts and not is_joined:
+            raise different({most: texts, place: others}, CHUNKS)
 
 
 def _standing(field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:

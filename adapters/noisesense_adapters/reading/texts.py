@@ -121,19 +121,16 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
     objects = [as_object(item) for item in items]
+    parts = [item.get("text", "") for item in objects]
     names = [{*map(normal, item)} for item in objects]
-    if all("type" in each and not each & {"role", "content"} for each in names):
-        parts = [item.get("text", "") for item in objects]
-        if any(parts):
-            return "".join(parts)
+    if any(parts) and all("type" in each and not each & {"role", "content"} for each in names):
+        return "".join(parts)
     if len(items) == 1 or (items and all(each & {"role", "type"} for each in names)):
         return text_of(items[-1], field)
-    texts: dict[str, None] = {}
-    if field == "reference":
-        texts = dict.fromkeys(filter(None, (text_of(item, field) for item in items)))
-    if not texts:
+    if field != "reference" or not items:
         raise InputError("a text", f"{len(items)} in {describe(items)}")
-    return "\nor: ".join(texts)
+    texts = dict.fromkeys(text_of(item, field) or "" for item in items)
+    return "\nor: ".join(filter(None, texts))
 
 
 def agreed(texts: Mapping[str, str], field: str) -> str | None:
