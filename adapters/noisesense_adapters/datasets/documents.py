@@ -77,15 +77,18 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
         return as_list(lists[0])
     if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
         return [*document.values()]
-    columns: dict[str, dict[Any, Any]] = {}
-    for name, value in document.items():
-        cells: dict[Any, Any] = dict(enumerate(as_list(value)))
-        columns[name] = as_object(value) or cells
+    columns = {name: _cells(value) for name, value in document.items()}
     numbers = {frozenset(cells) for cells in columns.values()}
     if len(numbers) != 1 or not max(numbers):
         raise InputError("a list of rows", f"an object with {named(document)}")
     first = next(iter(columns.values()))
     return [{name: cells[number] for name, cells in columns.items()} for number in first]
+
+
+def _cells(value: Any) -> dict[Any, Any]:
+    """Return the cells of a column by their numbers; none if it is no column."""
+    cells: dict[Any, Any] = dict(enumerate(as_list(value)))
+    return as_object(value) or cells
 
 
 def _are_objects(value: object) -> bool:

@@ -89,8 +89,6 @@ def read_rows(
     chosen = _checked_columns(columns, split_contexts)
     raws: Iterable[Raw] = files.raw_rows(path)
     first = list(islice(raws, _FIRST_ROWS))
-    if not first:
-        raise InputError("at least one row", "none", where=str(path))
     row = _first_object(first, path)
     raws = chain(first, raws)
     is_plain = chosen.keys() <= {"id", "cluster"} and split_contexts is None
@@ -119,6 +117,8 @@ def _parsed(raw: Raw) -> Raw:
 
 def _first_object(first: list[Raw], path: Path) -> dict[str, Any]:
     """Return the first row that is an object. Raises the first row's `InputError` if none is."""
+    if not first:
+        raise InputError("at least one row", "none", where=str(path))
     objects = [as_object(decoded(raw)) for raw in first]
     if not any(objects):
         with error_context(str(path.parent / first[0].place)):

@@ -71,7 +71,7 @@ def propose(
     columns = _columns(rows, chosen)
     options: list[str] = []
     are_told = True
-    cells = _cells(rows, columns.get(CHUNKS, ""))
+    cells = _cells(rows, columns[CHUNKS]) if CHUNKS in columns else []
     if cells and separator is None:
         separator, are_told = _set_for_texts(columns, rows, cells)
         options = ["--split-contexts", separator] if separator else []

@@ -120,16 +120,26 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
-    objects = [as_object(item) for item in items]
-    parts = [item.get("text", "") for item in objects]
-    names = [{*map(normal, item)} for item in objects]
-    if any(parts) and all("type" in each and not each & {"role", "content"} for each in names):
-        return "".join(parts)
+    names = [{*map(normal, as_object(item))} for item in items]
+    if all(map(_is_part, names)):
+        parts = [item.get("text", "") for item in items]
+        if any(parts):
+            return "".join(parts)
     if len(items) == 1 or (items and all(each & {"role", "type"} for each in names)):
         return text_of(items[-1], field)
-    if field != "reference" or not items:
-        raise InputError("a text", f"{len(items)} in {describe(items)}")
-    texts = dict.fromkeys(text_of(item, field) or "" for item in items)
+    if field == "reference" and items:
+        return _any_of(items)
+    raise InputError("a text", f"{len(items)} in {describe(items)}")
+
+
+def _is_part(names: set[str]) -> bool:
+    """Tell whether these are the fields of a part of a message, rather than of a whole one."""
+    return "type" in names and not names & {"role", "content"}
+
+
+def _any_of(answers: list[Any]) -> str:
+    """Return the texts of answers of which any is right."""
+    texts = dict.fromkeys(text_of(answer, "reference") or "" for answer in answers)
     return "\nor: ".join(filter(None, texts))
 
 
