@@ -71,7 +71,7 @@ def propose(
     columns = _columns(rows, chosen)
     options: list[str] = []
     are_told = True
-    cells = _cells(rows, columns[CHUNKS]) if CHUNKS in columns else []
+    cells = _cells(rows, columns.get(CHUNKS))
     if cells and separator is None:
         separator, are_told = _set_for_texts(columns, rows, cells)
         options = ["--split-contexts", separator] if separator else []
@@ -115,12 +115,12 @@ def _set_for_texts(
     return None, group is not None and 2 * len(marked) < len(cells)
 
 
-def _cells(rows: Sequence[Mapping[str, Any]], path: str) -> list[str]:
+def _cells(rows: Sequence[Mapping[str, Any]], path: str | None) -> list[str]:
     """Return the texts at a path that hold no list."""
     cells: list[str] = []
-    for row in rows:
+    for row in rows if path else ():
         with suppress(InputError):
-            cell = value_at(row, path)
+            cell = value_at(row, str(path))
             if is_one_text(cell):
                 cells.append(cell)
     return cells
