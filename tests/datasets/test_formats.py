@@ -94,7 +94,7 @@ def test_documents_that_wrap_their_rows(tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     lines = rows(PAIRS)
     nested = {"testRunData": {"testCases": lines}}
-    for document in (nested, {"results": {"results": lines}}, {"data": lines}, [lines]):
+    for document in (nested, {"results": {"results": lines}}, {"data": lines}):
         path.write_text(json.dumps(document), encoding="utf-8")
         assert len(list(read_rows(path))) == len(PAIRS)
 
@@ -170,7 +170,7 @@ def test_a_row_of_blank_cells_is_no_row(mark: str, tmp_path: Path) -> None:
         read_rows(path)
 
 
-@pytest.mark.parametrize("encoding", ["utf-32", "utf-16", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "cp1252"])
 @pytest.mark.parametrize("name", ["d.csv", "d.csv.gz", "d.jsonl", "d.ndjson.gz", "d.json"])
 def test_encodings(name: str, encoding: str, tmp_path: Path) -> None:
     row = {

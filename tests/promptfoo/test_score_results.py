@@ -120,7 +120,7 @@ def test_a_result_that_failed_has_the_name_that_it_has_else(name: str, tmp_path:
     down = [failed(each) if number < 25 else each for number, each in enumerate(rows)]
     after = list(results_of(write(tmp_path / name, *down)))
     assert [each.id for each in after] == [each.id for each in before]
-    assert [each.id for each in after][:2] == ["test 0, prompt 0, A", "test 1, prompt 0, A"]
+    assert [each.id for each in after][:2] == ["test 0, A, prompt 0", "test 1, A, prompt 0"]
     assert sum(each.error is not None for each in after) == 25
 
 
@@ -132,12 +132,12 @@ def test_several_providers_or_prompts_have_no_mean_in_common(tmp_path: Path) -> 
         for prompt, provider, wrong in ((0, "A", test == 0), (1, "B", False), (2, "B", True))
     ]
     path = write(tmp_path / "out.json", *rows)
-    names = "'A', 'B, prompt 1', 'B, prompt 2'"
+    names = "'A, prompt 0', 'B, prompt 1', 'B, prompt 2'"
     with pytest.raises(InputError, match=f"results of one provider and prompt, got {names}"):
         list(results_of(path))
     with pytest.raises(InputError, match=f"expected one of {names}, got 'B'"):
         score_dataset(path, provider="B")
-    for provider, mean in (("A", 0.5), ("B, prompt 1", 0.0), ("B, prompt 2", 1.0)):
+    for provider, mean in (("A, prompt 0", 0.5), ("B, prompt 1", 0.0), ("B, prompt 2", 1.0)):
         summary = score_dataset(path, provider=provider)
         assert summary.samples == 2
         assert summary.relevant.mean.value == mean

@@ -38,21 +38,21 @@ BESIDE: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 @pytest.mark.parametrize("name", BESIDE)
 def test_columns(name: str) -> None:
     beside, columns = BESIDE[name]
-    proposal = propose([{**ROW, **beside}], {}, {})
+    proposal = propose([{**ROW, **beside}], {})
     assert proposal.columns == columns
     assert proposal.is_whole is (len(columns) == 4)
 
 
 def test_an_answer_beside_a_prediction_is_the_gold_one() -> None:
     row = {"question": "Who built it?", "answer": "Ada.", "prediction": "Bob did."}
-    columns = propose([{**row, "contexts": CHUNKS}], {}, {}).columns
+    columns = propose([{**row, "contexts": CHUNKS}], {}).columns
     assert (columns["reference"], columns["response"]) == ("answer", "prediction")
 
 
 def test_a_list_that_is_empty_in_the_first_row() -> None:
     row = {"question": "Who built it?", "response": "Ada did.", "gold": "Ada."}
     rows = [{**row, "found": []}, {**row, "found": CHUNKS}]
-    assert propose(rows, {}, {}).columns["retrieved_contexts"] == "found"
+    assert propose(rows, {}).columns["retrieved_contexts"] == "found"
 
 
 @pytest.mark.parametrize(
@@ -60,33 +60,33 @@ def test_a_list_that_is_empty_in_the_first_row() -> None:
     [("a b | c d", " | "), ("a b ||| c d", " ||| "), ("a b|c d", "|"), ("a | b || c d", " || ")],
 )
 def test_bars_between_chunks(cell: str, separator: str) -> None:
-    assert propose([{**ROW, "contexts": cell}], {}, {}).separator == separator
+    assert propose([{**ROW, "contexts": cell}], {}).separator == separator
 
 
 @pytest.mark.parametrize("cell", ["a b<br>c d", "a b\n\nc d", "1. a b; 2. c d", "a b\tc d"])
 def test_marks_that_may_stand_in_chunks_propose_nothing(cell: str) -> None:
-    assert not propose([{**ROW, "contexts": cell}], {}, {}).is_whole
+    assert not propose([{**ROW, "contexts": cell}], {}).is_whole
 
 
 def test_bars_in_few_cells_stand_in_chunks() -> None:
     cells = ["a | b", "one", "two", "three"]
-    proposal = propose([{**ROW, "question": cell, "context": cell} for cell in cells], {}, {})
+    proposal = propose([{**ROW, "question": cell, "context": cell} for cell in cells], {})
     assert proposal.separator is None
     assert proposal.columns["retrieved_contexts"] == "context,"
 
 
 def test_no_part_of_a_response_is_the_gold_answer() -> None:
     row = {"question": "Who built it?", "outputs": {"answer": "Ada did.", "contexts": CHUNKS}}
-    assert "reference" not in propose([row], {}, {}).columns
+    assert "reference" not in propose([row], {}).columns
 
 
 @pytest.mark.parametrize("name", ["messages", "history", "expected_contexts", "search_queries"])
 def test_lists_of_something_else(name: str) -> None:
-    assert propose([{**ROW, name: CHUNKS}], {}, {}).columns == WHOLE
+    assert propose([{**ROW, name: CHUNKS}], {}).columns == WHOLE
 
 
 def test_questions_that_come_back_group_no_rows() -> None:
     rows = [{**ROW, "chunk": chunk} for chunk in CHUNKS]
-    assert propose(rows, {}, {}).columns["group"] == "question"
+    assert propose(rows, {}).columns["group"] == "question"
     again = [*rows, {**ROW, "question": "When?", "chunk": "In 1902."}, rows[0]]
-    assert not propose(again, {}, {}).is_whole
+    assert not propose(again, {}).is_whole

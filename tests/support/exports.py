@@ -165,8 +165,7 @@ PANDAS = {
                 "retrieved_contexts": "stellen",
             }
         },
-        "--map reference=COLUMN --map retrieved_contexts=stellen --map user_input=frage --map"
-        " response=antwort",
+        "--map response=COLUMN",
     ),
 }
 # By Python's own modules.

@@ -50,7 +50,8 @@ class RunProgress:
             transient=True,
             disable=not self._console.is_terminal,
         )
-        self._task = self._bar.add_task("", total=count_rows(path))
+        total = None if self._bar.disable else count_rows(path)
+        self._task = self._bar.add_task("", total=total)
         self._last_line = time.monotonic()
 
     def __enter__(self) -> RunProgress:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from noisesense.errors import InputError, describe
@@ -22,49 +21,43 @@ _NESTED = ("paragraphs", "qas")
 """The lists in a row of SQuAD: each item is a row, with what its paragraph and article say."""
 
 
-def rows_in(data: Any, path: Path) -> list[Any]:
+def rows_in(data: Any) -> list[Any]:
     """Return the rows of a document. Raises `InputError`."""
     document = as_object(data)
     while document:
         if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
-            return _rows_of_split(document["columns"], document["data"], path)
+            return _rows_of_split(document)
         inner = [document[name] for name in _LISTS if _may_be_rows(document.get(name))]
         if not inner:
-            return _rows_of_table(document, path)
+            return _rows_of_table(document)
         data = next(filter(is_list, inner), inner[0])
         document = as_object(data)
     if not is_list(data):
-        raise InputError("a list of rows", describe(data), where=str(path))
-    rows = as_list(data)
-    if all(map(is_list, rows)):
-        rows = [*chain.from_iterable(rows)]
-    return [*chain.from_iterable(map(_nested_rows, rows))]
+        raise InputError("a list of rows", describe(data))
+    return [*chain.from_iterable(map(_nested_rows, data))]
 
 
 def _nested_rows(row: Any) -> Iterator[Any]:
     """Yield the rows in a row, each with the fields around it."""
     fields = as_object(row)
     for name in _NESTED:
-        if _are_objects(fields.get(name)) and fields[name]:
-            around = {key: value for key, value in fields.items() if key != name}
-            for inner in fields[name]:
-                yield from _nested_rows({**around, **inner})
+        inner = as_list(fields.get(name))
+        if inner and _are_objects(inner):
+            for each in inner:
+                yield from _nested_rows({**fields, name: None, **each})
             return
     yield row
 
 
-def _rows_of_split(columns: Any, data: Any, path: Path) -> list[Any]:
+def _rows_of_split(document: dict[str, Any]) -> list[Any]:
     """Return the rows as pandas writes them with ``orient="split"``. Raises `InputError`."""
-    names = texts_of(columns)
-    check_names(names, f"{path}, columns")
-    rows: list[Any] = []
-    for number, row in enumerate(as_list(data)):
-        cells = as_list(row)
-        if not names or len(cells) != len(names):
-            expected = "names as columns, and in data a list of as many cells for each row"
-            raise InputError(expected, describe(row), where=f"{path}, result {number}")
-        rows.append(dict(zip(names, cells, strict=True)))
-    return rows
+    names = texts_of(document["columns"])
+    check_names(names, "columns")
+    try:
+        return [dict(zip(names, row, strict=True)) for row in document["data"]]
+    except (TypeError, ValueError):
+        expected = "names as columns, and in data a list of as many cells for each row"
+        raise InputError(expected, describe(document["data"])) from None
 
 
 def _may_be_rows(value: object) -> bool:
@@ -73,7 +66,7 @@ def _may_be_rows(value: object) -> bool:
     return all(isinstance(item, (dict, list)) for item in items)
 
 
-def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
+def _rows_of_table(document: dict[str, Any]) -> list[Any]:
     """Return the rows in a document's only list of objects, or those of its columns.
 
     Raises:
@@ -82,17 +75,14 @@ def _rows_of_table(document: dict[str, Any], path: Path) -> list[Any]:
     lists = [value for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return as_list(lists[0])
-    columns = {name: _cells(value) for name, value in document.items()}
     if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
-        return [*columns.values()]
-    first = next(iter(columns.values()), _cells([]))
-    if not first or any(cells.keys() != first.keys() for cells in columns.values()):
-        got = f"an object with {named(document)}"
-        raise InputError("a list of rows", got, where=str(path))
-    rows: list[Any] = []
-    for number in first:
-        rows.append({name: cells[number] for name, cells in columns.items()})
-    return rows
+        return [*document.values()]
+    columns = {name: _cells(value) for name, value in document.items()}
+    numbers = {frozenset(cells) for cells in columns.values()}
+    if len(numbers) != 1 or not max(numbers):
+        raise InputError("a list of rows", f"an object with {named(document)}")
+    first = next(iter(columns.values()))
+    return [{name: cells[number] for name, cells in columns.items()} for number in first]
 
 
 def _cells(value: Any) -> dict[Any, Any]:

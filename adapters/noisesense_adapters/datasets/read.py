@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from noisesense.errors import InputError, NoiseSenseError, error_context
+from noisesense.errors import InputError, NoiseSenseError, check_choice, error_context
 from noisesense.jsonl import as_path
 from noisesense.scoring.results import Choices, LastLine, Result, ResultLine
 from noisesense.stats.clusters import question_cluster
@@ -23,17 +23,17 @@ from noisesense.verdicts.form import as_name, light_line
 from noisesense_adapters.datasets import files
 from noisesense_adapters.datasets.files import Raw, decoded
 from noisesense_adapters.datasets.promptfoo import (
-    PromptfooReader,
     is_result,
     of_one_system,
     result_name,
+    result_reader,
 )
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.tables import MAPPED, Table, UnsettledError, object_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
-from noisesense_adapters.reading.row import CHUNKS, GROUP
-from noisesense_adapters.reading.values import as_object, is_empty, without_nulls
+from noisesense_adapters.reading.row import CHUNKS
+from noisesense_adapters.reading.values import as_object, without_nulls
 
 if TYPE_CHECKING:
     from noisesense import Sample
@@ -69,9 +69,8 @@ def read_rows(
             ``retrieved_contexts`` (or ``contexts``), ``retrieved_context_ids``,
             ``user_input``, ``verdicts``, ``id`` or ``cluster`` the name of a column, a path (see
             `noisesense_adapters.reading.paths`), or a function of the row.
-            ``retrieved_context_ids`` names the contexts' documents, ``relevant_contexts`` is a
-            column of what should have been retrieved, which labels the chunks, and ``group`` what
-            rows with one chunk each share.
+            ``retrieved_context_ids`` names the contexts' documents, and ``group`` is what rows
+            with one chunk each share.
         verdicts: whether to read the verdicts in the file.
         texts: whether samples are needed. Without them, recordings are read faster, and a line
             without an id is named by a hash of its texts.
@@ -87,35 +86,28 @@ def read_rows(
             an id twice.
     """
     path = as_path(path)
-    columns = _checked_columns(columns, split_contexts)
+    chosen = _checked_columns(columns, split_contexts)
     raws: Iterable[Raw] = files.raw_rows(path)
     first = list(islice(raws, _FIRST_ROWS))
-    if not first:
-        raise InputError("at least one row", "none", where=str(path))
     row = _first_object(first, path)
     raws = chain(first, raws)
-    is_plain = columns.keys() <= {"id", "cluster", GROUP}
-    if is_result(row):
-        _check_table_options(path, columns, split_contexts)
+    is_plain = chosen.keys() <= {"id", "cluster"} and split_contexts is None
+    if is_plain and is_result(row):
         with error_context(str(path)):
             raws = of_one_system(map(_parsed, raws), provider)
-        results = PromptfooReader(path.parent, verdicts=verdicts)
-        return _each_once(_read_each(raws, results, columns))
+        lines = _read_each(raws, result_reader(path.parent, verdicts=verdicts), chosen)
+        return _each_once(lines)
     if provider is not None:
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
     if not is_plain or not _is_line(row):
-        table = Table(columns, split_contexts, verdicts=verdicts)
+        table = Table(chosen, split_contexts, verdicts=verdicts)
         rows = table.rows(map(_parsed, raws), path, guess=guess)
         return _each_once(_noted(rows, on_note))
-    _check_table_options(path, columns, split_contexts)
-    lines: Iterator[Row | BadRow]
-    if verdicts and not texts and not columns:
+    if verdicts and not texts and not chosen:
         lines = (light_row(raw.place, raw.data, keyed=False) for raw in raws)
     else:
-        lines = _read_each(raws, read_line if verdicts else _read_texts, columns)
-    if files.ending_of(path) == ".jsonl":
-        lines = _all_there(lines, path)
-    return _each_once(lines)
+        lines = _read_each(raws, read_line if verdicts else _read_texts, chosen)
+    return _each_once(_all_there(lines, path))
 
 
 def _parsed(raw: Raw) -> Raw:
@@ -125,22 +117,13 @@ def _parsed(raw: Raw) -> Raw:
 
 def _first_object(first: list[Raw], path: Path) -> dict[str, Any]:
     """Return the first row that is an object. Raises the first row's `InputError` if none is."""
-    for raw in first:
-        fields = as_object(decoded(raw))
-        if fields:
-            return fields
-    with error_context(str(path.parent / first[0].place)):
-        return object_of(Raw(first[0].place, decoded(first[0])))
-
-
-def _check_table_options(
-    path: Path, columns: Mapping[str, Column], split_contexts: str | None
-) -> None:
-    """Raise `InputError` if chunks are to be grouped or split: only those of a table can be."""
-    if GROUP in columns or split_contexts is not None:
-        option = GROUP if split_contexts is None else "split_contexts"
-        got = "a recording, or results of another tool"
-        raise InputError("a table with a column of contexts", got, where=f"{path}, {option}")
+    if not first:
+        raise InputError("at least one row", "none", where=str(path))
+    objects = [as_object(decoded(raw)) for raw in first]
+    if not any(objects):
+        with error_context(str(path.parent / first[0].place)):
+            return object_of(_parsed(first[0]))
+    return next(filter(None, objects))
 
 
 def _noted(
@@ -157,6 +140,9 @@ def _noted(
 def _all_there(rows: Iterable[Row | BadRow], path: Path) -> Iterator[Row | BadRow]:
     """Yield the rows of a results file. Raises `InputError` if its end is missing."""
     last = LastLine()
+    if files.ending_of(path) != ".jsonl":
+        yield from rows
+        return
     for row in rows:
         with error_context(str(path)):
             last.count(row.line if isinstance(row, Row) else None)
@@ -184,27 +170,17 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
 def _checked_columns(
     columns: Mapping[str, Column] | None, separator: str | None
 ) -> dict[str, Column]:
-    """Return the user's columns.
+    """Return the user's columns by their fields.
 
     Raises:
-        InputError: an unknown field, an empty separator, or a separator beside a group.
+        InputError: an unknown field, or an empty separator.
     """
     if separator == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked: dict[str, Column] = {}
     for field, column in (columns or {}).items():
-        checked[CHUNKS if field == "contexts" else field] = column
-    if separator is not None and GROUP in checked:
-        hint = "a group's rows have one chunk each"
-        raise InputError("split_contexts or a group", "both", where="split_contexts", hint=hint)
-    for field in checked:
-        if field not in MAPPED:
-            from difflib import get_close_matches
-
-            near = get_close_matches(field, MAPPED, 1)
-            hint = f"did you mean {near[0]!r}?" if near else ""
-            expected = f"one of {', '.join(MAPPED)}"
-            raise InputError(expected, repr(field), where="columns", hint=hint)
+        name = CHUNKS if field == "contexts" else field
+        checked[check_choice(name, MAPPED, "columns")] = column
     return checked
 
 
@@ -223,26 +199,19 @@ def _read_each(
 
 def _row(raw: Raw, read: Read, columns: Mapping[str, Column]) -> Row | BadRow:
     """Read a row of a known kind; a `BadRow` if it cannot be read."""
-    place = raw.place
-    row_id = place
+    names: dict[str, str] = {}
     try:
-        fields = object_of(Raw(place, decoded(raw)))
-        names = {
-            name: str(as_name(picked(fields, column, name))) for name, column in columns.items()
-        }
-        row_id = names.get("id") or own_name(fields) or place
-        return replace(read(fields, place), **names)
+        raw = _parsed(raw)
+        fields = object_of(raw)
+        if is_result(fields):
+            names["id"] = result_name(fields)
+        for field, column in columns.items():
+            names[field] = str(as_name(picked(fields, column, field)))
+        return replace(read(fields, raw.place), **names)
     except InputError as error:
-        return BadRow(place, row_id, error.within(place))
+        return BadRow.of(raw, error, names.get("id"))
     except RecursionError:
-        got = "one that is nested too deep"
-        return BadRow(place, row_id, InputError("a sample", got, where=place))
-
-
-def own_name(fields: Mapping[str, Any]) -> str | None:
-    """Return the name in a row that may turn out to be bad."""
-    name = result_name(fields) if is_result(fields) else as_name(fields.get("id"))
-    return None if is_empty(name) else str(name)
+        return BadRow.of(raw, InputError("a sample", "one that is nested too deep"))
 
 
 def read_line(row: Mapping[str, Any], place: str) -> Row:

@@ -7,7 +7,9 @@ from msgspec import Struct
 from noisesense import Sample, Verdicts
 from noisesense.errors import InputError
 from noisesense.scoring.results import ResultLine
-from noisesense.verdicts.form import LightVerdicts
+from noisesense.verdicts.form import LightVerdicts, as_name
+from noisesense_adapters.datasets.files import Raw
+from noisesense_adapters.reading.values import as_object, is_empty
 
 NO_LINE = ResultLine()
 
@@ -35,3 +37,9 @@ class BadRow(Struct, frozen=True):
     id: str
     """The id in the file, or the place if the id could not be read."""
     error: InputError
+
+    @classmethod
+    def of(cls, raw: Raw, error: InputError, name: object = None) -> BadRow:
+        """Return the row in which the error is, under its name or that which its data give."""
+        own = as_name(as_object(raw.data).get("id")) if is_empty(name) else name
+        return cls(raw.place, raw.place if is_empty(own) else str(own), error.within(raw.place))

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 from noisesense.errors import InputError, RecordingError, describe
-from noisesense_adapters.reading.paths import MissingError, named, value_at
+from noisesense_adapters.reading.paths import MissingError, value_at
 from noisesense_adapters.reading.places import FIELDS, HOSTS, ROW_NAMES
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, read_verdicts
 from noisesense_adapters.reading.values import (
@@ -32,6 +32,7 @@ _AUTHORED = ("reference", CHUNKS, "user_input", "verdicts")
 NAMES = words(" ".join(ROW_NAMES[field] for field in _AUTHORED))
 """What config may say beside settings: the names of what else stands in ``vars``."""
 
+_VERDICTS = words(ROW_NAMES["verdicts"])
 _CHUNKS = words(ROW_NAMES[CHUNKS])
 _ONE_TEXT = "context"  # the one name of chunks under which a test may hold one text
 _TEMPLATE = r"\{\{-?\s*(\w+(?:\.\w+|\[\d+\])*)\s*-?\}\}"
@@ -67,26 +68,21 @@ class Inputs:
 
     def __init__(self, output: Any, context: dict[str, Any], config: dict[str, Any]) -> None:
         provider = as_object(context.get("providerResponse"))
-        self._vars = as_object(context.get("vars"))
+        outputs: dict[str, Any] = {}
+        for each in (provider.get("output"), provider.get("providerTransformedOutput"), output):
+            outputs |= as_object(opened(each))
+        metadata = as_object(provider.get("metadata"))
         self._config = config
-        self._metadata = as_object(provider.get("metadata"))
-        outputs = (output, provider.get("providerTransformedOutput"), provider.get("output"))
-        self._outputs = [as_object(opened(each)) for each in outputs]
+        self._vars = as_object(context.get("vars"))
+        self._given = {"output": outputs, "metadata": metadata}
         row = {
             "output": output,
             "config": self._authored("config", config),
             "vars": self._authored("vars", self._vars),
-            "metadata": self._one_chunked(self._metadata),
-            "providerOutput": self._one_chunked(self._with_chunks()),
+            "metadata": self._one_chunked(metadata),
+            "providerOutput": self._one_chunked(outputs),
         }
         self.reading: Reading = Reader(HOSTS["promptfoo"], hint=_HINT).read(row)
-
-    def _with_chunks(self) -> dict[str, Any]:
-        """Return the first form of the output that holds chunks: it may be transformed."""
-        for fields in self._outputs:
-            if any(normal(name) in _CHUNKS for name in fields):
-                return fields
-        return {}
 
     def _authored(self, place: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return what the test's author wrote under the known names, its templates filled.
@@ -94,63 +90,54 @@ class Inputs:
         What cannot be filled is an error in its place, raised where it is needed.
         """
         known: dict[str, Any] = {}
-        for field in _AUTHORED:
-            for name, value in values.items():
-                if normal(name) in words(ROW_NAMES[field]) and value is not None:
-                    try:
-                        known[name] = self._filled_in(field, name, value, f"{place}.{name}")
-                    except InputError as error:
-                        known[name] = error
-        return known
+        for name, value in values.items():
+            if normal(name) in NAMES and value is not None:
+                try:
+                    known[name] = self._read(name, value, f"{place}.{name}")
+                except InputError as error:
+                    known[name] = error
+        return self._one_chunked(known)
 
-    def _filled_in(self, field: str, name: str, value: Any, where: str) -> Any:
-        if field == CHUNKS or field == "verdicts":
+    def _read(self, name: str, value: Any, where: str) -> Any:
+        """Return a value with its templates filled; a list or an object in a text is read."""
+        is_verdicts = normal(name) in _VERDICTS
+        if is_verdicts or normal(name) in _CHUNKS:
             value = _parsed(value)
-        if field == CHUNKS or isinstance(value, str):
-            value = self._filled(value, where)
-        if field != "verdicts":
-            _check_loaded(value, where)
-        if field == CHUNKS and is_one_text(value) and value.strip():
-            if normal(name) != _ONE_TEXT:
-                raise InputError("a list of chunks", "one text", where=where, hint=_SPLIT_HINT)
-            return self._one_chunk(value)
+        if is_verdicts and not (isinstance(value, str) and "{{" in value):
+            return value
+        value = self._filled(value, where)
+        is_split = is_one_text(value) and bool(value.strip())
+        if is_split and normal(name) in _CHUNKS and name != _ONE_TEXT:
+            raise InputError("a list of chunks", "one text", where=where, hint=_SPLIT_HINT)
         return value
 
     def _one_chunked(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return what a provider gave; one text for all chunks is one chunk."""
-        given = dict(fields)
-        for name, value in fields.items():
-            if normal(name) in _CHUNKS and is_one_text(value):
-                given[name] = self._one_chunk(value)
-        return given
+        """Return the fields; one text for all chunks, a ``context``, is one chunk.
 
-    def _one_chunk(self, text: str) -> list[Any] | InputError:
-        """Make one chunk of a text, with the noise appended, as in Promptfoo's unmerged assertion.
-
-        That chunk was relevant there, and is so here under its definition; under the others the
-        reference decides, as it does everywhere else.
+        The noise is appended to it, as in Promptfoo's unmerged assertion. That chunk was relevant
+        there, and is so here under its definition; under the others the reference decides.
         """
-        where = "config.noiseContext"
+        text: Any = fields.get(_ONE_TEXT)
+        if not is_one_text(text) or not text.strip():
+            return fields
+        chunk: dict[str, Any] = {"text": text}
+        if self._config.get("definition") == "promptfoo":
+            chunk["relevant"] = True
         try:
-            noise = self._filled(self._config.get("noiseContext"), where)
-            _check_loaded(noise, where)
+            where = "config.noiseContext"
+            noise = self._filled(self._config.get("noiseContext") or "", where)
+            if not isinstance(noise, str):
+                raise InputError("a text", describe(noise), where=where)
         except InputError as error:
-            return error
-        if noise is not None and not isinstance(noise, str):
-            return InputError("a text", describe(noise), where=where)
-        text = f"{text}\n\n{noise}" if noise else text
-        assumed = self._config.get("definition") == "promptfoo"
-        return [{"text": text, "relevant": True} if assumed else text]
+            return {**fields, _ONE_TEXT: error}
+        if noise:
+            chunk["text"] = f"{text}\n\n{noise}"
+        return {**fields, _ONE_TEXT: [chunk]}
 
     @property
     def sample(self) -> Sample:
         """Raises `InputError` if something is missing or wrong."""
         return self.reading.sample
-
-    @property
-    def given_verdicts(self) -> Any:
-        """The verdicts as they are given: data, the path of a recording, or None."""
-        return self.reading.values["verdicts"]
 
     @property
     def verdicts(self) -> VerdictsForm | None:
@@ -167,7 +154,7 @@ class Inputs:
 
         reading = self.reading
         reading.check("verdicts")
-        value = self.given_verdicts
+        value = reading.values["verdicts"]
         where = reading.places.get("verdicts", "")
         if value is None:
             is_unmerged = self._config.get("definition") == "promptfoo"
@@ -198,7 +185,8 @@ class Inputs:
         """With what its templates name: a text that is ``{{path}}`` and nothing else.
 
         Promptfoo fills templates in prompts and in variables that are texts, but neither in
-        config nor inside lists and objects. What is left would be judged as if it were a text.
+        config nor inside lists and objects. What is left would be judged as if it were a text, as
+        would the name of a file.
         """
         if isinstance(value, list):
             items: list[Any] = []
@@ -208,11 +196,13 @@ class Inputs:
         if isinstance(value, dict):
             fields = cast("dict[str, Any]", value)
             return {key: self._filled(item, where, depth) for key, item in fields.items()}
-        if not isinstance(value, str) or "{" not in value:
+        if not isinstance(value, str):
             return value
-        template = re.fullmatch(_TEMPLATE, value.strip())
+        if value.lstrip().startswith(_FILE):
+            raise InputError("a text", describe(value), where=where, hint=_NOT_LOADED_HINT)
+        template = re.fullmatch(_TEMPLATE, value.strip()) if "{" in value else None
         if template is not None:
-            return self._value_at(template[1], where, depth)
+            return self._value_at(re.sub(r"\[(\d+)\]", r".\1", template[1]), where, depth)
         outside = re.sub(_RAW, "", value)
         if "{{" in outside or "{%" in outside:
             raise InputError("no templates", describe(value), where=where, hint=_UNFILLED_HINT)
@@ -223,30 +213,15 @@ class Inputs:
         gave below ``output`` or ``metadata``, as it is. Raises `InputError` for nothing."""
         if depth == _MOST_NESTED:
             raise InputError("templates that end", f"{path!r} in itself", where=where)
-        steps = re.sub(r"\[(\d+)\]", r".\1", path)
-        variable = _at(self._vars, steps)
-        if variable is not None:
-            return self._filled(variable, where, depth + 1)
-        root, dot, rest = steps.partition(".")
-        roots = {"output": self._outputs, "metadata": [self._metadata]}
-        holders = roots.get(root, []) if dot else []
-        for holder in holders:
-            value = _at(holder, rest)
-            if value is not None:
-                return value
-        names: dict[str, None] = {}
-        for holder in holders or [self._vars]:
-            names |= {name: None for name, value in holder.items() if value is not None}
-        got = f"only {named(names)}" if names else "no variables"
-        raise InputError(f"the variable {path!r}", got, where=where)
-
-
-def _at(fields: dict[str, Any], path: str) -> Any:
-    """Return the value at a path; None if there is none."""
-    try:
-        return value_at(fields, path)
-    except InputError:
-        return None
+        root = path.partition(".")[0]
+        is_variable = self._vars.get(root) is not None
+        try:
+            value = value_at(self._vars if is_variable else self._given, path)
+        except InputError as error:
+            raise error.within(where) from None
+        if value is None:
+            raise InputError(f"the variable {path!r}", "null", where=where)
+        return self._filled(value, where, depth + 1) if is_variable else value
 
 
 def _parsed(value: Any) -> Any:
@@ -257,14 +232,6 @@ def _parsed(value: Any) -> Any:
         except InputError:
             return value
     return opened(value)
-
-
-def _check_loaded(value: Any, where: str) -> None:
-    """Raise `InputError` for the name of a file in place of its text, at any depth."""
-    if isinstance(value, str) and value.lstrip().startswith(_FILE):
-        raise InputError("a text", describe(value), where=where, hint=_NOT_LOADED_HINT)
-    for item in as_list(value) or as_object(value).values():
-        _check_loaded(item, where)
 
 
 def _unsaid(chunks: list[Any]) -> Sample:
@@ -294,23 +261,19 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
     from noisesense.verdicts.form import light_line, light_verdicts
 
     lines: dict[object, bytes] = {}
-    for line in content.splitlines():
-        if not line.strip():
-            continue
+    for line in filter(bytes.strip, content.splitlines()):
         recorded = light_line(line)
-        if recorded is None or recorded.sample is None:
+        if recorded is None or recorded.sample is None or recorded.sample.texts in lines:
             return None
         if recorded.id is not None or recorded.cluster is not None:
             return None
-        if recorded.sample.texts in lines:
-            return None
         lines[recorded.sample.texts] = line
     asked = light_line({"sample": sample, "verdicts": {"response_claims": ()}})
-    if asked is None or asked.sample is None or asked.sample.texts not in lines:
+    found = lines.get(asked.sample.texts) if asked and asked.sample else None
+    if found is None:
         return None
     # Once more: labels of the recorded chunks are not the sample's.
-    verdicts = json.loads(lines[asked.sample.texts])["verdicts"]
-    return light_verdicts(verdicts, sample["retrieved_contexts"])
+    return light_verdicts(json.loads(found)["verdicts"], sample["retrieved_contexts"])
 
 
 def _located(text: str, where: str) -> Path:
@@ -322,10 +285,9 @@ def _located(text: str, where: str) -> Path:
     here = Path.cwd()
     script = Path(sys.path[0]).absolute()
     above = [folder for folder in script.parents if folder.is_relative_to(here)]
-    folders = list(dict.fromkeys((here, script, *above)))
-    for folder in folders:
+    for folder in (here, script, *above):
         # False also for what cannot be a name.
         if os.path.isfile(folder / name) and os.access(folder / name, os.R_OK):  # noqa: PTH113
             return folder / name
-    hint = f"looked in {', '.join(map(str, folders))}"
+    hint = f"looked in {here}, and from {script} upwards"
     raise RecordingError("a readable file", f"No such file: {name}", where=where, hint=hint)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.form import as_name
@@ -19,7 +20,6 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
-    is_one_text,
     normal,
     opened,
     parsed,
@@ -30,8 +30,9 @@ from noisesense_adapters.reading.values import (
 
 IDS = "retrieved_context_ids"
 """The field with the name of each context's document, called as in ragas."""
+LABELS = "chunk_labels"
+"""The field with ``true``, ``false`` or ``null`` for each chunk."""
 
-_MOST_CHUNKS = 10_000
 _LABEL_NAMES = ("relevant", "isrelevant")
 _BOOL_NAMES = ("relevance", "issupporting", "isgold", "isselected")
 """Names of labels only where they hold true or false, and not a score."""
@@ -55,33 +56,26 @@ _PARTS = words(places.CHUNK_PARTS)
 _LISTS = words(places.CHUNK_LISTS)
 
 
-def chunks_of(value: Any, *, labels: Any = None) -> list[Any]:
+def chunks_of(value: Any) -> list[Any]:
     """Read the retrieved contexts of a `Sample`: texts, or dicts of a text, an id and a label.
 
     Args:
         value: a list, as an object, as JSON or as a literal of Python or numpy; or an object
             with one, as retrievers return it.
-        labels: a list with ``true``, ``false`` or ``null`` for each chunk.
 
     Raises:
-        InputError: not a list of chunks, or another number of labels.
+        InputError: not a list of chunks.
     """
     items = _items(value)
-    if len(items) > _MOST_CHUNKS:
-        raise InputError(f"at most {_MOST_CHUNKS:,} chunks", f"{len(items):,}")
     chunks: list[Any] = []
     for number, item in enumerate(items):
         with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
-    if label_of(labels) is None:  # an empty cell of a table
-        return chunks
-    return labeled(chunks, labels)
+    return chunks
 
 
 def _items(value: Any) -> list[Any]:
     """Return the items of a list of chunks. Raises `InputError`."""
-    if is_one_text(value):
-        raise InputError("a list of chunks", f"one text, {describe(value)}")
     listed = plain(parsed(value) if isinstance(value, str) else value)
     if is_list(listed):
         return as_list(listed)
@@ -90,9 +84,7 @@ def _items(value: Any) -> list[Any]:
         raise InputError("one list of chunks", f"different ones in {named(lists)}")
     for items in lists.values():
         return items
-    hint = "give list(…) of a generator" if hasattr(value, "__next__") else ""
-    if as_object(listed):
-        hint = "name the list in it: contexts=, or --map retrieved_contexts=, with a path"
+    hint = "name the list in it: contexts=, or --map retrieved_contexts=, with a path"
     raise InputError("a list of chunks", describe(value), hint=hint)
 
 
@@ -120,43 +112,40 @@ def _chunk(item: Any) -> Any:
     if not as_object(fields) and hasattr(item, "__dict__"):
         fields = plain(vars(item))
     chunk = as_object(fields)
-    if not chunk and item != {}:
-        raise InputError("a text, or an object that holds one", describe(item))
-    texts = list(_texts_in(chunk))
+    homes = [*_homes(chunk)]
+    kinds = product(homes, ("metadata", "metadatas", "meta"))
+    metadata = [as_object(home.get(name)) for home, name in kinds]
+    # The metadata is no part of the text, but where there is nothing else.
+    holders = homes if chunk.keys() - _BARE else metadata
+    texts = [text for home in holders for text in _texts_in(home)]
     if not texts:
         expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
-        raise InputError(expected, f"only {', '.join(list(chunk)[:30]) or 'an empty object'}")
-    text, holder = next((each for each in texts if each.text.strip()), texts[0])
-    homes = [chunk, holder]
-    for name in ("metadata", "metadatas", "meta"):
-        homes += [as_object(chunk.get(name)), as_object(holder.get(name))]
+        raise InputError(expected, f"only {named(chunk)}" if chunk else describe(item))
+    text = next(filter(str.strip, texts), texts[0])
+    homes += metadata
     return {"text": text, "id": _id(homes), "relevant": _label(homes)}
 
 
-class _Text(NamedTuple):
-    """A text of a chunk, and the object that holds it."""
+def _homes(fields: dict[str, Any], depth: int = 3) -> Iterator[dict[str, Any]]:
+    """Yield a chunk's object and the objects in it that may hold its text."""
+    yield fields
+    for name, value in fields.items():
+        if as_object(value) and depth and normal(name) in _PARTS:
+            yield from _homes(as_object(value), depth - 1)
 
-    text: str
-    holder: dict[str, Any]
 
-
-def _texts_in(fields: dict[str, Any], depth: int = 3) -> Iterator[_Text]:
-    """Yield the texts in a chunk. The first that is not blank counts."""
+def _texts_in(fields: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts in an object of a chunk."""
     values = {normal(name.removeprefix("document.")): value for name, value in fields.items()}
     for name in _TEXTS:
         if isinstance(values.get(name), str):
-            yield _Text(values[name], fields)
-    # The metadata is no part of the text, but where there is nothing else.
-    parts = [*_PARTS] if fields.keys() - _BARE else [*_PARTS, "metadata"]
-    for name in parts:
-        value = values.get(name)
-        if as_object(value) and depth:
-            yield from _texts_in(as_object(value), depth - 1)
-        if isinstance(value, str) and name in ("document", "doc"):
-            yield _Text(value, fields)
-        pieces = texts_of([as_object(part).get("text", part) for part in as_list(value)])
+            yield values[name]
+    for name in _PARTS:
+        pieces = texts_of(
+            [as_object(part).get("text", part) for part in as_list(values.get(name))]
+        )
         if pieces:
-            yield _Text(" ".join(map(str.strip, pieces)), fields)
+            yield " ".join(map(str.strip, pieces))
 
 
 def _of_text(text: str) -> Any:
@@ -180,13 +169,12 @@ def _of_text(text: str) -> Any:
 
 def _of_pair(items: list[Any]) -> Any:
     """Return a chunk and its score, or HotpotQA's title and sentences. Raises `InputError`."""
-    if len(items) == 2:
-        first, second = items
-        if isinstance(second, Real) and not isinstance(first, list):
-            return _chunk(first)
-        sentences = texts_of(second)
-        if isinstance(first, str) and sentences:
-            return {"text": " ".join(map(str.strip, sentences)), "id": first}
+    first, second = items if len(items) == 2 else (None, None)
+    if isinstance(second, Real) and not is_list(first):
+        return _chunk(first)
+    sentences = texts_of(second)
+    if isinstance(first, str) and sentences:
+        return {"text": " ".join(map(str.strip, sentences)), "id": first}
     raise InputError("a text, or an object that holds one", describe(items))
 
 
@@ -195,24 +183,10 @@ def _id(homes: Sequence[dict[str, Any]]) -> str | None:
     for names in (places.CHUNK_NAMES, places.PIECE_NAMES):
         for home in homes:
             for name in names.split():
-                value = as_name(_at(home, name))
-                if _is_name(value) and str(value).strip():
+                value = as_name(home.get(name))
+                if isinstance(value, (str, Integral)) and str(value).strip():
                     return str(value)
     return None
-
-
-def _at(home: Any, path: str) -> Any:
-    """Return the value at a path of plain names; None if there is none."""
-    fields = as_object(home)
-    if path in fields or "." not in path:
-        return fields.get(path)
-    name, _, rest = path.partition(".")
-    return _at(fields.get(name), rest)
-
-
-def _is_name(value: object) -> bool:
-    """Tell whether it can name a document. Texts and whole numbers can, also those of numpy."""
-    return isinstance(value, (str, Integral)) and not isinstance(value, bool)
 
 
 def _label(homes: Sequence[dict[str, Any]]) -> Any:
@@ -242,73 +216,29 @@ def words_of(chunk: Any) -> str:
     return " ".join(str(fields_of(chunk)["text"]).split())
 
 
-def labeled_by(expected: Sequence[Any], chunks: Sequence[Any]) -> list[Any]:
-    """The chunks with labels: relevant are those that equal, hold or are part of an expected one.
-
-    White space makes no difference. A chunk keeps a label of its own.
-    """
-    expected_texts = {words_of(chunk) for chunk in expected} - {""}
-    labels: list[Any] = []
-    for chunk in chunks:
-        text = words_of(chunk)
-        is_expected = any(other in text or text in other for other in expected_texts)
-        own = fields_of(chunk).get("relevant")
-        labels.append(is_expected and bool(text) if own is None else own)
-    return labeled(chunks, labels)
-
-
-def labeled(chunks: Sequence[Any], labels: Any) -> list[Any]:
-    """Return the chunks with the labels of a list beside them, which win. Raises `InputError`."""
-    expected = f"true, false or null for each of {len(chunks)} chunks"
-    with error_context("chunk_labels"):
-        entries = _entries(labels, chunks, expected)
-    changed: list[Any] = []
-    for chunk, entry in zip(chunks, map(label_of, entries), strict=True):
-        changed.append(chunk if entry is None else {**fields_of(chunk), "relevant": entry})
-    return changed
-
-
-def named_by(chunks: Sequence[Any], ids: Any) -> list[Any]:
-    """Return the chunks, where each without an id of its own takes its id from a list of names.
+def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
+    """Return the chunks with the labels and the documents' names of lists beside them, which win.
 
     Args:
         chunks: the result of `chunks_of`.
-        ids: a text, a whole number or None for each chunk; as an object, as JSON or as a literal.
-            A text that is no list names a single chunk.
+        labels: one for each chunk, None for nothing; as an object, as JSON or as a literal.
+        ids: likewise, texts or numbers.
 
     Raises:
-        InputError: the number of names is not that of the chunks, or an entry is no name.
+        InputError: a list is not as long as the chunks.
     """
-    if is_empty(ids):
-        return [*chunks]
-    with error_context(IDS):
-        is_written = isinstance(ids, str) and ids.lstrip().startswith("[")
-        values = plain(parsed(ids) if is_written else ids)
-        if values == []:
-            return [*chunks]
-        entries = as_list(values) or [values]
-        names = [*map(_name, _entries(entries, chunks, f"{len(chunks)} ids, as many as contexts"))]
-    changed: list[Any] = []
-    for chunk, name in zip(chunks, names, strict=True):
-        fields = fields_of(chunk)
-        changed.append({**fields, "id": name} if name and not fields.get("id") else chunk)
+    changed = [*chunks]
+    for name, field, values in ((LABELS, "relevant", labels), (IDS, "id", ids)):
+        if label_of(values) is None:  # an empty cell
+            continue
+        with error_context(name):
+            listed: object = plain(parsed(values) if isinstance(values, str) else values)
+            entries = as_list(listed)
+            if not is_list(listed) or len(entries) != len(chunks):
+                expected = f"a list with one for each of {len(chunks)} chunks"
+                raise InputError(expected, describe(values))
+        for number, entry in enumerate(entries):
+            read = label_of(entry) if field == "relevant" else as_name(entry)
+            if not is_empty(read):
+                changed[number] = {**fields_of(changed[number]), field: read}
     return changed
-
-
-def _entries(values: Any, chunks: Sequence[Any], expected: str) -> list[Any]:
-    """Return the entries of a list beside the chunks. Raises `InputError` if it is not as long."""
-    listed: object = plain(parsed(values) if isinstance(values, str) else values)
-    if not is_list(listed) or len(as_list(listed)) != len(chunks):
-        hint = "write them as a JSON list, or joined as the contexts are"
-        raise InputError(expected, describe(values), hint=hint)
-    return as_list(listed)
-
-
-def _name(item: Any) -> str | None:
-    """Return a name without spaces around it, None for nothing. Raises `InputError`."""
-    name = as_name(item)
-    if is_empty(name):
-        return None
-    if not _is_name(name):
-        raise InputError("names of documents", describe(item))
-    return str(name).strip() or None

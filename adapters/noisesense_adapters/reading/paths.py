@@ -9,9 +9,9 @@ numbered ones; a text there is one item, so that ``passage,`` is a list of one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading.values import (
@@ -32,7 +32,8 @@ Column = str | Callable[[Mapping[str, Any]], Any]
 _MOST_NAMES = 30
 _MOST_ITEMS = 8
 _COLUMN = r'(?:"[^"]*"|[^,"])+'
-_STEP = r'(?:"(?P<quoted>[^"]*)"|(?P<name>[^."\[\],]+))(?P<lists>(?:\[\])*)(?:\.|$)'
+_NAME = r'(?:"[^"]*"|[^."\[\],]+)(?:\[\])*'
+_STEP = r'\[\]|"[^"]*"|[^."\[\]]+'
 
 
 class UnclearError(InputError):
@@ -43,34 +44,18 @@ class MissingError(UnclearError):
     """Nothing stands at a path."""
 
 
-class Step(NamedTuple):
-    """A field to go into, and how many lists of lists its items are taken from."""
-
-    name: str
-    lists: int
-
-
 @lru_cache(maxsize=1024)
-def parse(path: str) -> tuple[tuple[Step, ...], ...]:
-    """Return the steps of each column in a path. Raises `InputError`."""
-    columns: list[tuple[Step, ...]] = []
-    if path.count('"') % 2:
-        raise InputError("quotes that are closed", describe(path))
-    for column in re.findall(_COLUMN, path):
-        steps: list[Step] = []
-        rest = column.strip()
-        while rest:
-            match = re.match(_STEP, rest)
-            if match is None:
-                expected = 'a path such as a.b, a[].b, a."x.y" or a,b'
-                raise InputError(expected, describe(path))
-            name = match["quoted"] if match["name"] is None else match["name"]
-            steps.append(Step(name, len(match["lists"]) // 2))
-            rest = rest[match.end() :]
-        if steps:
-            columns.append(tuple(steps))
-    if not columns:
-        raise InputError("a path", describe(path))
+def parse(path: str) -> tuple[tuple[str, ...], ...]:
+    """Return the steps of each column in a path: names and ``[]``. Raises `InputError`."""
+    columns: list[tuple[str, ...]] = []
+    for column in map(str.strip, re.findall(_COLUMN, path)):
+        if column and not re.fullmatch(rf"{_NAME}(?:\.{_NAME})*", column):
+            columns.clear()
+            break
+        if column:
+            columns.append(tuple(step.strip('"') for step in re.findall(_STEP, column)))
+    if not columns or path.count('"') % 2:
+        raise InputError('a path such as a.b, a[].b, a."x.y" or a,b', describe(path))
     return tuple(columns)
 
 
@@ -85,15 +70,13 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
         return row[path]
     if "," not in path and "*" not in path:
         return _follow(row, path, parse(path)[0])
-    values: list[Any] = []
-    for steps in parse(path):
-        name = steps[0].name
-        values += _numbered(row, name) if "*" in name else [_follow(row, path, steps)]
     items: list[Any] = []
-    for value in values:
-        listed: object = None if is_empty(value) else _listed(value)
-        if listed is not None:  # a text is one item
-            items += as_list(listed) if is_list(listed) else [value]
+    for steps in parse(path):
+        values = _numbered(row, steps[0]) if "*" in steps[0] else [_follow(row, path, steps)]
+        for value in values:
+            listed: object = None if is_empty(value) else _listed(value)
+            if listed is not None:  # a text is one item
+                items += as_list(listed) if is_list(listed) else [value]
     return items
 
 
@@ -102,7 +85,10 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
     try:
         return column(row) if callable(column) else value_at(row, column)
     except MissingError as error:
-        hint = _near(row, str(column))
+        from difflib import get_close_matches  # not needed where all is there
+
+        near = get_close_matches(str(column), inner_paths(row), 1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
         raise MissingError(error.expected, error.got, where=field, hint=hint) from None
     except InputError as error:
         raise error.within(field) from None
@@ -112,35 +98,24 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
         raise InputError(expected, got, where=field) from error
 
 
-def _near(row: Mapping[str, Any], path: str) -> str:
-    """Return a hint at the path in a row that resembles a mistyped one; empty if none does."""
-    from difflib import get_close_matches  # not needed where all is there
-
-    near = get_close_matches(path, inner_paths(row), 1)
-    return f"did you mean {near[0]!r}?" if near else ""
-
-
 def _numbered(row: Mapping[str, Any], stem: str) -> list[Any]:
     """Return the values of the columns ``name_1``, ``name_2``, …, in order."""
-    pattern = re.compile(normal(stem) + r"(\d{1,9})")
     cells: dict[int, Any] = {}
     for name, cell in row.items():
-        match = pattern.fullmatch(normal(name))
-        if match is not None:
-            cells[int(match[1])] = cell
+        number = normal(name).removeprefix(normal(stem))
+        if number.isdecimal() and normal(name).startswith(normal(stem)):
+            cells[int(number)] = cell
     return [cells[number] for number in sorted(cells)]
 
 
-def _follow(row: Mapping[str, Any], path: str, steps: tuple[Step, ...]) -> Any:
+def _follow(row: Mapping[str, Any], path: str, steps: tuple[str, ...]) -> Any:
     values: list[Any] = [row]
-    is_list = False
     for step in steps:
-        holders = [_fields(value) for value in values]
-        values = [_field(fields, step.name, path) for fields in holders]
-        for _ in range(step.lists):
-            is_list = True
+        if step == "[]":
             values = [item for value in values for item in as_list(_listed(value))]
-    return values if is_list else values[0]
+        else:
+            values = [_field(_fields(value), step, path) for value in values]
+    return values if "[]" in steps else values[0]
 
 
 def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
@@ -178,22 +153,16 @@ def _listed(value: Any) -> Any:
     return plain(opened(value))
 
 
-def named(names: Iterable[str], most: int = _MOST_NAMES) -> str:
-    """Return the first names as a list for an error, with how many more there are."""
+def named(names: Iterable[str]) -> str:
+    """Return the first names as a list for an error."""
     listed = list(names)
-    text = ", ".join(map(describe, listed[:most]))
-    more = len(listed) - most
-    return f"{text} and {more:,} more" if more > 0 else text
-
-
-def quoted(name: str) -> str:
-    """Return a name as a step of a path."""
-    return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
+    more = [f"{len(listed) - _MOST_NAMES:,} more"] if len(listed) > _MOST_NAMES else []
+    return ", ".join([*map(describe, listed[:_MOST_NAMES]), *more])
 
 
 def inner_paths(
     value: Any, prefix: str = "", *, by_number: bool = False, depth: int = 6
-) -> Iterable[str]:
+) -> Iterator[str]:
     """Yield the paths in a value, nested ones included.
 
     Args:
@@ -208,13 +177,12 @@ def inner_paths(
         return
     homes = {prefix: as_object(inner)}
     items = [each for each in as_list(inner)[:_MOST_ITEMS] if as_object(each)]
-    if by_number:
-        homes |= {f"{prefix}.{number}": item for number, item in enumerate(items)}
-    elif items:
-        homes = {f"{prefix}[]": items[0]}
+    for number, item in enumerate(items if by_number else items[:1]):
+        homes[f"{prefix}.{number}" if by_number else f"{prefix}[]"] = item
     for home, fields in homes.items():
         for name, item in fields.items():
-            path = f"{home}.{quoted(name)}" if home else quoted(name)
+            step = name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
+            path = f"{home}.{step}" if home else step
             yield path
             if depth:
                 yield from inner_paths(item, path, by_number=by_number, depth=depth - 1)

@@ -61,17 +61,16 @@ SOURCES = f"{ROW_NAMES['retrieved_contexts']} docs nodes hits sources citations 
 # Of a chunk.
 CHUNK_TEXTS = (
     "page_content text content contents context chunk chunk_text body passage passage_text"
-    " paragraph_text segment snippet page_snippet evidence_text"
+    " paragraph_text segment snippet page_snippet evidence_text document doc"
 )
 CHUNK_PARTS = (
     "node document doc payload _source properties entity fields data kwargs text_resource"
-    " content chunk retrieved_context document_excerpt sentences"
+    " content chunk retrieved_context document_excerpt sentences location s3_location"
 )
-"""The objects in a chunk that may hold its text. Two of them are texts where there is no other."""
+"""The objects in a chunk that may hold its text or its name."""
 CHUNK_NAMES = (
     "id doc_id source doc_uri document_id docid doc_name document.id file_name filename"
     " document_name file file_path filepath path title url uri page_url name"
-    " location.s3Location.uri"
 )
 PIECE_NAMES = "chunk_id id_ _id ids file_id"
 
@@ -85,7 +84,7 @@ WORDS = {
     "retrieved_contexts": (
         "context contexts chunk chunks passage passages document documents docs doc retrieved"
         " retrieval evidence paragraphs nodes results sources citations ctxs kontext kontexte"
-        " quellen contexto contextos contexte contextes"
+        " quellen contexto contextos contexte contextes positive"
     ),
     "user_input": (
         "question questions query prompt input inputs request frage fragen pregunta preguntas"

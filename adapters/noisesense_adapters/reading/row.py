@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -12,17 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
+    LABELS,
     chunks_of,
-    label_of,
-    labeled,
-    labeled_by,
-    named_by,
+    with_fields,
     words_of,
 )
 from noisesense_adapters.reading.paths import (
     Column,
     MissingError,
     UnclearError,
+    inner_paths,
     key_of,
     named,
     picked,
@@ -31,11 +29,10 @@ from noisesense_adapters.reading.paths import (
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
 from noisesense_adapters.reading.texts import agreed, different, output_of, text_of
 from noisesense_adapters.reading.values import (
-    as_object,
+    is_empty,
     is_gap,
     is_one_text,
     normal,
-    opened,
     parsed,
     plain,
     without_nulls,
@@ -46,9 +43,12 @@ if TYPE_CHECKING:
     from noisesense import Sample, Verdicts
 
 CHUNKS = "retrieved_contexts"
-EXPECTED = "relevant_contexts"
 GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
+_ONE_TEXT_HINT = (
+    "if it is one chunk, name the place with a comma behind it; else what stands between chunks:"
+    " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
+)
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -69,10 +69,7 @@ class Reading:
     """
 
     def __init__(
-        self,
-        values: Mapping[str, Any],
-        places: Mapping[str, str],
-        errors: Mapping[str, InputError],
+        self, values: dict[str, Any], places: dict[str, str], errors: dict[str, InputError]
     ) -> None:
         self.values = values
         self.places = places
@@ -91,10 +88,7 @@ class Reading:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
         value = self.values["verdicts"]
-        if isinstance(value, str):
-            with error_context("verdicts"):
-                value = parsed(value) if value.strip() else None
-        if value is None or is_gap(value):
+        if is_empty(value) or (isinstance(value, str) and not value.strip()):
             return None
         return read_verdicts(value, self.sample, self.places["verdicts"])
 
@@ -105,16 +99,9 @@ class Reading:
             raise error
 
     def error(self, *fields: str) -> InputError | None:
-        """Return the first error of these fields, or one that names all that are missing."""
-        errors = [*dict.fromkeys(self.errors[field] for field in fields if field in self.errors)]
-        for error in errors:
-            if not isinstance(error, MissingError):
-                return error
-        if len(errors) < 2:
-            return errors[0] if errors else None
-        expected = " and ".join(error.expected for error in errors)
-        where = ", ".join(error.where for error in errors)
-        return MissingError(expected, errors[0].got, where=where, hint=errors[0].hint)
+        """Return the first error of these fields; one of a text before one of a missing place."""
+        errors = [self.errors[field] for field in fields if field in self.errors]
+        return min(errors, key=lambda error: isinstance(error, MissingError), default=None)
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
@@ -138,7 +125,7 @@ class Reader:
         places: for each field where it stands, as `noisesense_adapters.reading.places.HOSTS`
             has it.
         chosen: for each field, the user's column instead: a name, a path, or a function of the
-            row. A name is looked up in the row and in the objects in which the places begin.
+            row.
         hint: of the error where a field is missing.
         separator: between chunks in a cell that holds no list.
         one_chunk: whether a text is one chunk.
@@ -146,9 +133,6 @@ class Reader:
     Attributes:
         has_split: was the separator in a cell?
 
-    Raises:
-        InputError: not a column.
-        TypeError: an unknown field.
     """
 
     def __init__(
@@ -169,12 +153,8 @@ class Reader:
         self._one_chunk = one_chunk
         self.has_split = False
         for field, column in (chosen or {}).items():
-            if column is None:
-                continue
-            if not isinstance(column, str) and not callable(column):
-                expected = "a name, a path or a function of the row"
-                raise InputError(expected, describe(column), where=field)
-            self._chosen[CHUNKS if field == "contexts" else field] = column
+            if column is not None:
+                self._chosen[CHUNKS if field == "contexts" else field] = column
         self._fields = dict.fromkeys((*places, *self._chosen))
 
     def read(self, row: Mapping[str, Any]) -> Reading:
@@ -189,13 +169,11 @@ class Reader:
                     values[field] = found.value
                     places[field] = found.place
             except InputError as error:
-                errors[field] = error
-        for field in ("chunk_labels", IDS, EXPECTED):
-            if field in errors:
-                errors.setdefault(CHUNKS, errors[field])
+                errors[CHUNKS if field in (LABELS, IDS) else field] = error
         if CHUNKS not in errors:
             try:
-                values[CHUNKS] = self._chunks(values, places, row)
+                ids = self._split(values.get(IDS))
+                values[CHUNKS] = with_fields(values[CHUNKS], values.get(LABELS), ids)
             except InputError as error:
                 errors[CHUNKS] = error
         values["user_input"] = values["user_input"] or ""
@@ -208,14 +186,13 @@ class Reader:
     def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
         """Return a field's value and its place; None if an optional one is missing."""
         column = self._chosen.get(field)
-        if callable(column):
-            return self._agreed(field, {"": plain(picked(row, column, field))})
         empty: str | None = None
-        for group in self._places(field, column):
+        for group in self._groups.get(field, [[]]):
+            standing = (
+                _standing(field, row, group) if column is None else _chosen(field, row, column)
+            )
             candidates: dict[str, Any] = {}
-            for place, value in _standing(field, group, row):
-                if isinstance(value, InputError):  # by which a host says why there is none
-                    raise value
+            for place, value in standing.items():
                 if value is None or (is_gap(value) and field != CHUNKS):
                     empty = place
                 else:
@@ -225,20 +202,16 @@ class Reader:
                 return found
         if column is None and field not in _NEEDED:
             return None
-        raise self._missing(field, column, row) if empty is None else _null(field, empty)
-
-    def _places(self, field: str, column: str | None) -> list[list[str]]:
-        """Return the usual places, or a user's column in the row and where those begin."""
-        groups = self._groups.get(field, [])
-        if column is None:
-            return groups
-        heads = [place.partition(".")[0] for group in groups for place in group]
-        if "" in heads:
-            return [[column]]
-        return [[column, *(f"{head}.{column}" for head in dict.fromkeys(heads))]]
+        if empty is None:
+            raise self._missing(field, row)
+        expected = "a list of chunks" if field == CHUNKS else "a text"
+        raise InputError(expected, "None", where=f"{field}, {empty!r}")
 
     def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
         """Return the value of all places that have one. Raises `InputError` if they differ."""
+        for value in candidates.values():
+            if isinstance(value, InputError):  # by which a host says why there is none
+                raise value
         if not candidates:
             return None
         if field == CHUNKS:
@@ -255,95 +228,65 @@ class Reader:
         return None if first is None else Found(texts[first], first)
 
     def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found:
-        """Return the chunks of all places that have some.
+        """Return the chunks of all places that have some. Raises `InputError` if they differ.
 
         One text for all chunks, as a prompt's template joins them, is no other place.
         """
         lists: dict[str, list[Any]] = {}
-        joined: dict[str, list[Any]] = {}
+        joined: set[str] = set()
         for place, value in candidates.items():
             if is_gap(value) or (isinstance(value, str) and not value.strip()):
                 continue
-            if is_one_text(value) and not self._separator and not self._one_chunk:
-                joined[place] = [value]
-                continue
+            parts = self._split(value)
+            if is_one_text(parts):
+                joined.add(place)
+                parts = [parts]
             with error_context(f"contexts, {place!r}" if place else "contexts"):
-                lists[place] = chunks_of(self._split(value))
-        if joined and not lists:
-            raise _one_text(*next(iter(joined.items())))
+                lists[place] = parts if place in joined else chunks_of(parts)
         if not lists:
             return Found([], next(iter(candidates)))
-        place = max(lists, key=lambda place: len(lists[place]))
-        _check_same({**lists, **joined}, place)
-        return Found(lists[place], place)
+        most = max(lists, key=lambda place: (place not in joined, len(lists[place])))
+        if most in joined:
+            got = f"one text, {describe(lists[most][0])}"
+            where = f"contexts, {most!r}"
+            raise UnclearError("a list of chunks", got, where=where, hint=_ONE_TEXT_HINT)
+        if len(lists) > 1:
+            _check_same(lists, most)
+        return Found(lists[most], most)
 
     def _split(self, value: Any) -> Any:
         """Return the parts of a cell that holds no list."""
-        if self._one_chunk and is_one_text(value):
-            return [value]
-        if not self._separator or not isinstance(value, str):
-            return value
-        self.has_split = self.has_split or self._separator in value
+        separator = self._separator
+        if separator and isinstance(value, str):
+            self.has_split = self.has_split or separator in value
         if not is_one_text(value):
             return value
-        return [part for part in value.split(self._separator) if part.strip()]
+        if separator:
+            return [part for part in value.split(separator) if part.strip()]
+        return [value] if self._one_chunk else value
 
-    def _chunks(
-        self, values: Mapping[str, Any], places: Mapping[str, str], row: Mapping[str, Any]
-    ) -> list[Any]:
-        """Return the chunks with their labels and their documents' names. Raises `InputError`."""
-        chunks = values[CHUNKS]
-        labels = values.get("chunk_labels")
-        if label_of(labels) is not None:
-            chunks = labeled(chunks, labels)
-        ids = values.get(IDS)
-        if IDS not in self._chosen:  # beside the chunks
-            place = re.sub(_LAST_STEP, IDS, places[CHUNKS], count=1)
-            ids = next((value for _, value in _standing(IDS, [place], row)), None)
-        chunks = named_by(chunks, self._split(ids))
-        if EXPECTED in self._chosen:
-            with error_context(EXPECTED):
-                chunks = labeled_by(chunks_of(values[EXPECTED]), chunks)
-        return chunks
-
-    def _missing(self, field: str, column: object, row: Mapping[str, Any]) -> InputError:
+    def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""
-        if isinstance(column, str):
-            try:
-                picked(row, column, field)
-            except MissingError as error:
-                return error
         names: list[str] = []
         for place in chain.from_iterable(self._groups[field]):
             known = ROW_NAMES[field].split() if place.endswith(".") else [""]
-            home = place.removeprefix(".")
-            names += [f"{home}{name}" for name in known[: 1 if home else 3]]
+            names += [f"{place.removeprefix('.')}{name}" for name in known[:3]]
         expected = f"the {field} at {' or '.join(map(repr, names[:4]))}"
-        there = named(_names_in(row))
+        there = named(inner_paths(row, depth=1))
         got = f"only {there}" if there else "an empty row"
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
         return MissingError(expected, got, where=field, hint=hint)
 
 
-def _null(field: str, place: str) -> InputError:
-    """Return the error of a place that holds null."""
-    expected = "a list of chunks" if field == CHUNKS else "a text"
-    return InputError(expected, "None", where=f"{field}, {place!r}")
-
-
-def _one_text(place: str, texts: list[Any]) -> InputError:
-    """Return the error of one text where a list of chunks is expected."""
-    hint = f"if it is one chunk: {place}, with a comma; else what stands between chunks:"
-    hint += " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
-    got = f"one text, {describe(texts[0])}"
-    return UnclearError("a list of chunks", got, where=f"contexts, {place!r}", hint=hint)
+def _chosen(field: str, row: Mapping[str, Any], column: Column) -> dict[str, Any]:
+    """Return what stands at a user's column. Raises `InputError`."""
+    place = column if isinstance(column, str) else ""
+    return {place: plain(picked(row, column, field))}
 
 
 def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
     """Raise `DifferentError` if a place has other chunks than the one with most of them."""
-    if len(lists) < 2:
-        return
     texts = [*map(words_of, lists[most])]
     for place, chunks in lists.items():
         others = [*map(words_of, chunks)]
@@ -352,24 +295,21 @@ def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
             raise different({most: texts, place: others}, CHUNKS)
 
 
-_LAST_STEP = r'(?:"[^"]*"|[^".]*)$'
-
-
-def _standing(
-    field: str, places: Iterable[str], row: Mapping[str, Any]
-) -> Iterator[tuple[str, Any]]:
-    """Yield what stands at places of a field, each with its path."""
+def _standing(field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:
+    """Return what stands at places of a field, by its path."""
+    found: dict[str, Any] = {}
     for place in places:
         path = place.removesuffix(".")
         if path.isidentifier() and key_of(tuple(row), path) is None:
             continue
         with suppress(MissingError):
             if path == place:
-                yield place, value_at(row, place)
+                found[place] = value_at(row, place)
                 continue
             home = output_of(value_at(row, path)) if path else row
             for name in _known(tuple(home), field):
-                yield f"{place.removeprefix('.')}{name}", home[name]
+                found[f"{place.removeprefix('.')}{name}"] = home[name]
+    return found
 
 
 @lru_cache(maxsize=4096)  # every row has the same names
@@ -384,14 +324,3 @@ def without_gold(names: Iterable[str]) -> list[str]:
     by_name = {name: normal(name) for name in names}
     gold = "context" if "retrievalcontext" in by_name.values() else None
     return [name for name, plain_name in by_name.items() if plain_name != gold]
-
-
-def _names_in(row: Mapping[str, Any]) -> list[str]:
-    """Return the names in a row and in its objects."""
-    names: list[str] = []
-    for name, value in row.items():
-        fields = as_object(plain(opened(value)))
-        names += [f"{name}.{field}" for field, inner in fields.items() if inner is not None]
-        if value is not None and not fields:
-            names.append(name)
-    return names

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from math import isfinite
 from numbers import Real
 from typing import Any
@@ -31,6 +33,8 @@ _NAMES = {
 _SOURCES = words(places.SOURCES)
 _OTHERS = ("user", "human", "system", "developer", "tool", "function")
 """Who writes messages beside an assistant."""
+_GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
+"""How Promptfoo's CSV begins its answers."""
 _LEAD_INS = ("answer", "finalanswer")
 """What an object behind a sentence has to hold to be an application's output."""
 
@@ -59,8 +63,12 @@ def text_of(value: Any, field: str) -> str | None:
 def _in_text(text: str, field: str) -> str | None:
     """Return a text, or what stands in the object or the list that it holds."""
     if field == "reference" and text.lstrip().startswith("["):
-        answers = _texts_in(text)
-        return _in_list(answers, field) if answers else text
+        with suppress(InputError):
+            return "\nor: ".join(dict.fromkeys(texts_of(parsed(text)))) or text
+        return text
+    if field == "response" and re.match(_GRADED, text):
+        hint = "promptfoo eval -o out.json has the answers alone"
+        raise InputError("an answer", f"one behind a grade, {describe(text)}", hint=hint)
     fields = output_of(text) if field == "response" else as_object(opened(text))
     if not fields:
         return text
@@ -68,13 +76,6 @@ def _in_text(text: str, field: str) -> str | None:
     if inner is None and any(normal(name) in _SOURCES for name in fields):
         return None
     return text if inner is None else inner
-
-
-def _texts_in(text: str) -> list[str]:
-    try:
-        return texts_of(parsed(text))
-    except InputError:
-        return []
 
 
 def output_of(value: Any) -> dict[str, Any]:
@@ -119,31 +120,27 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
-    objects = [as_object(item) for item in items]
-    if all(map(_is_part, objects)):
-        parts = [item.get("text", "") for item in objects]
+    names = [{*map(normal, as_object(item))} for item in items]
+    if all(map(_is_part, names)):
+        parts = [item.get("text", "") for item in items]
         if any(parts):
             return "".join(parts)
-    if items and all(map(_is_message, objects)):
+    if len(items) == 1 or (items and all(each & {"role", "type"} for each in names)):
         return text_of(items[-1], field)
-    if field == "reference":
-        texts = dict.fromkeys(text_of(item, field) or "" for item in items)
-        texts.pop("", None)
-        if texts:
-            return "\nor: ".join(texts)
-    elif len(items) == 1:
-        return text_of(items[0], field)
+    if field == "reference" and items:
+        return _any_of(items)
     raise InputError("a text", f"{len(items)} in {describe(items)}")
 
 
-def _is_part(item: Mapping[str, Any]) -> bool:
-    """Tell whether it is a part of a message, rather than a whole one."""
-    return "type" in item and "role" not in item and "content" not in item
+def _is_part(names: set[str]) -> bool:
+    """Tell whether these are the fields of a part of a message, rather than of a whole one."""
+    return "type" in names and not names & {"role", "content"}
 
 
-def _is_message(item: Mapping[str, Any]) -> bool:
-    """Tell whether it has the fields of a message: a role or a type."""
-    return any(normal(name) in ("role", "type") for name in item)
+def _any_of(answers: list[Any]) -> str:
+    """Return the texts of answers of which any is right."""
+    texts = dict.fromkeys(text_of(answer, "reference") or "" for answer in answers)
+    return "\nor: ".join(filter(None, texts))
 
 
 def agreed(texts: Mapping[str, str], field: str) -> str | None:

@@ -111,16 +111,13 @@ def parsed(text: str) -> Any:
     if len(text) > _LONGEST_LITERAL:
         expected = f"JSON, in a cell of more than {_LONGEST_LITERAL:,} characters"
         raise InputError(expected, describe(text))
-    printed = _with_commas(text)
+    printed = _with_commas(text).strip()
     try:
         with PARSING:  # one thread at a time
-            tree = ast.parse(printed.strip(), mode="eval")
+            tree = ast.parse(printed, mode="eval")
             return ast.literal_eval(_Literals().visit(tree))
     except (ValueError, SyntaxError, TypeError, LookupError, MemoryError, RecursionError):
         raise InputError("JSON, or a list as Python prints it", describe(text)) from None
-
-
-_NAMES: dict[str, object] = {"true": True, "false": False, "null": None, "nan": None, "NaN": None}
 
 
 class _Literals(ast.NodeTransformer):
@@ -133,7 +130,7 @@ class _Literals(ast.NodeTransformer):
         return ast.Dict(names, [self.visit(field.value) for field in node.keywords])
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(cast("Any", _NAMES[node.id]))
+        return ast.Constant(None) if node.id == "nan" else node
 
 
 _TEXT = r"""'(?:\\.|[^'\\])*(?:'|\\?\Z)|"(?:\\.|[^"\\])*(?:"|\\?\Z)"""
@@ -149,8 +146,7 @@ def _with_commas(text: str) -> str:
     with_commas = re.sub(_ITEM, lambda match: f"{match[1]}," if match[2] else match[0], text)
     between = re.sub(_ITEM, "", text)
     if with_commas != text and "," in between and not {*"{("} & {*between}:
-        hint = "numpy prints arrays without any; write lists, or JSON"
-        raise InputError("commas between all texts of a list, or none", describe(text), hint=hint)
+        raise InputError("commas between all texts of a list, as JSON, or none", describe(text))
     return with_commas
 
 
