@@ -54,7 +54,8 @@ LISTED: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
 FIELDS = ("question", "response", "reference", "contexts")
 TELLS = re.compile(
     "a sign that|claims? nothing|was retrieved|nothing (can be|to) measure|failed|no answer"
-    "|word for word|left open|count as one|missing|expected|only in [AB]|fewer correct",
+    "|word for word|left open|count as one|missing|expected|only in [AB]|fewer correct"
+    "|are the same|twice|no chunk supports|neither the reference",
     re.IGNORECASE,
 )
 CELLS = {"no": False, "yes": True, "": None}

@@ -211,7 +211,7 @@ def _dry_run(
     dataset: Path, reading: dict[str, Any], definition: str | None, plan: str, *, as_json: bool
 ) -> int:
     """Say how many calls judging takes, from rows and chunks alone."""
-    from noisesense.stats import placebos  # it loads asyncio
+    from noisesense.judging import placebos  # it loads asyncio
 
     counts = _counts(dataset, reading, definition)
     least = 3 * counts.asked

@@ -177,8 +177,8 @@ class Result(Struct, frozen=True):
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
         changes: claims that the judge, asked once more, has added to its lists or dropped.
-        placebos: how the judge did on the placebos of the run, of which this is the last result;
-            their cost is in its usage.
+        placebos: how the judge did on those that it was asked beside this sample; their cost is
+            in the usage.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
 
     Raises:

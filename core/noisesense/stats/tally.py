@@ -94,7 +94,6 @@ class Tally:
 
     def _count(self, result: Result, score: Score) -> None:
         sums = self._sums
-        sums["echoes"] += result.echoes
         self._signs.add(result, score)
         outcomes: tuple[Outcome, ...] = ()
         lack = score.lack
@@ -173,7 +172,7 @@ class Tally:
             changes=dict(+self._changes),
             placebos=placebos,
             signs=self._signs.signs(placebos),
-            echoes=sums["echoes"],
+            notes=self._signs.notes(),
             partition=Partition(*map(kinds.__getitem__, Partition._fields)),
             from_chunks=_sum(from_chunks),
             needed_cells=sums["needed_cells"],

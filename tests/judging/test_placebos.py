@@ -43,10 +43,11 @@ SIZES = (5, 6, 8, 10)
 
 
 class Model:
-    """Says yes where the text holds the statement; or ``always`` the same word."""
+    """Says yes where the text holds the statement; or ``always`` the same word, of ``texts``."""
 
-    def __init__(self, always: str = "") -> None:
+    def __init__(self, always: str = "", texts: str = "") -> None:
         self.always = always
+        self.texts = texts
 
     def answer(self, prompt: str) -> str:
         data = data_of(prompt)
@@ -58,7 +59,9 @@ class Model:
 
     def _word(self, data: Mapping[str, Any], said: str) -> str:
         text = data.get("premise") or " ".join(data.get("listed", [said]))
-        return self.always or ("yes" if said in text else "no")
+        if self.always and self.texts in text:
+            return self.always
+        return "yes" if said in text else "no"
 
 
 def row(number: int, **fields: Any) -> Row:
@@ -109,11 +112,11 @@ def test_an_exact_judge_is_not_stopped(system: str, count: int, tmp_path: Path) 
     assert "placebos" not in {sign.name for sign in summary.signs}
 
 
-@pytest.mark.parametrize(("always", "wrong"), [("yes", 3), ("no", 5)])
+@pytest.mark.parametrize(("always", "wrong"), [("yes", 4), ("no", 5)])
 def test_a_judge_that_always_says_the_same_does_not_pass(
     always: str, wrong: int, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three are claims of other rows and two sentences of the reference.
+    """Four are claims of other rows, of two references and two chunks, and one is a sentence.
 
     One that always says no finds no claim on the question: all five are sentences.
     """
@@ -147,13 +150,23 @@ def test_a_gate_lets_the_sign_pass_by_its_name(tmp_path: Path, capsys: Capsys) -
     assert "note: A sign that the run is broken: " in waived.err
 
 
-def test_the_last_line_has_them_and_their_cost(tmp_path: Path) -> None:
+def test_a_judge_that_says_yes_to_chunks_does_not_pass(tmp_path: Path) -> None:
+    """Two of five are about chunks, in which alone there is the word "kept"."""
+    rows = [row(number) for number in range(5)]
+    for each in rows:
+        each["retrieved_contexts"] = [f"{each['reference']} It is kept."]
+    summary = scored(tmp_path, rows, LLMJudge(ScriptedLLM(Model("yes", "kept").answer)))
+    assert summary.placebos == (5, 2, 0)
+    assert [sign.name for sign in summary.signs] == ["placebos"]
+
+
+def test_the_fifth_line_has_them_and_their_cost(tmp_path: Path) -> None:
     """Each answer is the reference: 2 calls a row, for both lists of claims."""
     out = tmp_path / "out.jsonl"
     summary = scored(tmp_path, [row(number) for number in range(6)], judge(), out)
     results = list(read_results(out))
-    assert [result.placebos.asked for result in results] == [0, 0, 0, 0, 0, 5]
-    assert [result.usage.calls for result in results] == [2, 2, 2, 2, 2, 2 + 5]
+    assert [result.placebos.asked for result in results] == [0, 0, 0, 0, 5, 0]
+    assert [result.usage.calls for result in results] == [2, 2, 2, 2, 2 + 5, 2]
     assert summary.usage.calls == 17
     tally = Tally()
     for result in results:
@@ -196,7 +209,7 @@ def test_few_rows_and_recorded_verdicts_ask_none(tmp_path: Path) -> None:
     rows = [row(number) for number in range(5)]
     assert scored(tmp_path, rows[:4], judge("yes")).placebos == (0, 0, 0)
     out = tmp_path / "out.jsonl"
-    assert scored(tmp_path, rows, judge("yes"), out).placebos == (5, 3, 0)
+    assert scored(tmp_path, rows, judge("yes"), out).placebos == (5, 4, 0)
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     recorded = [{name: line[name] for name in ("sample", "verdicts")} for line in lines]
     recording = write_jsonl(tmp_path / "recording.jsonl", recorded)
