@@ -126,12 +126,15 @@ class SampleRun:
         problem: what was wrong with the last bad reply.
         changes: claims added and dropped.
         open_questions: how often the model was asked about such a claim and gave no answer.
+        has_claims: set once those of the response are known. Without them the sample fails, and
+            nothing else is worth asking for again.
     """
 
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
     changes: list[ClaimChange] = field(default_factory=list[ClaimChange])
     open_questions: int = 0
+    has_claims: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True)

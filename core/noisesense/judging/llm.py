@@ -161,6 +161,8 @@ class LLMJudge(PlannedJudge):
         attempt = 0
         most = self._attempts
         while attempt < most:
+            if attempt and which == "reference":
+                await run.has_claims.wait()
             prompt = partial(self._prompts.decomposition, source.text, source.question)
             form = claims_form(source.text)
             call = ModelCall(prompt, most, form, lambda reply: source.read(reply.claims))
