@@ -79,5 +79,8 @@ def test_the_signs_of_a_broken_run_are_seen_without_the_texts() -> None:
         rows.append([{"scored": json.loads(kept)}])
     summary = summary_of(rows, "ragas")
     assert [sign.name for sign in summary.signs] == ["same-context"]
-    assert "A sign that the run is broken: 4 of 6 samples" in mean_of(summary, "relevant").reason
+    assert (
+        "A sign that the run is broken: the chunks are the same, in 4 of 6 samples"
+        in mean_of(summary, "relevant").reason
+    )
     assert gate_run(summary, 0.5).outcome == "not measured"

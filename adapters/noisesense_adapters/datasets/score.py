@@ -204,12 +204,9 @@ class _Begun:
                 f"The last: {result.error}"
             )
         if self.fault is None:
-            self._tell()
-
-    def _tell(self) -> None:
-        for each in self._untold:
-            self._on_done(each)
-        self._untold.clear()
+            for each in self._untold:
+                self._on_done(each)
+            self._untold.clear()
 
 
 async def _ask_all(

@@ -210,10 +210,7 @@ def as_scored(result: Result, modes: Sequence[Mode]) -> dict[str, Any]:
     """
     score: Any = result.score
     sample: Any = result.sample
-    texts: dict[str, Any] = {}
-    for name in ("user_input", "response", "reference"):
-        texts[name] = _shortened(getattr(sample, name))
-    texts["retrieved_contexts"] = [_shortened(chunk.text) for chunk in sample.retrieved_contexts]
+    contexts = [_shortened(chunk.text) for chunk in sample.retrieved_contexts]
     return {
         "modes": [*modes],
         "definition": score.definition,
@@ -222,28 +219,40 @@ def as_scored(result: Result, modes: Sequence[Mode]) -> dict[str, Any]:
         "verdicts": score.verdicts.to_matrices(),
         "cluster": cluster_of(result),
         "placebos": as_data(result.placebos),
-        "texts": texts,
+        "repeats": [*result.repeats],
+        "texts": {"response": _shortened(sample.response), "retrieved_contexts": contexts},
     }
 
 
 def _shortened(text: str) -> str:
     """Return a short text; of another one its beginning, and what tells it from others."""
-    text = text.strip()
     if len(text) <= _SHORT:
         return text
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return f"{text[:_BEGINNING]}{digest}"
 
 
+class _Rescored(Result, frozen=True):
+    """A result of which the texts are shortened: what they repeat was seen before."""
+
+    repeats: tuple[str, ...] = ()  # type: ignore[assignment]
+
+
 def _rescored(name: str, kept: Mapping[str, Any]) -> Result:
     """Return the result that `as_scored` kept, under a new name."""
     texts = kept["texts"]
-    sample = Sample(**texts)
+    sample = Sample(**texts, reference="-")  # shortened; nobody reads the reference
     verdicts = Verdicts.from_matrices(**kept["verdicts"], chunks=texts["retrieved_contexts"])
     settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
     placebos = Placebos(**kept["placebos"])
-    scored = settings.score(verdicts)
-    return Result(name, scored, sample=sample, cluster=kept["cluster"], placebos=placebos)
+    return _Rescored(
+        name,
+        settings.score(verdicts),
+        sample=sample,
+        cluster=kept["cluster"],
+        placebos=placebos,
+        repeats=tuple(kept["repeats"]),
+    )
 
 
 def summary_of(
