@@ -204,9 +204,12 @@ class _Begun:
                 f"The last: {result.error}"
             )
         if self.fault is None:
-            for each in self._untold:
-                self._on_done(each)
-            self._untold.clear()
+            self._tell()
+
+    def _tell(self) -> None:
+        for each in self._untold:
+            self._on_done(each)
+        self._untold.clear()
 
 
 async def _ask_all(

@@ -98,19 +98,21 @@ class SignCounts:
             self._share(_NOWHERE)
         for repeated in result.repeats:
             self._share(repeated)
-        if result.sample is None:
-            return
-        answer = result.sample.response.strip()
+        if result.sample is not None:
+            self._add_answer(result.sample.response.strip(), is_right, is_wrong)
+            chunks = sorted(chunk.text for chunk in result.sample.retrieved_contexts)
+            contexts = "\n".join(chunks)
+            self._share(_SAME_CHUNKS, contexts)
+            if is_looked_at:
+                self._share("useful" if is_said else "useless", contexts)
+
+    def _add_answer(self, answer: str, is_right: bool, is_wrong: bool) -> None:
         if _is_odd(answer):
             self._counts["odd"] += 1
             if is_right:
                 self._share("right", answer)
         if is_wrong:
             self._share(_SAME_ANSWER, answer)
-        contexts = "\n".join(sorted(chunk.text for chunk in result.sample.retrieved_contexts))
-        self._share(_SAME_CHUNKS, contexts)
-        if is_looked_at:
-            self._share("useful" if is_said else "useless", contexts)
 
     def _share(self, what: str, text: str = "") -> None:
         key = what, crc32(text.encode("utf-8", "surrogatepass"))
@@ -136,8 +138,8 @@ class SignCounts:
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
             signs.append(Sign("placebos", str(placebos)))
         odd = self._counts["odd"]
-        right = [what for what, _ in self._shared if what == "right"]
-        if odd > _MOST_ODD * samples and len(right) < 2:  # some systems answer in JSON
+        right = [what for what, _ in self._shared].count("right")
+        if odd > _MOST_ODD * samples and right < 2:  # some systems answer in JSON
             signs.append(Sign("no-answers", f"{odd:,} of {samples:,} answers are JSON or HTML"))
         for what, text, reason in self._frequent(samples):
             if what == _SAME_ANSWER:
