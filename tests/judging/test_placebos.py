@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -185,17 +184,6 @@ def test_how_many_wrong_answers_are_a_sign(asked: int, wrong: int, is_sign: bool
     results = [Result(str(number), SCORE) for number in range(4)]
     summary = summarize([*results, Result("last", SCORE, placebos=Placebos(asked, wrong))])
     assert [sign.name for sign in summary.signs] == ["placebos"] * is_sign
-
-
-@pytest.mark.parametrize(
-    ("asked", "allowed", "chance"), [(5, 1, 0.003842), (10, 2, 0.000864), (15, 3, 0.000183)]
-)
-def test_the_chance_of_a_sign_of_a_judge_that_errs_in_2_percent(
-    asked: int, allowed: int, chance: float
-) -> None:
-    """Above what is allowed: ``1 - Σ C(n, k) 0.02^k 0.98^(n - k)``; by hand, as the docstring."""
-    within = sum(comb(asked, k) * 0.02**k * 0.98 ** (asked - k) for k in range(allowed + 1))
-    assert 1 - within == pytest.approx(chance, abs=1e-6)
 
 
 def test_rows_that_may_say_the_same_give_no_claims(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Verdicts, 
 from noisesense.errors import InputError, check_choice, describe, error_context
 from noisesense.judging.protocol import Placebos
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
-from noisesense.scoring.outcomes import as_data
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.clusters import cluster_of
 from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
@@ -218,7 +217,7 @@ def as_scored(result: Result, modes: Sequence[Mode]) -> dict[str, Any]:
         "undetermined": score.undetermined,
         "verdicts": score.verdicts.to_matrices(),
         "cluster": cluster_of(result),
-        "placebos": as_data(result.placebos),
+        "placebos": [*result.placebos],
         "repeats": [*result.repeats],
         "texts": {"response": _shortened(sample.response), "retrieved_contexts": contexts},
     }
@@ -244,7 +243,7 @@ def _rescored(name: str, kept: Mapping[str, Any]) -> Result:
     sample = Sample(**texts, reference="-")  # shortened; nobody reads the reference
     verdicts = Verdicts.from_matrices(**kept["verdicts"], chunks=texts["retrieved_contexts"])
     settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
-    placebos = Placebos(**kept["placebos"])
+    placebos = Placebos(*kept["placebos"])
     return _Rescored(
         name,
         settings.score(verdicts),

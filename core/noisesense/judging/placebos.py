@@ -9,10 +9,9 @@ sign that the run is broken, see `noisesense.stats.signs`.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from noisesense.errors import JudgeError
 from noisesense.judging.calls import gather_all
@@ -52,17 +51,18 @@ async def with_placebos(judge: Judge, rows: Rows, judgement: Judgement) -> Judge
     """
     if not isinstance(judge, EntailmentJudge):
         return judgement
-    answers = await gather_all(islice(_placebos(judge, rows), COUNT))
+    answers = await gather_all(_ask(judge, placebo) for placebo in islice(_placebos(rows), COUNT))
     cells = [cell for cell, _ in answers]
     placebos = Placebos(len(cells), cells.count(False), cells.count(None))
     usage = sum((usage for _, usage in answers), judgement.usage)
     return replace(judgement, placebos=placebos, usage=usage)
 
 
-_Asked = Coroutine[Any, Any, tuple[Cell, Usage]]
+_Placebo = tuple[str, str, str, bool]
+"""A text, the question that it answers, a statement, and whether the text says it."""
 
 
-def _placebos(judge: EntailmentJudge, rows: Rows) -> Iterator[_Asked]:
+def _placebos(rows: Rows) -> Iterator[_Placebo]:
     """In turns a claim of another row, beside the reference and a chunk, and an own sentence.
 
     A claim may be true by accident: so it is of a row with another question and reference, and
@@ -76,18 +76,17 @@ def _placebos(judge: EntailmentJudge, rows: Rows) -> Iterator[_Asked]:
             if texts.isdisjoint({other.user_input, other.reference}):
                 others += [claim.text for claim in claims]
         for claim in ClaimSource(sample.reference, question).strays(others)[:1]:
-            yield _ask(judge, sample.reference, question, claim, is_said=False)
+            yield sample.reference, question, claim, False
         for chunk in sample.retrieved_contexts[:1]:
             for claim in ClaimSource(chunk.text).strays(others)[:1]:
-                yield _ask(judge, chunk.text, "", claim, is_said=False)
+                yield chunk.text, "", claim, False
         for sentence in sentences(sample.reference)[:1]:
-            yield _ask(judge, sample.reference, question, sentence, is_said=True)
+            yield sample.reference, question, sentence, True
 
 
-async def _ask(
-    judge: EntailmentJudge, text: str, question: str, statement: str, *, is_said: bool
-) -> tuple[Cell, Usage]:
+async def _ask(judge: EntailmentJudge, placebo: _Placebo) -> tuple[Cell, Usage]:
     """Return whether the judge's answer is right, None without one, and what it cost."""
+    text, question, statement, is_said = placebo
     try:
         found = await judge.entailment([text], [statement], question=question)
     except JudgeError:

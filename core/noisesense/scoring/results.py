@@ -165,27 +165,21 @@ def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
 
 
 ECHO = "the response is the reference, word for word"
-_REPEATS = "the {} repeats {}, word for word"
 
 
 def _repeats(sample: Sample) -> Iterator[str]:
     response = sample.response.strip()
     reference = sample.reference.strip()
-    question = sample.user_input.strip()
     chunks = [chunk.text.strip() for chunk in sample.retrieved_contexts]
     if response == reference:
         yield ECHO
     for name, text in (("response", response), ("reference", reference)):
         if any(chunk and chunk in text for chunk in chunks):
-            yield _REPEATS.format(name, "a chunk")
-        if text == question:
-            yield _REPEATS.format(name, "the question")
-    if question and question in chunks:
-        yield _REPEATS.format("chunk", "the question")
+            yield f"the {name} repeats a chunk, word for word"
     words = response.split()
     half = len(words) // 2
     if words[:half] == words[half:]:
-        yield _REPEATS.format("response", "itself")
+        yield "the response repeats itself, word for word"
 
 
 class Result(Struct, frozen=True):

@@ -135,16 +135,17 @@ class SignCounts:
             return (), ()
         signs = [*self._of_verdicts(samples)]
         notes: list[str] = []
+        shared = self._shared
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
             signs.append(Sign("placebos", str(placebos)))
         odd = self._counts["odd"]
-        right = [what for what, _ in self._shared].count("right")
+        right = [what for what, _ in shared].count("right")
         if odd > _MOST_ODD * samples and right < 2:  # some systems answer in JSON
             signs.append(Sign("no-answers", f"{odd:,} of {samples:,} answers are JSON or HTML"))
         for what, text, reason in self._frequent(samples):
             if what == _SAME_ANSWER:
                 signs.append(Sign("same-answer", reason))
-            elif what == _SAME_CHUNKS and self._is_useless(text):
+            elif what == _SAME_CHUNKS and shared["useless", text] > 4 * shared["useful", text]:
                 signs.append(Sign("same-context", f"{reason}, and hardly ever support a claim"))
             elif what not in _UNTOLD:
                 notes.append(reason)
@@ -161,10 +162,6 @@ class SignCounts:
             least = 0.8 if what == ECHO else 0.5  # short answers are often just right
             if times > least * samples:
                 yield what, text, f"{what}, in {times:,} of {samples:,} samples"
-
-    def _is_useless(self, contexts: int) -> bool:
-        """Tell whether the judge found nothing there in more than four of five samples."""
-        return self._shared["useless", contexts] > 4 * self._shared["useful", contexts]
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
