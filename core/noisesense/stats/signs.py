@@ -47,7 +47,7 @@ _PLACEBOS_A_MISTAKE = 6
 
 A judge that can judge may be wrong, or a claim of another row be true by accident, in 2% of the
 cases. Then 2 of 5 come in ``1 - 0.98^5 - 5 * 0.02 * 0.98^4 = 0.4%`` of all runs. A judge that
-always says the same has two of five wrong, or three.
+always says yes has four of five wrong, one that says yes to chunks alone two.
 """
 _NOWHERE = "neither the reference nor a chunk has a claim of the answer"
 _SAME_ANSWER = "the answers are the same, with no correct claim"
