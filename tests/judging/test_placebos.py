@@ -137,18 +137,6 @@ def test_a_judge_that_always_says_the_same_does_not_pass(
     assert run_here(capsys, "gate", out, "--fail-above", "0.3").status == 5
 
 
-def test_a_gate_lets_the_sign_pass_by_its_name(tmp_path: Path, capsys: Capsys) -> None:
-    out = tmp_path / "out.jsonl"
-    summary = scored(tmp_path, [row(number) for number in range(10)], judge("yes"), out)
-    assert [sign.name for sign in summary.signs] == ["placebos"]
-    stopped = run_here(capsys, "gate", out, "--fail-above", "0.3")
-    assert stopped.status == 5
-    assert "--waive placebos" in stopped.out + stopped.err
-    waived = run_here(capsys, "gate", out, "--fail-above", "0.3", "--waive", "placebos")
-    assert waived.status == 0
-    assert "note: A sign that the run is broken: " in waived.err
-
-
 def test_a_judge_that_says_yes_to_chunks_does_not_pass(tmp_path: Path) -> None:
     """Two of five are about chunks, in which alone there is the word "kept"."""
     rows = [row(number) for number in range(5)]
