@@ -147,6 +147,7 @@ class ModelCall(Generic[S, A_co]):
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
         vote: calls that differ in it alone are separate calls.
+        is_aside: it is worth asking again only once the response's claims are known.
     """
 
     prompt: Callable[[int], str]
@@ -154,6 +155,7 @@ class ModelCall(Generic[S, A_co]):
     schema: type[S]
     read: Callable[[S], A_co | None]
     vote: int = 0
+    is_aside: bool = False
 
 
 class Calls:
@@ -208,6 +210,8 @@ class Calls:
         """
         answer: A | None = None
         while answer is None and attempt < call.attempts:
+            if attempt and call.is_aside:
+                await run.has_claims.wait()
             if self.store is not None:
                 answer, attempt = await self._by_store(self.store, run, call, attempt)
             else:

@@ -161,11 +161,15 @@ class LLMJudge(PlannedJudge):
         attempt = 0
         most = self._attempts
         while attempt < most:
-            if attempt and which == "reference":
-                await run.has_claims.wait()
             prompt = partial(self._prompts.decomposition, source.text, source.question)
             form = claims_form(source.text)
-            call = ModelCall(prompt, most, form, lambda reply: source.read(reply.claims))
+            call = ModelCall(
+                prompt,
+                most,
+                form,
+                lambda reply: source.read(reply.claims),
+                is_aside=which == "reference",
+            )
             listed, attempt = await self._calls.ask(run, call, attempt)
             if listed:
                 claims = await self._without_strays(run, which, source, listed)
