@@ -234,7 +234,7 @@ def _shortened(text: str) -> str:
 class _Rescored(Result, frozen=True):
     """A result of which the texts are shortened: what they repeat was seen before."""
 
-    repeats: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()  # pyright: ignore[reportIncompatibleMethodOverride]
 
 
 def _rescored(name: str, kept: Mapping[str, Any]) -> Result:
