@@ -37,8 +37,8 @@ import pytest
 from gates.runners import by_mlflow, deepeval_cases
 from gates.test_row_hosts import inspect
 from gates.ways import UNKNOWN, Row
-from noisesense import LLMJudge, Sample, Summary, Verdicts, gate_run, summarize
-from noisesense.judging.calls import SampleRun, run_blocking
+from noisesense import LLMJudge, Summary, gate_run, summarize
+from noisesense.judging.calls import SampleRun
 from noisesense.judging.prompts import Premise
 from noisesense.judging.protocol import TextKind
 from noisesense.judging.sentences import sentences
@@ -54,7 +54,8 @@ LISTED: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
 FIELDS = ("question", "response", "reference", "contexts")
 TELLS = re.compile(
     "a sign that|claims? nothing|was retrieved|nothing (can be|to) measure|failed|no answer"
-    "|word for word|left open|count as one|missing|expected|only in [AB]|fewer correct",
+    "|word for word|left open|count as one|missing|expected|only in [AB]|fewer correct"
+    "|are the same|twice|no chunk supports|neither the reference",
     re.IGNORECASE,
 )
 CELLS = {"no": False, "yes": True, "": None}
@@ -127,8 +128,9 @@ class System(NamedTuple):
     expected: int
     kind: Mapping[str, Any] = {}
 
-    def judging(self, sample: Sample) -> Verdicts:
-        return run_blocking(Scripted(self.kind).judge(sample))
+    @property
+    def judge(self) -> LLMJudge:
+        return Scripted(self.kind)
 
 
 def systems(count: int) -> Iterator[System]:
@@ -179,7 +181,7 @@ def command(*arguments: str | Path) -> Seen:
 
 def scored(system: System, out: Path) -> Summary:
     data = write_jsonl(out.with_suffix(".rows.jsonl"), map(asdict, system.rows))
-    return score_dataset(data, judge=Scripted(system.kind), out=out)
+    return score_dataset(data, judge=system.judge, out=out)
 
 
 def by_files(system: System, folder: Path) -> dict[str, Seen]:
@@ -205,21 +207,21 @@ def by_deepeval(system: System, folder: Path) -> dict[str, Seen]:
     from support.deepeval_run import run
 
     kept: list[Any] = []
-    metric = NoiseSensitivityMetric(threshold=LIMIT, judge=Scripted(system.kind), results=kept)
+    metric = NoiseSensitivityMetric(threshold=LIMIT, judge=system.judge, results=kept)
     run(deepeval_cases(system.rows), [metric])
     return {"deepeval": gated(summarize(kept), system)}
 
 
 def by_inspect(system: System, folder: Path) -> dict[str, Seen]:
     rows = [replace(row, number=0) for row in system.rows]  # it takes every fourth number
-    return {"inspect": gated(inspect(rows, system.judging, folder).summary, system)}
+    return {"inspect": gated(inspect(rows, system.judge, folder).summary, system)}
 
 
 def by_mlflow_runs(system: System, folder: Path) -> dict[str, Seen]:
     import mlflow
 
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
-    ended = by_mlflow(system.rows, system.judging, system.expected // 4)
+    ended = by_mlflow(system.rows, system.judge, system.expected // 4)
     return {"mlflow": Seen("pass" if ended.passed else "not measured", ended.shown)}
 
 
@@ -250,7 +252,11 @@ def main() -> int:
         for system in (*systems(20), *systems(40)):
             if asked.kind not in system.name:
                 continue
-            seen = GATES[asked.gate](system, Path(folder))
+            try:
+                with redirect_stdout(sys.stderr):
+                    seen = GATES[asked.gate](system, Path(folder))
+            except Exception as error:  # noqa: BLE001 - whatever ends a run fails a job
+                seen = {asked.gate: Seen("an error", str(error))}
             found = {name: word(system, each) for name, each in seen.items()}
             totals.update(f"{name} {said}" for name, said in found.items())
             if any(map(str.isupper, found.values())):

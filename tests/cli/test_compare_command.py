@@ -18,12 +18,12 @@ BEFORE = [0] * SAMPLES
 WORSE = [1] * (SAMPLES // 2) + [0] * (SAMPLES // 2)  # a quarter more in every second sample
 
 
-def verdicts(wrong: int, *, gap: bool = False) -> Verdicts:
+def verdicts(number: int, wrong: int, *, gap: bool = False) -> Verdicts:
     """Four claims from one relevant chunk: the first ``wrong`` are incorrect, or it is open."""
     claims = [{"text": f"claim {i}", "correct": i >= wrong, "entailed_by": [0]} for i in range(4)]
     if gap:
         claims[0]["correct"] = None
-    chunk = {"text": "The guide.", "relevant": True, "id": "guide.md"}
+    chunk = {"text": f"The guide {number}.", "relevant": True, "id": "guide.md"}
     return Verdicts.model_validate({"response_claims": claims, "chunks": [chunk]})
 
 
@@ -32,14 +32,14 @@ def sample(number: int, response: str = "An answer.") -> Sample:
         user_input=f"Question {number}?",
         response=response,
         reference="The answer.",
-        retrieved_contexts=["The guide."],
+        retrieved_contexts=[f"The guide {number}."],
     )
 
 
 def run_of(wrong: list[int], gaps: int = 0, response: str = "An answer.") -> Iterator[Result]:
     """Of the last ``gaps`` samples it is open whether the first claim is correct."""
     for i, count in enumerate(wrong):
-        known = verdicts(count, gap=i >= len(wrong) - gaps)
+        known = verdicts(i, count, gap=i >= len(wrong) - gaps)
         yield Result(f"q{i}", score(known), sample=sample(i, response))
 
 
@@ -218,10 +218,10 @@ def test_a_check_that_looks_at_nothing_does_not_pass(tmp_path: Path, capsys: Cap
 
 def test_a_run_that_says_nothing_fails(tmp_path: Path, capsys: Capsys) -> None:
     """Of 40 answers 5 became refusals: more than a tenth."""
-    claims_nothing = score(Verdicts(response_claims=(), chunks=({"text": "The guide."},)))
     b = [*run_of(BEFORE)]
     for i in range(5):
-        b[i] = Result(f"q{i}", claims_nothing, sample=sample(i))
+        claims_nothing = Verdicts(response_claims=()).with_sample(sample(i))
+        b[i] = Result(f"q{i}", score(claims_nothing), sample=sample(i))
     paths = write(tmp_path, [*run_of(BEFORE)], b)
     done = run_here(capsys, "compare", *paths, "--fail-if-worse")
     assert done.status == 5

@@ -30,7 +30,7 @@ READERS: list[Use] = [
     lambda path: list(read_results(path)),
 ]
 WRITERS: list[Use] = [lambda path: write_recording(path, []), lambda path: write_results(path, [])]
-STORES: list[Use] = [VerdictStore, lambda path: VerdictStore(path, must_exist=True)]
+STORES: list[Use] = [VerdictStore]
 ALL = [
     *((use, RecordingError) for use in READERS),
     *((use, InputError) for use in WRITERS),

@@ -47,8 +47,9 @@ def test_a_score_under_another_definition_is_another_run() -> None:
 
 def test_a_row_with_an_evaluator_for_each_mode_counts_once() -> None:
     both = [stored(echoes=True, modes=[mode]) for mode in MODES]
-    summary = summary_of([both, both], "ragas")
-    assert summary.samples == summary.echoes == 2
+    summary = summary_of([both] * 5, "ragas")
+    assert summary.samples == 5
+    assert "the response is the reference, word for word, in 5 of 5 samples" in summary.notes
     assert summary.only is None
 
 
@@ -78,5 +79,8 @@ def test_the_signs_of_a_broken_run_are_seen_without_the_texts() -> None:
         rows.append([{"scored": json.loads(kept)}])
     summary = summary_of(rows, "ragas")
     assert [sign.name for sign in summary.signs] == ["same-context"]
-    assert "A sign that the run is broken: 4 of 6 samples" in mean_of(summary, "relevant").reason
+    assert (
+        "A sign that the run is broken: the chunks are the same, in 4 of 6 samples"
+        in mean_of(summary, "relevant").reason
+    )
     assert gate_run(summary, 0.5).outcome == "not measured"

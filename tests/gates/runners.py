@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gates.ways import WAYS, WORKING, Judge, Judging, Row, Way, honest, samples_of
+from gates.ways import WAYS, WORKING, AnyJudge, Judging, Row, Way, honest, judge_by, samples_of
 from noisesense import JudgeError, ReplyError, Summary, gate_run
 from noisesense.scoring.definitions import MODES
 from noisesense_adapters.datasets.score import score_dataset
@@ -65,7 +65,7 @@ def scored(rows: Sequence[Row], judging: Judging, folder: Path, name: str = "res
     ]
     data = write_jsonl(folder / f"{name}-rows.jsonl", lines)
     out = folder / f"{name}.jsonl"
-    score_dataset(data, judge=Judge(judging), out=out)
+    score_dataset(data, judge=judge_by(judging), out=out)
     return out
 
 
@@ -124,7 +124,7 @@ def gated(summary: Summary, samples: int) -> Ended:
 # ------------------------------------------------------------------ hosts of runs
 
 
-def by_ragas(rows: list[Row], judging: Judging) -> Ended:
+def by_ragas(rows: list[Row], judging: AnyJudge) -> Ended:
     from noisesense_adapters.ragas import NoiseSensitivity, summarize
     from support.ragas_runs import evaluated
 
@@ -138,11 +138,11 @@ def by_ragas(rows: list[Row], judging: Judging) -> Ended:
         for row in rows
         if not row.error  # the system gave no row
     ]
-    metrics = [NoiseSensitivity(mode, judge=Judge(judging)) for mode in MODES]
+    metrics = [NoiseSensitivity(mode, judge=judge_by(judging)) for mode in MODES]
     return gated(summarize(evaluated(data, metrics)), len(WORKING))
 
 
-def by_mlflow(rows: list[Row], judging: Judging, expected: int = len(WORKING) // 4) -> Ended:
+def by_mlflow(rows: list[Row], judging: AnyJudge, expected: int = len(WORKING) // 4) -> Ended:
     """Every fourth row: MLflow writes some twenty a second to its database."""
     import mlflow
 
@@ -168,7 +168,7 @@ def by_mlflow(rows: list[Row], judging: Judging, expected: int = len(WORKING) //
         }
         for row in known.values()
     ]
-    scorer = NoiseSensitivity(judge=Judge(judging))
+    scorer = NoiseSensitivity(judge=judge_by(judging))
     result = mlflow.genai.evaluate(data=data, predict_fn=application, scorers=[scorer])
     return gated(run_summary(result.run_id), expected)
 
@@ -198,13 +198,14 @@ def deepeval_cases(rows: Sequence[Row]) -> list[Any]:
     ]
 
 
-def by_deepeval(rows: list[Row], judging: Judging) -> Ended:
+def by_deepeval(rows: list[Row], judging: AnyJudge) -> Ended:
     """As the page's pytest example: both modes, and what is undefined fails."""
     from noisesense_adapters.deepeval import NoiseSensitivityMetric
     from support.deepeval_run import run
 
     metrics = [
-        NoiseSensitivityMetric(threshold=LIMIT, mode=mode, judge=Judge(judging)) for mode in MODES
+        NoiseSensitivityMetric(threshold=LIMIT, mode=mode, judge=judge_by(judging))
+        for mode in MODES
     ]
     if failed := [row.error for row in cases_of(rows) if row.error]:
         raise ConnectionError(failed[0])  # the system itself, in the test

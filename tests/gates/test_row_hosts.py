@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from gates.runners import Ended, check, gated
-from gates.ways import WAYS, WORKING, Judge, Judging, Row, honest
+from gates.ways import WAYS, WORKING, AnyJudge, Judging, Row, honest, judge_by
 from noisesense import Summary
 from support.row_hosts import OPIKS_CLIENT, by_inspect, by_opik, by_phoenix_in_turn, opik_offline
 
@@ -37,13 +37,13 @@ def numbers(values: Iterable[float]) -> list[float]:
     return [value for value in values if not math.isnan(value)]
 
 
-def phoenix(rows: Sequence[Row], judging: Judging, folder: Path) -> Run:
+def phoenix(rows: Sequence[Row], judging: AnyJudge, folder: Path) -> Run:
     """With the mean of the dataframe that Phoenix uploads as annotations."""
     from phoenix.evals.utils import to_annotation_dataframe
 
     from noisesense_adapters.phoenix import NoiseSensitivity, run_summary
 
-    dataframe = by_phoenix_in_turn(given(rows), NoiseSensitivity(judge=Judge(judging)))
+    dataframe = by_phoenix_in_turn(given(rows), NoiseSensitivity(judge=judge_by(judging)))
     spans = dataframe.assign(span_id=[str(number) for number in range(len(dataframe))])
     annotations = to_annotation_dataframe(dataframe=spans)
     averages: list[float] = []
@@ -52,18 +52,18 @@ def phoenix(rows: Sequence[Row], judging: Judging, folder: Path) -> Run:
     return Run(run_summary(dataframe), numbers(averages))
 
 
-def opik(rows: Sequence[Row], judging: Judging, folder: Path) -> Run:
+def opik(rows: Sequence[Row], judging: AnyJudge, folder: Path) -> Run:
     from noisesense_adapters.opik import NoiseSensitivity, run_summary
 
-    result = by_opik(given(rows), NoiseSensitivity(judge=Judge(judging)))
+    result = by_opik(given(rows), NoiseSensitivity(judge=judge_by(judging)))
     statistics = result.aggregate_evaluation_scores()
     return Run(run_summary(result.test_results), numbers(of.mean for of in statistics.values()))
 
 
-def inspect(rows: Sequence[Row], judging: Judging, folder: Path) -> Run:
+def inspect(rows: Sequence[Row], judging: AnyJudge, folder: Path) -> Run:
     from noisesense_adapters.inspect_ai import noise_sensitivity, run_summary
 
-    log = by_inspect(given(rows), noise_sensitivity(judge=Judge(judging)), folder)
+    log = by_inspect(given(rows), noise_sensitivity(judge=judge_by(judging)), folder)
     scores = log.results.scores if log.results is not None else []
     return Run(run_summary(log), numbers(score.metrics["mean"].value for score in scores))
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import noisesense
 from noisesense import JudgeError, ReplyError, Sample, Verdicts
 
 COUNT = 20
@@ -135,6 +136,13 @@ class Judge:
 
     async def judge(self, sample: Sample) -> Verdicts:
         return self._judging(sample)
+
+
+AnyJudge = Judging | noisesense.Judge
+
+
+def judge_by(judging: AnyJudge) -> noisesense.Judge:
+    return judging if isinstance(judging, noisesense.Judge) else Judge(judging)
 
 
 # ------------------------------------------------------------------ ways

@@ -56,7 +56,6 @@ OTHER = row("9", noisy=False, named="9")
 def test_a_response_that_is_its_reference_is_named() -> None:
     nine_of_ten = summarize([*ECHOES, OTHER])
     said = "the response is the reference, word for word, in 9 of 10 samples"
-    assert nine_of_ten.echoes == 9
     assert any(said in each[0].lower() + each[1:] for each in nine_of_ten.warnings)
     found = gate_run(nine_of_ten, 0.3)
     assert found.outcome == "warn"

@@ -195,8 +195,9 @@ _NEVER = 4
 # A busy provider is asked again as long as the judge waits, `MAX_WAIT` in these tests: by each of
 # the two calls, after each pause of 0.2 s or more, and by its client as well.
 _BUSY = 2 * 2 * (1 + RETRIES) * 3
-# Where they cannot be read, each is asked 3 times (max_reasks=2): 6 requests.
-_SPOILED = 6
+# Where they cannot be read, that of the response is asked 3 times (max_reasks=2), and that of the
+# reference not again before the other is there: 4 requests.
+_SPOILED = 4
 # Where verdicts cannot be read: 2 lists of claims, then each of 1 + C checks is asked 3 times.
 _NO_VERDICT = 2 + 3 * 4
 

@@ -129,8 +129,7 @@ def command(
         figures = modes_of(comparison.definition)
     unsure = UNDECIDED if gate.fail_undecided else 0
     summary = reading.tally.summary(confidence=gate.level)
-    if summary.echo:
-        output.tell(f"note: {name}: {summary.echo}")
+    output.tell(*(f"note: {name}: {note}" for note in summary.notes))
     statuses = [_check_worse(comparison, figure, name, unsure) for figure in figures]
     if figures:
         statuses.append(_check_undefined(comparison, gate.max_undefined))

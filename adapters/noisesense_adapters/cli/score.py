@@ -211,17 +211,15 @@ def _dry_run(
     dataset: Path, reading: dict[str, Any], definition: str | None, plan: str, *, as_json: bool
 ) -> int:
     """Say how many calls judging takes, from rows and chunks alone."""
-    from noisesense.stats import placebos  # it loads asyncio
+    from noisesense.judging.placebos import COUNT  # it loads asyncio
 
     counts = _counts(dataset, reading, definition)
     least = 3 * counts.asked
     if plan == "full":
         least += counts.chunks
     most = 8 * counts.asked + counts.chunks
-    tested = ""
-    if counts.asked >= placebos.COUNT:
-        most += placebos.COUNT
-        tested = f"Up to {placebos.COUNT} more test the judge. "
+    if counts.asked >= COUNT:
+        most += COUNT
     if as_json:
         show_json({"input": str(dataset), **vars(counts), "least": least, "most": most})
     else:
@@ -232,9 +230,9 @@ def _dry_run(
         calls = "There is nothing to judge: it would ask nothing."
         if counts.asked:
             calls = (
-                f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and 1 for each chunk. "
-                f"{tested}Texts of more than 16,000 characters, and --check each, take more. "
-                "Nothing was asked."
+                f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and 1 for each chunk, "
+                f"and {COUNT} that test the judge. Texts of more than 16,000 characters, and "
+                "--check each, take more. Nothing was asked."
             )
         say(calls)
     status = options.SOME_FAILED if counts.unread else 0

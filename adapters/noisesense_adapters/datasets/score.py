@@ -16,10 +16,10 @@ from noisesense import Judge, Summary, Tally, errors
 from noisesense.jsonl import as_path, whole_file
 from noisesense.judging.calls import gather_all, run_blocking
 from noisesense.judging.protocol import NO_USAGE
+from noisesense.judging.sharing import begin_run
 from noisesense.scoring.outcomes import check_between
 from noisesense.scoring.results import Choices, Result, ResultsWriter
 from noisesense.scoring.scoring import NO_JUDGE
-from noisesense.stats.placebos import PlaceboRows
 from noisesense_adapters.datasets.files import check_folder
 from noisesense_adapters.datasets.read import read_rows, result_of, unscored, with_verdicts
 from noisesense_adapters.datasets.rows import BadRow, Row
@@ -146,8 +146,7 @@ async def _judge_rows(
 ) -> None:
     """Judge each row; ``keep`` gets the results in order.
 
-    A row that occurs twice is judged twice. A sample that fails does not end the run. At the end a
-    judge that can check given claims is asked placebos; the last result has what came of them.
+    A row that occurs twice is judged twice. A sample that fails does not end the run.
 
     Raises:
         JudgeSetupError: the judge is not set up as it must be, and no sample was judged.
@@ -166,20 +165,10 @@ async def _judge_rows(
         begun.add(result, fault)
         return result
 
-    placebos = PlaceboRows(judge)
-    last: list[Result] = []
-
-    def keep_but_last(result: Result) -> None:
-        if last:
-            keep(last.pop())
-        last.append(result)
-        placebos.add(result)
-
-    await _ask_all(rows, ask, concurrency, keep_but_last)
+    begin_run(judge)
+    await _ask_all(rows, ask, concurrency, keep)
     if begun.fault is not None:
         raise begun.fault
-    for result in last:
-        keep(await placebos.ask(result))
 
 
 class _Begun:

@@ -151,6 +151,7 @@ class Evaluated(NamedTuple):
             unanswered=judgement.unanswered,
             usage=judgement.usage,
             changes=judgement.changes,
+            placebos=judgement.placebos,
             judge=self.judge,
         )
 

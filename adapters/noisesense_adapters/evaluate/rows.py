@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from noisesense import Judge, Result, Sample, StructuredLLM, Summary, Verdicts, summarize
 from noisesense.errors import InputError, check_choice, describe, error_context
+from noisesense.judging.protocol import Placebos
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.clusters import cluster_of
@@ -204,8 +205,7 @@ def as_scored(result: Result, modes: Sequence[Mode]) -> dict[str, Any]:
     """Return a result with a score and a sample as JSON-ready data that `summary_of` reads.
 
     It holds the verdicts without their texts, the settings of the score, the modes that were
-    asked for, and what only the texts tell: the cluster, whether the response repeats the
-    reference, and which texts are the same.
+    asked for, and what only the texts tell: the cluster, and which texts are the same.
     """
     score: Any = result.score
     sample: Any = result.sample
@@ -217,7 +217,8 @@ def as_scored(result: Result, modes: Sequence[Mode]) -> dict[str, Any]:
         "undetermined": score.undetermined,
         "verdicts": score.verdicts.to_matrices(),
         "cluster": cluster_of(result),
-        "echoes": result.echoes,
+        "placebos": [*result.placebos],
+        "repeats": [*result.repeats],
         "texts": {"response": _shortened(sample.response), "retrieved_contexts": contexts},
     }
 
@@ -230,13 +231,27 @@ def _shortened(text: str) -> str:
     return f"{text[:_BEGINNING]}{digest}"
 
 
+class _Rescored(Result, frozen=True):
+    """A result of which the texts are shortened: what they repeat was seen before."""
+
+    repeats: tuple[str, ...] = ()  # pyright: ignore[reportIncompatibleMethodOverride]
+
+
 def _rescored(name: str, kept: Mapping[str, Any]) -> Result:
     """Return the result that `as_scored` kept, under a new name."""
     texts = kept["texts"]
     sample = Sample(**texts, reference="-")  # shortened; nobody reads the reference
     verdicts = Verdicts.from_matrices(**kept["verdicts"], chunks=texts["retrieved_contexts"])
     settings = Settings(kept["definition"], kept["empty"], kept["undetermined"])
-    return Result(name, settings.score(verdicts), sample=sample, cluster=kept["cluster"])
+    placebos = Placebos(*kept["placebos"])
+    return _Rescored(
+        name,
+        settings.score(verdicts),
+        sample=sample,
+        cluster=kept["cluster"],
+        placebos=placebos,
+        repeats=tuple(kept["repeats"]),
+    )
 
 
 def summary_of(
@@ -256,7 +271,6 @@ def summary_of(
     if definition is not None:
         check_definition(definition)
     results: list[Result] = []
-    echoes = 0
     modes: dict[Mode, None] = {}
     for number, row in enumerate(rows):
         kept = _kept_of(row, definition)
@@ -267,13 +281,11 @@ def summary_of(
             raise InputError("one score a mode", got, where=f"row {number}", hint=hint)
         if kept:
             modes |= dict.fromkeys(asked)
-            echoes += kept[0]["echoes"]
             results.append(_rescored(str(number), kept[0]))
         else:
             results.append(Result(str(number), error="it has no score"))
     only = next(iter(modes)) if len(modes) == 1 else None
-    # Results without their texts do not know their echoes.
-    return replace(summarize(results), echoes=echoes, only=only)
+    return replace(summarize(results), only=only)
 
 
 def _kept_of(row: Iterable[object], definition: str | None) -> list[dict[str, Any]]:

@@ -151,6 +151,7 @@ def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
         unanswered=judgement.unanswered,
         usage=judgement.usage + judgement.paid,  # by whichever metric
         changes=judgement.changes,
+        placebos=judgement.placebos,
         judge=value.judge,
     )
 

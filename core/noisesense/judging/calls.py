@@ -126,12 +126,15 @@ class SampleRun:
         problem: what was wrong with the last bad reply.
         changes: claims added and dropped.
         open_questions: how often the model was asked about such a claim and gave no answer.
+        has_claims: set once those of the response are known. Without them the sample fails, and
+            nothing else is worth asking for again.
     """
 
     usage: Usage = field(default_factory=Usage)
     problem: str = ""
     changes: list[ClaimChange] = field(default_factory=list[ClaimChange])
     open_questions: int = 0
+    has_claims: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ class ModelCall(Generic[S, A_co]):
         schema: the form of the reply.
         read: what the reply answers; None if nothing, and then it is not kept.
         vote: calls that differ in it alone are separate calls.
+        is_aside: it is worth asking again only once the response's claims are known.
     """
 
     prompt: Callable[[int], str]
@@ -151,6 +155,7 @@ class ModelCall(Generic[S, A_co]):
     schema: type[S]
     read: Callable[[S], A_co | None]
     vote: int = 0
+    is_aside: bool = False
 
 
 class Calls:
@@ -205,6 +210,8 @@ class Calls:
         """
         answer: A | None = None
         while answer is None and attempt < call.attempts:
+            if attempt and call.is_aside:
+                await run.has_claims.wait()
             if self.store is not None:
                 answer, attempt = await self._by_store(self.store, run, call, attempt)
             else:

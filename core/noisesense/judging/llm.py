@@ -163,7 +163,13 @@ class LLMJudge(PlannedJudge):
         while attempt < most:
             prompt = partial(self._prompts.decomposition, source.text, source.question)
             form = claims_form(source.text)
-            call = ModelCall(prompt, most, form, lambda reply: source.read(reply.claims))
+            call = ModelCall(
+                prompt,
+                most,
+                form,
+                lambda reply: source.read(reply.claims),
+                is_aside=which == "reference",
+            )
             listed, attempt = await self._calls.ask(run, call, attempt)
             if listed:
                 claims = await self._without_strays(run, which, source, listed)

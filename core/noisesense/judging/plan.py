@@ -135,6 +135,7 @@ class PlannedJudge:
     async def _find_response(self, work: _SampleWork) -> None:
         question = work.sample.user_input
         work.claims = await self.find(work.run, "response", work.response, question)
+        work.run.has_claims.set()
 
     async def _find_reference(self, work: _SampleWork) -> None:
         """None if they cannot be had. Labels win: with all of them nobody asks for the claims."""

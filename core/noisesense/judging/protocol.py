@@ -80,7 +80,7 @@ class Placebos(NamedTuple):
     """How a judge did on a run's questions of known answer.
 
     Attributes:
-        asked: how many there were, see `noisesense.stats.placebos`.
+        asked: how many there were, see `noisesense.judging.placebos`.
         wrong: how many it answered wrong.
         unanswered: how many it did not answer.
     """
@@ -107,6 +107,7 @@ class Judgement:
         unanswered: what was asked and stayed without an answer. Cells a plan never asks are
             undetermined in the verdicts and not counted here.
         changes: claims that were added or dropped after the judge had been asked once more.
+        placebos: how the judge did on those that it was asked beside this sample.
         shared: another metric asked for the same sample and paid for it.
         paid: what that other metric paid; all zero unless ``shared``.
     """
@@ -117,6 +118,7 @@ class Judgement:
     shared: bool = False
     paid: Usage = field(default_factory=Usage)
     changes: tuple[ClaimChange, ...] = ()
+    placebos: Placebos = NO_PLACEBOS
 
 
 @runtime_checkable

@@ -11,11 +11,14 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from noisesense.errors import JudgeError, NoiseSenseError
+from noisesense.judging.placebos import COUNT, with_placebos
 from noisesense.judging.protocol import Judge, Judgement, Usage
 from noisesense.verdicts.sample import Sample
+from noisesense.verdicts.verdicts import ResponseClaim
 
 
 class _Judging:
@@ -58,7 +61,10 @@ class _CancelledError(Exception):
 
 
 class _Run:
-    """The judgings of one run, by judge and sample.
+    """The judgings of one run, by judge and sample; of a judge also the rows of its placebos.
+
+    Those are the first rows in their order, whichever is judged first: with a store, a run that
+    goes on asks the same.
 
     Judges are told apart by identity, as they need not be hashable (a plain dataclass is not).
     """
@@ -67,6 +73,8 @@ class _Run:
         self.lock = threading.Lock()
         self.judges: dict[int, Judge] = {}  # held, so that no other object gets their ids
         self.judgings = defaultdict[Hashable, list[_Judging]](list)
+        self.first: dict[Sample, tuple[ResponseClaim, ...] | None] = {}
+        self.is_tested = False
 
 
 _runs: dict[int, tuple[_Run, object]] = {}
@@ -83,6 +91,11 @@ def _run_of(owner: object) -> _Run:
             held = owner
         _runs.setdefault(id(owner), (_Run(), held))
     return _runs[id(owner)][0]
+
+
+def begin_run(judge: Judge) -> None:
+    """A run begins that knows its rows: the judge is asked placebos anew."""
+    _run_of(judge).is_tested = False
 
 
 def sharing_key(sample: Sample) -> tuple[str, tuple[bool | None, ...]]:
@@ -141,9 +154,34 @@ async def judge_once(
 async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
     """Return the judge's verdicts on the sample, with its chunks; not shared.
 
+    A judge that can check given claims is asked placebos beside one of its first samples.
+
     Raises:
         NoiseSenseError: as the judge raises; `JudgeError` in place of anything else.
     """
+    run = _run_of(judge)
+    if run.is_tested:
+        return await _judged(judge, sample)
+    with run.lock:
+        run.first.setdefault(sample)
+    try:
+        judgement = await _judged(judge, sample)
+    except BaseException:
+        run.first.pop(sample, None)
+        raise
+    with run.lock:
+        run.first[sample] = judgement.verdicts.response_claims
+        rows = {
+            each: claims for each, claims in islice(run.first.items(), COUNT) if claims is not None
+        }
+        if len(rows) < COUNT or run.is_tested:
+            return judgement
+        run.is_tested = True
+        run.first.clear()
+    return await with_placebos(judge, rows, judgement)
+
+
+async def _judged(judge: Judge, sample: Sample) -> Judgement:
     failure: JudgeError
     try:
         # isinstance is slow with a protocol, and this is asked of each sample.

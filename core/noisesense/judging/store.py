@@ -70,16 +70,13 @@ class VerdictStore:
 
     Args:
         path: a writable file on a local disk; created if it does not exist.
-        must_exist: raise an error instead of creating it.
 
     Raises:
         StoreError: damaged, not a verdict store, another format, or no access.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, must_exist: bool = False) -> None:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = as_path(path, StoreError)
-        if must_exist and not self.path.is_file():
-            raise StoreError("a verdict store", "no such file", where=str(self.path))
         self._lock = threading.RLock()
         self._pid = os.getpid()
         self._connections: list[sqlite3.Connection] = []  # one, while it is open

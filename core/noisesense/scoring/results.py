@@ -164,6 +164,24 @@ def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
     return chunk.text in ("", context.text) and context.relevant in (None, chunk.relevant)
 
 
+ECHO = "the response is the reference, word for word"
+
+
+def _repeats(sample: Sample) -> Iterator[str]:
+    response = sample.response.strip()
+    reference = sample.reference.strip()
+    chunks = [chunk.text.strip() for chunk in sample.retrieved_contexts]
+    if response == reference:
+        yield ECHO
+    for name, text in (("response", response), ("reference", reference)):
+        if any(chunk and chunk in text for chunk in chunks):
+            yield f"the {name} repeats a chunk, word for word"
+    words = response.split()
+    half = len(words) // 2
+    if words[:half] == words[half:]:
+        yield "the response repeats itself, word for word"
+
+
 class Result(Struct, frozen=True):
     """The result of one sample: a score, or an error that says why there is none.
 
@@ -177,8 +195,8 @@ class Result(Struct, frozen=True):
         unanswered: how many verdicts the judge was asked for and did not give.
         usage: the cost of judging the sample.
         changes: claims that the judge, asked once more, has added to its lists or dropped.
-        placebos: how the judge did on the placebos of the run, of which this is the last result;
-            their cost is in its usage.
+        placebos: how the judge did on those that it was asked beside this sample; their cost is
+            in the usage.
         judge: who gave the verdicts, if known: a model with its prompts and its plan.
 
     Raises:
@@ -225,13 +243,11 @@ class Result(Struct, frozen=True):
             raise InputError(expected, "one of others", where=f"result {self.id!r}", hint=hint)
 
     @property
-    def echoes(self) -> bool:
-        """Is the response the reference? Where their texts are not known, by their claims."""
-        if self.score is None:
-            return False
-        if self.sample is None:
-            return self.score.echoes
-        return self.sample.response.strip() == self.sample.reference.strip()
+    def repeats(self) -> tuple[str, ...]:
+        """Which of the texts repeat another, in words; without texts, whether the claims do."""
+        if self.sample is not None:
+            return tuple(_repeats(self.sample))
+        return (ECHO,) if self.score is not None and self.score.echoes else ()
 
     def bounds(self, mode: Mode) -> Range | None:
         """Same as `Score.bounds`; None without a score, too."""

@@ -135,9 +135,8 @@ def gate_run(
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
     if given:
         findings += sign_findings(summary, waive)
+        findings += [Finding("warn", note) for note in summary.notes]
     if limit is not None:
-        if summary.echo:
-            findings.append(Finding("warn", summary.echo))
         unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)

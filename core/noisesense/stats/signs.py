@@ -1,5 +1,6 @@
 """Signs that a run is broken: what no working system and judge give, whatever the score says.
 
+What a few sound systems give as well is no sign but a note, which a gate tells and lets pass.
 No language is read for any of them, and each is told from the verdicts and the texts alone.
 """
 
@@ -14,7 +15,7 @@ from zlib import crc32
 
 from noisesense.judging.protocol import Placebos
 from noisesense.scoring.outcomes import Record
-from noisesense.scoring.results import Result
+from noisesense.scoring.results import ECHO, Result
 from noisesense.scoring.scoring import Score
 from noisesense.verdicts.form import VerdictsForm
 
@@ -46,8 +47,13 @@ _PLACEBOS_A_MISTAKE = 6
 
 A judge that can judge may be wrong, or a claim of another row be true by accident, in 2% of the
 cases. Then 2 of 5 come in ``1 - 0.98^5 - 5 * 0.02 * 0.98^4 = 0.4%`` of all runs. A judge that
-always says the same has two of five wrong, or three.
+always says yes has four of five wrong, one that says yes to chunks alone two.
 """
+_NOWHERE = "neither the reference nor a chunk has a claim of the answer"
+_SAME_ANSWER = "the answers are the same, with no correct claim"
+_SAME_CHUNKS = "the chunks are the same"
+_UNTOLD = ("right", "useful", "useless")
+"""No notes."""
 _MARKUP = ("<!doctype html", "<html", "<?xml")
 
 
@@ -71,10 +77,9 @@ class SignCounts:
     _counts: Counter[str] = field(default_factory=Counter[str])
     _seen: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
     """Which verdicts there are, as `_kinds_in` has them."""
-    _texts: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
-    """By text, the samples with an answer of which no claim is correct, or with a right object; by
-    contexts, all samples, and those where some chunk supports a claim or none does. One of more
-    than half of the samples is among the first."""
+    _shared: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    """How many samples have something, and with which text of theirs. What more than half of them
+    have is among the first."""
 
     def add(self, result: Result, score: Score) -> None:
         """Count one scored sample."""
@@ -85,77 +90,90 @@ class SignCounts:
         is_looked_at = is_said or bool(kinds & _DENIED)
         self._counts["samples"] += 1
         self._counts["looked at"] += is_looked_at
+        self._counts["useless"] += is_looked_at and not is_said
         self._counts["chunks"] += verdicts.chunk_count
-        if result.sample is None:
-            return
-        answer = result.sample.response.strip()
         is_right = ("correct", True) in kinds
-        if _is_page(answer):
-            self._counts["pages"] += 1
-        elif _is_object(answer):
-            self._counts["objects"] += 1
-            if is_right:
-                self._count_text(answer, "right object")
-        if ("correct", False) in kinds and not is_right:
-            self._count_text(answer, "answer")
-        contexts = "\n".join(chunk.text for chunk in verdicts.chunks or ())
-        self._count_text(contexts, "contexts")
-        if is_looked_at:
-            self._count_text(contexts, "useful" if is_said else "useless")
+        is_wrong = ("correct", False) in kinds and not is_right
+        if is_wrong and ("claim", False) in kinds and ("claim", True) not in kinds:
+            self._share(_NOWHERE)
+        for repeated in result.repeats:
+            self._share(repeated)
+        if result.sample is not None:
+            self._add_answer(result.sample.response.strip(), is_right, is_wrong)
+            chunks = sorted(chunk.text for chunk in result.sample.retrieved_contexts)
+            contexts = "\n".join(chunks)
+            self._share(_SAME_CHUNKS, contexts)
+            if is_looked_at:
+                self._share("useful" if is_said else "useless", contexts)
 
-    def _count_text(self, text: str, kind: str) -> None:
-        key = kind, crc32(text.encode("utf-8", "surrogatepass"))
-        if key in self._texts or len(self._texts) < _MOST_TEXTS:
-            self._texts[key] += 1
+    def _add_answer(self, answer: str, is_right: bool, is_wrong: bool) -> None:
+        if _is_odd(answer):
+            self._counts["odd"] += 1
+            if is_right:
+                self._share("right", answer)
+        if is_wrong:
+            self._share(_SAME_ANSWER, answer)
+
+    def _share(self, what: str, text: str = "") -> None:
+        key = what, crc32(text.encode("utf-8", "surrogatepass"))
+        if key in self._shared or len(self._shared) < _MOST_TEXTS:
+            self._shared[key] += 1
 
     def merge(self, other: SignCounts) -> None:
         """Count all that the other has counted."""
         self._counts.update(other._counts)
         self._seen |= other._seen
-        self._texts.update(other._texts)
+        self._shared.update(other._shared)
 
-    def signs(self, placebos: Placebos) -> tuple[Sign, ...]:
-        """Return the signs of the run so far, with those placebos."""
+    def found(self, placebos: Placebos) -> tuple[tuple[Sign, ...], tuple[str, ...]]:
+        """Return the signs of the run so far, with those placebos; and the notes, in words.
+
+        A note is what a sound run may have, too, and a reader must know.
+        """
         samples = self._counts["samples"]
         if samples < _FEW:
-            return ()
-        found = [*self._of_verdicts(samples)]
+            return (), ()
+        signs = [*self._of_verdicts(samples)]
+        notes: list[str] = []
+        shared = self._shared
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
-            found.append(Sign("placebos", str(placebos)))
-        odd = self._counts["pages"]
-        kinds = [kind for kind, _ in self._texts]
-        if kinds.count("right object") < 2:  # some systems answer in JSON
-            odd += self._counts["objects"]
-        if odd > _MOST_ODD * samples:
-            reason = f"{odd:,} of {samples:,} answers are JSON or HTML"
-            found.append(Sign("no-answers", reason))
-        for (kind, text), times in self._texts.items():
-            if 2 * times <= samples:
-                continue
-            of = f"{times:,} of {samples:,}"
-            if kind == "answer":
-                reason = f"{of} answers are the same, and no claim of them is correct"
-                found.append(Sign("same-answer", reason))
-            elif kind == "contexts" and self._is_useless(text):
-                reason = f"{of} samples have the same chunks, which hardly ever support a claim"
-                found.append(Sign("same-context", reason))
-        return tuple(found)
+            signs.append(Sign("placebos", str(placebos)))
+        odd = self._counts["odd"]
+        right = [what for what, _ in shared].count("right")
+        if odd > _MOST_ODD * samples and right < 2:  # some systems answer in JSON
+            signs.append(Sign("no-answers", f"{odd:,} of {samples:,} answers are JSON or HTML"))
+        for what, text, reason in self._frequent(samples):
+            if what == _SAME_ANSWER:
+                signs.append(Sign("same-answer", reason))
+            elif what == _SAME_CHUNKS and shared["useless", text] > 4 * shared["useful", text]:
+                signs.append(Sign("same-context", f"{reason}, and hardly ever support a claim"))
+            elif what not in _UNTOLD:
+                notes.append(reason)
+        looked_at = self._counts["looked at"]
+        useless = self._counts["useless"]
+        if 2 * useless > looked_at:
+            of = f"{useless:,} of the {looked_at:,} samples where chunks were asked"
+            notes.append(f"no chunk supports a claim, in {of}")
+        return tuple(signs), tuple(notes)
 
-    def _is_useless(self, contexts: int) -> bool:
-        """Tell whether the judge found nothing there in more than four of five samples."""
-        return self._texts["useless", contexts] > 4 * self._texts["useful", contexts]
+    def _frequent(self, samples: int) -> Iterator[tuple[str, int, str]]:
+        """Yield what more than half of the samples have, with its text and in words."""
+        for (what, text), times in self._shared.items():
+            least = 0.8 if what == ECHO else 0.5  # short answers are often just right
+            if times > least * samples:
+                yield what, text, f"{what}, in {times:,} of {samples:,} samples"
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
         is_said = bool(seen & _SAID)
         # Of a single document a sample all may be true.
+        any_denied = not all(said for _, said in seen)
         has_many_chunks = self._counts["chunks"] >= 2 * samples
-        is_denied = ("correct", False) in seen or bool(seen & _DENIED)
         if ("correct", False) in seen and not seen & {("correct", True), ("claim", True)}:
             yield Sign("none-correct", "no claim is correct, and none comes from a chunk")
         elif not is_said and self._counts["looked at"] >= _LOOKED_AT:
             yield Sign("none-supported", "no chunk supports a claim of a response or a reference")
-        elif samples >= _MANY and is_said and not is_denied and has_many_chunks:
+        elif samples >= _MANY and is_said and has_many_chunks and not any_denied:
             yield Sign("all-alike", "the judge said yes to everything")
 
 
@@ -172,12 +190,10 @@ def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
     return found
 
 
-def _is_page(text: str) -> bool:
-    """Tell whether a program gave it in place of an answer."""
-    return text.lower().startswith(_MARKUP) or text == "[object Object]"
-
-
-def _is_object(text: str) -> bool:
+def _is_odd(text: str) -> bool:
+    """Tell whether it is a page or an object, which a program may give in place of an answer."""
+    if text.lower().startswith(_MARKUP) or text == "[object Object]":
+        return True
     if not text.startswith(("{", "[")):
         return False
     try:

@@ -54,7 +54,7 @@ class Summary(Record, BothModes[ModeSummary]):
         changes: to the judge's lists of claims, by kind, see `noisesense.Judgement`.
         placebos: how the judge did on questions of known answer.
         signs: that the system or the judge is broken, see `Sign`.
-        echoes: scored samples whose response is the reference, word for word.
+        notes: what a sound run may have, too, and a reader must know, in words.
         partition: all response claims by kind.
         from_chunks: of all claims, those that are incorrect and come from a chunk, relevant or
             not. Does not depend on the definition.
@@ -84,7 +84,7 @@ class Summary(Record, BothModes[ModeSummary]):
     changes: dict[str, int]
     placebos: Placebos
     signs: tuple[Sign, ...]
-    echoes: int
+    notes: tuple[str, ...]
     partition: Partition
     from_chunks: Counts
     needed_cells: int
@@ -105,16 +105,6 @@ class Summary(Record, BothModes[ModeSummary]):
         if self.by_question:
             return f"{counted(self.scored, 'answer')} to {counted(self.clusters, 'question')}"
         return f"{counted(self.scored, 'sample')} in {counted(self.clusters, 'cluster')}"
-
-    @property
-    def echo(self) -> str:
-        """That nearly all responses are their references, in words; empty if they are not."""
-        if self.echoes <= 1 or self.echoes < _NEARLY_ALL * self.scored:
-            return ""
-        return (
-            f"the response is the reference, word for word, in {self.echoes:,} of "
-            f"{counted(self.scored, 'sample')}: is the reference read from the right column?"
-        )
 
     @property
     def measured(self) -> int:
@@ -162,18 +152,15 @@ class Summary(Record, BothModes[ModeSummary]):
                 f"{self.open_cells:,} of the {self.needed_cells:,} verdicts that the scores need "
                 "have no answer: where they decide a score, it is a range."
             )
-        if self.echo:
-            warnings.append(self.echo.capitalize())
         if self.clusters is not None and self.by_question:
             warnings.append(
                 f"{self.grouped}: the answers to one question count as one in every interval."
             )
         for mode in self.modes:
             warnings += _of_mode(self, mode)
+        warnings += [f"{note.capitalize()}." for note in self.notes]
         return tuple(warnings)
 
-
-_NEARLY_ALL = 0.9
 
 FEW_UNITS = 30
 """Fewer say little: their interval covers, and is wide."""

@@ -94,7 +94,6 @@ class Tally:
 
     def _count(self, result: Result, score: Score) -> None:
         sums = self._sums
-        sums["echoes"] += result.echoes
         self._signs.add(result, score)
         outcomes: tuple[Outcome, ...] = ()
         lack = score.lack
@@ -163,6 +162,7 @@ class Tally:
         cost = None if self._cost is None else float(self._cost)
         usage = Usage(**{name: sums[name] for name in COUNTED}, cost=cost)
         placebos = Placebos(sums["asked"], sums["wrong"], sums["unanswered"])
+        signs, notes = self._signs.found(placebos)
         return Summary(
             definition=self.definition,
             samples=sums["samples"],
@@ -172,8 +172,8 @@ class Tally:
             nothing_retrieved=lacking["nothing_retrieved"],
             changes=dict(+self._changes),
             placebos=placebos,
-            signs=self._signs.signs(placebos),
-            echoes=sums["echoes"],
+            signs=signs,
+            notes=notes,
             partition=Partition(*map(kinds.__getitem__, Partition._fields)),
             from_chunks=_sum(from_chunks),
             needed_cells=sums["needed_cells"],

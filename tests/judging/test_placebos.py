@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +42,11 @@ SIZES = (5, 6, 8, 10)
 
 
 class Model:
-    """Says yes where the text holds the statement; or ``always`` the same word."""
+    """Says yes where the text holds the statement; or ``always`` the same word, of ``texts``."""
 
-    def __init__(self, always: str = "") -> None:
+    def __init__(self, always: str = "", texts: str = "") -> None:
         self.always = always
+        self.texts = texts
 
     def answer(self, prompt: str) -> str:
         data = data_of(prompt)
@@ -58,7 +58,9 @@ class Model:
 
     def _word(self, data: Mapping[str, Any], said: str) -> str:
         text = data.get("premise") or " ".join(data.get("listed", [said]))
-        return self.always or ("yes" if said in text else "no")
+        if self.always and self.texts in text:
+            return self.always
+        return "yes" if said in text else "no"
 
 
 def row(number: int, **fields: Any) -> Row:
@@ -109,11 +111,11 @@ def test_an_exact_judge_is_not_stopped(system: str, count: int, tmp_path: Path) 
     assert "placebos" not in {sign.name for sign in summary.signs}
 
 
-@pytest.mark.parametrize(("always", "wrong"), [("yes", 3), ("no", 5)])
+@pytest.mark.parametrize(("always", "wrong"), [("yes", 4), ("no", 5)])
 def test_a_judge_that_always_says_the_same_does_not_pass(
     always: str, wrong: int, tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three are claims of other rows and two sentences of the reference.
+    """Four are claims of other rows, of two references and two chunks, and one is a sentence.
 
     One that always says no finds no claim on the question: all five are sentences.
     """
@@ -135,25 +137,23 @@ def test_a_judge_that_always_says_the_same_does_not_pass(
     assert run_here(capsys, "gate", out, "--fail-above", "0.3").status == 5
 
 
-def test_a_gate_lets_the_sign_pass_by_its_name(tmp_path: Path, capsys: Capsys) -> None:
-    out = tmp_path / "out.jsonl"
-    summary = scored(tmp_path, [row(number) for number in range(10)], judge("yes"), out)
+def test_a_judge_that_says_yes_to_chunks_does_not_pass(tmp_path: Path) -> None:
+    """Two of five are about chunks, in which alone there is the word "kept"."""
+    rows = [row(number) for number in range(5)]
+    for each in rows:
+        each["retrieved_contexts"] = [f"{each['reference']} It is kept."]
+    summary = scored(tmp_path, rows, LLMJudge(ScriptedLLM(Model("yes", "kept").answer)))
+    assert summary.placebos == (5, 2, 0)
     assert [sign.name for sign in summary.signs] == ["placebos"]
-    stopped = run_here(capsys, "gate", out, "--fail-above", "0.3")
-    assert stopped.status == 5
-    assert "--waive placebos" in stopped.out + stopped.err
-    waived = run_here(capsys, "gate", out, "--fail-above", "0.3", "--waive", "placebos")
-    assert waived.status == 0
-    assert "note: A sign that the run is broken: " in waived.err
 
 
-def test_the_last_line_has_them_and_their_cost(tmp_path: Path) -> None:
+def test_the_fifth_line_has_them_and_their_cost(tmp_path: Path) -> None:
     """Each answer is the reference: 2 calls a row, for both lists of claims."""
     out = tmp_path / "out.jsonl"
     summary = scored(tmp_path, [row(number) for number in range(6)], judge(), out)
     results = list(read_results(out))
-    assert [result.placebos.asked for result in results] == [0, 0, 0, 0, 0, 5]
-    assert [result.usage.calls for result in results] == [2, 2, 2, 2, 2, 2 + 5]
+    assert [result.placebos.asked for result in results] == [0, 0, 0, 0, 5, 0]
+    assert [result.usage.calls for result in results] == [2, 2, 2, 2, 2 + 5, 2]
     assert summary.usage.calls == 17
     tally = Tally()
     for result in results:
@@ -174,17 +174,6 @@ def test_how_many_wrong_answers_are_a_sign(asked: int, wrong: int, is_sign: bool
     assert [sign.name for sign in summary.signs] == ["placebos"] * is_sign
 
 
-@pytest.mark.parametrize(
-    ("asked", "allowed", "chance"), [(5, 1, 0.003842), (10, 2, 0.000864), (15, 3, 0.000183)]
-)
-def test_the_chance_of_a_sign_of_a_judge_that_errs_in_2_percent(
-    asked: int, allowed: int, chance: float
-) -> None:
-    """Above what is allowed: ``1 - Σ C(n, k) 0.02^k 0.98^(n - k)``; by hand, as the docstring."""
-    within = sum(comb(asked, k) * 0.02**k * 0.98 ** (asked - k) for k in range(allowed + 1))
-    assert 1 - within == pytest.approx(chance, abs=1e-6)
-
-
 def test_rows_that_may_say_the_same_give_no_claims(tmp_path: Path) -> None:
     """Of one question and reference, there are only sentences of the reference itself."""
     rows = [row(0, response=f"Rumor {number}.", id=str(number)) for number in range(5)]
@@ -196,7 +185,7 @@ def test_few_rows_and_recorded_verdicts_ask_none(tmp_path: Path) -> None:
     rows = [row(number) for number in range(5)]
     assert scored(tmp_path, rows[:4], judge("yes")).placebos == (0, 0, 0)
     out = tmp_path / "out.jsonl"
-    assert scored(tmp_path, rows, judge("yes"), out).placebos == (5, 3, 0)
+    assert scored(tmp_path, rows, judge("yes"), out).placebos == (5, 4, 0)
     lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     recorded = [{name: line[name] for name in ("sample", "verdicts")} for line in lines]
     recording = write_jsonl(tmp_path / "recording.jsonl", recorded)
