@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -257,18 +258,23 @@ def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -
     assert found.left_out == {"samples with too few other chunks to take away as many": 1}
 
 
-def misled(samples: int = 8) -> list[Result]:
-    """Answers with a claim that no chunk entails, each beside guide.md, sheet.md and some news."""
+def misled(samples: int = 8, right: int = 0) -> list[Result]:
+    """Answers with a claim that no chunk entails, each beside guide.md, sheet.md and some news;
+    then right ones without the sheet."""
     results: list[Result] = []
-    for i in range(samples):
+    for i in range(samples + right):
         texts = {
             "guide.md": f"right {i}",
             "sheet.md": f"another product {i}",
             f"news-{i}.md": f"news {i}",
         }
+        response = f"right {i}. invented {i}"
+        if i >= samples:
+            del texts["sheet.md"]
+            response = f"right {i}"
         sample = Sample(
             user_input=f"question {i}",
-            response=f"right {i}. invented {i}",
+            response=response,
             reference=f"right {i}",
             retrieved_contexts=[Chunk(text=text, id=name) for name, text in texts.items()],
         )
@@ -310,6 +316,12 @@ def test_leaving_out_stays_within_its_number_of_answers() -> None:
     for budget in range(1, 30):
         assert budget - 3 < len(plan(misled(), PAIR, leave_out=budget)) <= budget
     assert plan(misled(5), PAIR, leave_out=100) == []
+
+
+def test_the_document_whose_answers_are_wrong_most_often_is_left_out_first() -> None:
+    """guide.md is beside eight right ones, too."""
+    asked = Counter(row["variant"] for row in plan(misled(8, 8), PAIR, leave_out=24))
+    assert asked["again"] == asked["leave-out-1"] == 8
 
 
 def test_what_each_answer_costs() -> None:

@@ -326,7 +326,7 @@ def show_planted(pool: ProcessPoolExecutor, runs: int) -> bool:
         found = [*pool.map(partial(named, world), range(runs), chunksize=8)]
         right, wrong, most, answers = (sum(column) / runs for column in zip(*found, strict=True))
         off |= is_off(100 * wrong, 3.0, runs)
-        if misleads >= 0.7 and budget >= 150:
+        if misleads >= 0.7:
             off |= is_off(100 * right, 80.0, runs)
         figures = [f"{100 * share:.1f}" for share in (right, wrong, most)]
         rows.append([f"{misleads:.0%}", f"{errors:.0%}", budget, f"{answers:.0f}", *figures])

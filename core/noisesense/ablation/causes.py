@@ -122,7 +122,7 @@ class Cause(NamedTuple):
         gone: the share of them that is gone without it.
         gone_without_others: the share of them that is gone without other chunks instead; None
             where no such answers are.
-        low: `Effect.low`; from 14 documents on, the more there are, the wider is the interval
+        low: `Effect.low`; from nine documents on, the more there are, the wider is the interval
             of each.
         is_shown: see `Effect`.
     """
@@ -245,7 +245,7 @@ def causes_of(arms: Iterable[Arm]) -> tuple[Cause, ...]:
     tests = 0
     for claims in followed.values():
         tests += len({arm.case.unit for arm, _ in claims}) >= MIN_PAIRS
-    confidence = max(_CONFIDENCE, 1 - _TOGETHER / max(tests, 1))
+    confidence = 1 - min(1 - 0.95, _TOGETHER / max(tests, 1))
     causes: list[Cause] = []
     for suspect, claims in followed.items():
         effect = effect_of(claims, confidence)

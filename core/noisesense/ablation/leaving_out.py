@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from random import Random
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from noisesense.ablation.cases import LEAVE_OUT, Case
 from noisesense.stats.offenders import document_of
 from noisesense.stats.paired import MIN_PAIRS
+from noisesense.stats.shrinkage import Hits, shrunken
 
 
 class _Place(NamedTuple):
@@ -52,21 +53,25 @@ def leaving_out(
 
 
 def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
-    """Yield the places of each document, those first that were retrieved most often.
+    """Yield the places of each document, those first whose answers are surely wrong most often.
 
     Not of a document that entails a wrong claim, nor of one in fewer than six clusters of such
     answers: they could not be told from chance.
     """
     sources = set[str]()
     places = defaultdict[str, list[_Place]](list)
+    retrieved = Counter[str]()
     for case in cases:
+        retrieved.update(case.documents.keys())
         for chunk in case.sample.retrieved_contexts:
             if chunk.text in case.sources:
                 sources.add(document_of(chunk))
         if case.unexplained and len(case.documents) > 1:
             for document, position in case.documents.items():
                 places[document].append(_Place(case, position))
-    for document in sorted(places, key=lambda name: (-len(places[name]), name)):
+    hits = {name: Hits(len(found), retrieved[name]) for name, found in places.items()}
+    rates = shrunken(Counter(hits.values()))
+    for document in sorted(places, key=lambda name: (-rates[hits[name]].low, name)):
         units = {place.case.unit for place in places[document]}
         if document not in sources and len(units) >= MIN_PAIRS:
             yield from places[document]
