@@ -33,14 +33,6 @@ class Change(NamedTuple):
     after: Range
     change: Estimate
 
-    @property
-    def is_above_zero(self) -> bool:
-        """Is the difference surely above 0? Never of few samples."""
-        interval = self.change.interval
-        if interval is None:
-            return False
-        return interval.units >= MIN_PAIRS and interval.low > 0
-
 
 class Pair(NamedTuple):
     """Two shares, and the cluster of the sample that they are of."""
@@ -88,25 +80,20 @@ class Effect(Record):
     other_chunks: Change | None
 
     @property
-    def controls(self) -> tuple[Change, ...]:
-        """Those there are."""
-        controls = (self.other_claims, self.again, self.other_chunks)
-        return tuple(control for control in controls if control is not None)
-
-    @property
     def is_shown(self) -> bool:
         """Do surely more claims go without the chunks than in each of the three controls?"""
-        controls = self.controls
-        return len(controls) == 3 and all(each.is_above_zero for each in controls)
+        return self.low > 0
 
     @property
     def low(self) -> float:
-        """The least low end of the differences; -1 where one has no interval."""
+        """The least low end of the differences; -1 where one is not known, or of few samples."""
         lows: list[float] = []
-        for control in self.controls:
-            interval = control.change.interval
-            lows.append(-1.0 if interval is None else interval.low)
-        return min(lows) if len(lows) == 3 else -1.0
+        for control in (self.other_claims, self.again, self.other_chunks):
+            interval = None if control is None else control.change.interval
+            if interval is None or interval.units < MIN_PAIRS:
+                return -1.0
+            lows.append(interval.low)
+        return min(lows)
 
 
 class Cause(NamedTuple):
