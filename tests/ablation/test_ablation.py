@@ -269,6 +269,8 @@ def misled(samples: int = 8, right: int = 0) -> list[Result]:
             f"news-{i}.md": f"news {i}",
         }
         response = f"right {i}. invented {i}"
+        if right:
+            texts |= {f"{name}-{i}.md": f"{name} {i}" for name in ("note", "memo")}
         if i >= samples:
             del texts["sheet.md"]
             response = f"right {i}"
@@ -303,7 +305,7 @@ def test_a_document_that_misleads_without_entailing_is_found_by_leaving_it_out()
 
 def test_leaving_out_stays_within_its_number_of_answers() -> None:
     """guide.md and sheet.md are in eight such samples, which are asked again, too; the news are in
-    one each, which tells nothing, and may be the sham beside the first of them."""
+    one each, which tells nothing, and are a sham beside the first of them."""
     assert plan(misled(), PAIR) == []
     rows = plan(misled(), PAIR, leave_out=100)
     shams = [row for row in rows if row["variant"] == "leave-out-2"]
@@ -314,14 +316,15 @@ def test_leaving_out_stays_within_its_number_of_answers() -> None:
         names = [chunk["id"] for chunk in row["retrieved_contexts"]]
         assert names == ["guide.md", f"news-{row['id'][1:]}.md"]
     for budget in range(1, 30):
-        assert budget - 3 < len(plan(misled(), PAIR, leave_out=budget)) <= budget
+        assert budget - 4 < len(plan(misled(), PAIR, leave_out=budget)) <= budget
     assert plan(misled(5), PAIR, leave_out=100) == []
 
 
 def test_the_document_whose_answers_are_wrong_most_often_is_left_out_first() -> None:
     """guide.md is beside eight right ones, too."""
     asked = Counter(row["variant"] for row in plan(misled(8, 8), PAIR, leave_out=24))
-    assert asked["again"] == asked["leave-out-1"] == 8
+    assert asked["again"] == asked["leave-out-1"] == 6
+    assert asked["leave-out-0"] < 6
 
 
 def test_what_each_answer_costs() -> None:
