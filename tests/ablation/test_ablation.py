@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_a_system_that_repeats_its_chunks() -> None:
     effect = found.effect
     assert effect.claims == effect.samples == 10
     assert effect.gone == (10.0, 10.0)
-    for control in effect.controls:
+    for control in (effect.other_claims, effect.again, effect.other_chunks):
         assert control.before == (0.0, 0.0)
         assert control.change[:2] == (1.0, 1.0)
         # All ten differences are 1; an eleventh might be smaller.
@@ -88,7 +89,7 @@ def test_the_controls_are_counted_by_hand() -> None:
     effect = effect_in(run_of([2] * 8), answer)
     # Of 16 wrong claims 12 are gone, of 8 right ones 4.
     assert effect.gone == (12.0, 12.0)
-    assert {control.change.size for control in effect.controls} == {16}
+    assert effect.other_claims.change.size == effect.again.change.size == 16
     assert effect.other_claims.before == (0.5, 0.5)
     assert effect.again.before == effect.other_chunks.before == (2 / 16, 2 / 16)
     assert effect.other_claims.change.low == 0.75 - 0.5
@@ -257,18 +258,25 @@ def test_where_there_are_not_as_many_others_the_sham_is_left_out_and_counted() -
     assert found.left_out == {"samples with too few other chunks to take away as many": 1}
 
 
-def misled(samples: int = 8) -> list[Result]:
-    """Answers with a claim that no chunk entails, each beside guide.md, sheet.md and some news."""
+def misled(samples: int = 8, right: int = 0) -> list[Result]:
+    """Answers with a claim that no chunk entails, each beside guide.md, sheet.md and some news;
+    then right ones without the sheet."""
     results: list[Result] = []
-    for i in range(samples):
+    for i in range(samples + right):
         texts = {
             "guide.md": f"right {i}",
             "sheet.md": f"another product {i}",
             f"news-{i}.md": f"news {i}",
         }
+        response = f"right {i}. invented {i}"
+        if right:
+            texts |= {f"{name}-{i}.md": f"{name} {i}" for name in ("note", "memo")}
+        if i >= samples:
+            del texts["sheet.md"]
+            response = f"right {i}"
         sample = Sample(
             user_input=f"question {i}",
-            response=f"right {i}. invented {i}",
+            response=response,
             reference=f"right {i}",
             retrieved_contexts=[Chunk(text=text, id=name) for name, text in texts.items()],
         )
@@ -297,7 +305,7 @@ def test_a_document_that_misleads_without_entailing_is_found_by_leaving_it_out()
 
 def test_leaving_out_stays_within_its_number_of_answers() -> None:
     """guide.md and sheet.md are in eight such samples, which are asked again, too; the news are in
-    one each, which tells nothing, and may be the sham beside the first of them."""
+    one each, which tells nothing, and are a sham beside the first of them."""
     assert plan(misled(), PAIR) == []
     rows = plan(misled(), PAIR, leave_out=100)
     shams = [row for row in rows if row["variant"] == "leave-out-2"]
@@ -308,8 +316,15 @@ def test_leaving_out_stays_within_its_number_of_answers() -> None:
         names = [chunk["id"] for chunk in row["retrieved_contexts"]]
         assert names == ["guide.md", f"news-{row['id'][1:]}.md"]
     for budget in range(1, 30):
-        assert budget - 3 < len(plan(misled(), PAIR, leave_out=budget)) <= budget
+        assert budget - 4 < len(plan(misled(), PAIR, leave_out=budget)) <= budget
     assert plan(misled(5), PAIR, leave_out=100) == []
+
+
+def test_the_document_whose_answers_are_wrong_most_often_is_left_out_first() -> None:
+    """guide.md is beside eight right ones, too."""
+    asked = Counter(row["variant"] for row in plan(misled(8, 8), PAIR, leave_out=24))
+    assert asked["again"] == asked["leave-out-1"] == 6
+    assert asked["leave-out-0"] < 6
 
 
 def test_what_each_answer_costs() -> None:

@@ -38,7 +38,7 @@ def experiment(samples: Sequence[Sample], evaluator: Any, *run_evaluators: Any) 
         name="rag",
         data=data,
         task=application,
-        evaluators=[evaluator],
+        evaluators=[evaluator] if callable(evaluator) else evaluator,
         run_evaluators=list(run_evaluators),
     )
 
@@ -100,10 +100,11 @@ class Incorrect:
 )
 def test_a_runs_mean(responses: list[str], shown: tuple[str, Any]) -> None:
     evaluator = noise_sensitivity(judge=Incorrect(), mode="relevant")
+    another = noise_sensitivity(name="another", judge=Incorrect())
     samples = [
         Sample(user_input=f"q{n}", response=text, reference="r", retrieved_contexts=["c"])
         for n, text in enumerate(responses)
     ]
-    result = experiment(samples, evaluator, noise_sensitivity_run(evaluator))
+    result = experiment(samples, [evaluator, another], noise_sensitivity_run(evaluator))
     (mean,) = result.run_evaluations
     assert (mean.name, mean.value) == shown

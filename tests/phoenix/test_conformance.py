@@ -105,8 +105,8 @@ def test_columns_are_bound_by_our_names() -> None:
     assert [score.score for score in bound.evaluate(row)] == [1.0, 0.0]
 
 
-def test_a_frame_read_from_csv_has_the_same_summary(tmp_path: Path) -> None:
-    """Its cells are texts: every row counted as failed."""
+def test_a_frame_read_from_csv_has_the_same_summaries(tmp_path: Path) -> None:
+    """Its cells are texts: every row counted as failed. Phoenix keeps one judge of a name."""
     import pandas as pd
     from phoenix.evals import evaluate_dataframe
 
@@ -117,14 +117,18 @@ def test_a_frame_read_from_csv_has_the_same_summary(tmp_path: Path) -> None:
         Sample(user_input=f"q{i}", response="r", reference="g", retrieved_contexts=("c",))
         for i in range(2)
     ]
-    judge = TableJudge([all_from(sample, False) for sample in samples])
+    strict, lenient = (
+        TableJudge([all_from(sample, correct) for sample in samples]) for correct in (False, True)
+    )
     rows = [
         {"input": f"q{i}", "output": "r", "expected_output": "g", "retrieved_contexts": ["c"]}
         for i in range(2)
     ]
     frame = pd.DataFrame(rows)
-    metrics: list[Any] = [NoiseSensitivity(judge=judge)]
+    metrics: list[Any] = [NoiseSensitivity(judge=strict)]
+    metrics.append(NoiseSensitivity(name="lenient", judge=lenient))
     evaluated = evaluate_dataframe(dataframe=frame, evaluators=metrics)
     evaluated.to_csv(tmp_path / "run.csv")
     assert run_summary(evaluated).relevant.mean == (1.0, 1.0)
+    assert run_summary(evaluated, name="lenient").relevant.mean == (0.0, 0.0)
     assert run_summary(pd.read_csv(tmp_path / "run.csv")) == run_summary(evaluated)

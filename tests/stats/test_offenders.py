@@ -38,13 +38,9 @@ def of_four_samples() -> Offenders:
     )
 
 
-def test_ranked_by_the_incorrect_claims_they_entail() -> None:
-    found = of_four_samples()
-    assert [each.document for each in found.documents] == ["bad", "noise", "good"]
-
-
 def test_a_document_that_misleads() -> None:
-    bad = of_four_samples().documents[0]
+    bad, *others = of_four_samples().documents
+    assert [each.document for each in others] == ["noise", "good"]
     assert bad.text == "wrong"
     assert bad.claims == 3
     assert bad.samples == 2

@@ -192,8 +192,6 @@ def test_intervals_end_at_what_the_labels_leave_possible() -> None:
     # Labels that add up to 2.7, of five samples: from 2.7/5 to 4.7/5.
     wide = powered([0.9, 1.0], [0.9, 1.0, 0.8], [1.0, 1.0, 0.7])
     assert wide.interval.high == pytest.approx(4.7 / 5)
-    wide = powered([0.1, 0.0], [0.1, 0.0, 0.2], [0.0, 0.0, 0.3])
-    assert wide.interval.low == pytest.approx(0.3 / 5)
 
 
 TOGETHER = "stand together in the results"

@@ -39,7 +39,7 @@ def command() -> None:
     default=0,
     metavar="N",
     help="Ask for at most so many more answers, to leave out one document at a time: those that "
-    "say no wrong claim, and were retrieved most often where an answer has one of its own.",
+    "say no wrong claim, and whose answers most often have one of their own.",
 )
 def write_plan(
     results: Path,

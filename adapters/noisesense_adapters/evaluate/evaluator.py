@@ -109,9 +109,13 @@ def suffix(definition: str) -> str:
     return "" if definition == "ragas" else f"_{definition}"
 
 
-def score_name(mode: str, definition: str) -> str:
+NAME = "noise_sensitivity"
+"""How scores' names begin, unless an evaluator is given another name."""
+
+
+def score_name(mode: str, definition: str, name: str = NAME) -> str:
     """``noise_sensitivity_relevant``, or ``noise_sensitivity_relevant_paper``."""
-    return f"noise_sensitivity_{mode}{suffix(definition)}"
+    return f"{name}_{mode}{suffix(definition)}"
 
 
 class Evaluated(NamedTuple):

@@ -19,7 +19,7 @@ from noisesense.judging.protocol import Placebos
 from noisesense.scoring.definitions import DefinitionName, Mode, check_definition, modes_of
 from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.clusters import cluster_of
-from noisesense_adapters.evaluate.evaluator import Evaluator, Settings, score_name
+from noisesense_adapters.evaluate.evaluator import NAME, Evaluator, Settings, score_name
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
 from noisesense_adapters.evaluate.wording import run_text
 from noisesense_adapters.reading.paths import Column
@@ -89,6 +89,8 @@ class RowEvaluator:
     Args:
         places: where the host keeps the texts; see `noisesense_adapters.reading.places`.
         bridge: makes a `noisesense.StructuredLLM` over the model.
+        name: how its scores' names begin; two evaluators in one run, as of two answers or two
+            judges, need two.
         judge: see `Arguments`, also for the parameters after it.
 
     Raises:
@@ -101,6 +103,7 @@ class RowEvaluator:
         places: Mapping[str, str],
         bridge: Callable[[Any], StructuredLLM],
         *,
+        name: str = NAME,
         judge: Any = None,
         model: Any = None,
         mode: Modes = "both",
@@ -118,6 +121,7 @@ class RowEvaluator:
             hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
             raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
         self.modes = check_modes(mode, definition)
+        self.begin = name
         chosen = {"contexts": contexts, "reference": reference}
         chosen |= {"response": response, "user_input": user_input}
         self.reader = Reader(places, chosen)
@@ -136,7 +140,7 @@ class RowEvaluator:
 
     def name(self, mode: str) -> str:
         """Return a score's name, e.g. ``noise_sensitivity_relevant_paper``; see `score_name`."""
-        return score_name(mode, self.definition)
+        return score_name(mode, self.definition, self.begin)
 
     async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
         """Judge and score one row. The same row is judged anew each time.
@@ -181,7 +185,7 @@ class RowEvaluator:
         """
         result = await self.evaluate(row, place)
         figures = self.figures(result)
-        figures[0].metadata["scored"] = as_scored(result, self.modes)
+        figures[0].metadata["scored"] = as_scored(result, self.modes) | {"name": self.begin}
         return figures
 
 
@@ -255,7 +259,9 @@ def _rescored(name: str, kept: Mapping[str, Any]) -> Result:
 
 
 def summary_of(
-    rows: Iterable[Iterable[object]], definition: DefinitionName | None = None
+    rows: Iterable[Iterable[object]],
+    definition: DefinitionName | None = None,
+    name: str | None = None,
 ) -> Summary:
     """Summarize a host's run from the metadata that the host stored.
 
@@ -264,6 +270,7 @@ def summary_of(
     Args:
         rows: for each row, the metadata of its scores.
         definition: of the scores in question; None if the rows hold no others.
+        name: how their names begin; likewise.
 
     Raises:
         InputError: an unknown definition, or a row with several scores of one mode.
@@ -273,10 +280,10 @@ def summary_of(
     results: list[Result] = []
     modes: dict[Mode, None] = {}
     for number, row in enumerate(rows):
-        kept = _kept_of(row, definition)
+        kept = _kept_of(row, definition, name)
         asked = [mode for scored in kept for mode in scored["modes"]]
         if len({*asked}) < len(asked):
-            hint = "run_summary takes the name of one"
+            hint = "give each a name=…"
             got = "those of two evaluators"
             raise InputError("one score a mode", got, where=f"row {number}", hint=hint)
         if kept:
@@ -288,12 +295,16 @@ def summary_of(
     return replace(summarize(results), only=only)
 
 
-def _kept_of(row: Iterable[object], definition: str | None) -> list[dict[str, Any]]:
-    """Return what was kept of a row's scores under the definition."""
+def _kept_of(
+    row: Iterable[object], definition: str | None, name: str | None
+) -> list[dict[str, Any]]:
+    """Return what was kept of a row's scores under the definition and the name."""
     kept: list[dict[str, Any]] = []
     for metadata in row:
         scored = as_object(metadata).get("scored")
-        if scored is not None and definition in (None, scored["definition"]):
+        if scored is None or definition not in (None, scored["definition"]):
+            continue
+        if name in (None, scored.get("name")):
             kept.append(scored)
     return kept
 

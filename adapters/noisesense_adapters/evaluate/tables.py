@@ -189,7 +189,7 @@ def _effect_table(effect: Effect) -> Table:
                 _points(control.change.interval),
             )
             rows.append(row)
-    titles = ("beside", "claims", "vanish", "there", "points", "95% interval")
+    titles = ("beside", "claims", "vanish", "there", "points", "97% interval")
     caption = (
         "Wrong claims from documents: how many vanish without these, and how many there would "
         "vanish anyway"

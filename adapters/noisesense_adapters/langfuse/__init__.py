@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import Unpack
 
 from noisesense.errors import NoiseSenseError, describe
+from noisesense_adapters.evaluate.evaluator import NAME
 from noisesense_adapters.evaluate.rows import (
     Arguments,
     Figure,
@@ -32,7 +33,7 @@ Evaluator = Callable[..., Awaitable[list[Evaluation]]]
 RunEvaluator = Callable[..., list[Evaluation]]
 
 
-def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
+def noise_sensitivity(*, name: str = NAME, **arguments: Unpack[Arguments]) -> Evaluator:
     """Return an evaluator for ``run_experiment(evaluators=[…])``.
 
     It gives ``noise_sensitivity_relevant`` and ``noise_sensitivity_irrelevant`` from one judging.
@@ -42,6 +43,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     that could not be evaluated has ``noise_sensitivity_error``.
 
     Args:
+        name: how its scores' names begin; two evaluators in one run need two.
         arguments: see `noisesense_adapters.evaluate.rows.Arguments`. ``model`` may be
             ``OpenAILLM(model, client=AsyncOpenAI())`` with the client of `langfuse.openai`. By
             default the contexts are ``contexts``, ``context`` or ``documents`` of the output, then
@@ -51,7 +53,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     Raises:
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
-    rows = RowEvaluator(HOSTS["langfuse"], structured_llm, **arguments)
+    rows = RowEvaluator(HOSTS["langfuse"], structured_llm, name=name, **arguments)
 
     async def noise_sensitivity(
         *,
@@ -66,8 +68,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
             place = f"item with the input {describe(input)}"
             figures = await rows.kept_figures({**row, "input": input}, place)
         except NoiseSenseError as error:
-            name = rows.name("error")
-            return [Evaluation(name=name, value=str(error), data_type="CATEGORICAL")]
+            title = rows.name("error")
+            return [Evaluation(name=title, value=str(error), data_type="CATEGORICAL")]
         return [_shown(rows.name(figure.mode), figure) for figure in figures]
 
     vars(noise_sensitivity)["rows"] = rows
@@ -93,7 +95,7 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
         *, item_results: Sequence[ExperimentItemResult], **_: Any
     ) -> list[Evaluation]:
         metadata = [[each.metadata for each in item.evaluations] for item in item_results]
-        summary = summary_of(metadata, rows.definition)
+        summary = summary_of(metadata, rows.definition, rows.begin)
         means = [mean_of(summary, mode) for mode in rows.modes]
         return [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]
 

@@ -12,6 +12,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from noisesense.errors import describe
+from noisesense_adapters.evaluate.evaluator import NAME
 from noisesense_adapters.evaluate.rows import (
     Arguments,
     Figure,
@@ -30,7 +31,7 @@ Evaluator = Callable[..., Awaitable[list[dict[str, Any]]]]
 SummaryEvaluator = Callable[..., dict[str, Any]]
 
 
-def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
+def noise_sensitivity(*, name: str = NAME, **arguments: Unpack[Arguments]) -> Evaluator:
     """Return an evaluator for ``evaluate``, ``aevaluate`` and wherever openevals' evaluators go.
 
     It gives one result for each mode, ``noise_sensitivity_relevant`` and
@@ -38,6 +39,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     better**. An undefined or undetermined score is None, and the comment says why.
 
     Args:
+        name: how its scores' names begin; two evaluators in one run need two.
         arguments: see `noisesense_adapters.evaluate.rows.Arguments`. ``judge`` may also be a
             chat model, as in openevals. By default the contexts are ``contexts``, ``context`` or
             ``documents`` of the outputs, then of the inputs; a function of the row gets a dict of
@@ -52,7 +54,7 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
     """
     if hasattr(arguments.get("judge"), "ainvoke") and arguments.get("model") is None:
         arguments["model"] = arguments.pop("judge", None)
-    rows = RowEvaluator(HOSTS["langsmith"], structured_llm, **arguments)
+    rows = RowEvaluator(HOSTS["langsmith"], structured_llm, name=name, **arguments)
     kept: dict[Any, list[dict[str, Any]]] = {}  # LangSmith hands no scores to a summary
 
     # Not by name only: older versions of LangSmith refuse that.
@@ -67,8 +69,8 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Evaluator:
         if is_one_text(kwargs.get("context")):  # openevals' argument may be one
             kwargs["context"] = [kwargs["context"]]
         row = {"outputs": outputs, "reference_outputs": reference_outputs, "inputs": inputs}
-        name = getattr(example, "id", None)
-        place = f"inputs {describe(inputs)}" if name is None else f"example {name}"
+        example_id = getattr(example, "id", None)
+        place = f"inputs {describe(inputs)}" if example_id is None else f"example {example_id}"
         figures = await rows.kept_figures({**row, **kwargs}, place)
         kept[getattr(run, "id", None)] = [figure.metadata for figure in figures]
         return [_shown(rows.name(figure.mode), figure) for figure in figures]

@@ -15,7 +15,7 @@ from noisesense import StructuredLLM, Summary
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.calls import run_blocking
 from noisesense.judging.protocol import Usage
-from noisesense_adapters.evaluate.evaluator import suffix
+from noisesense_adapters.evaluate.evaluator import NAME, suffix
 from noisesense_adapters.evaluate.rows import (
     Arguments,
     Figure,
@@ -119,7 +119,6 @@ def _documents(span: Any) -> list[Any]:
         return chunks_of(span.outputs)
 
 
-_NAME = "noise_sensitivity"
 _SCORED = "noisesense.scored"
 _RUN = "mlflow.assessment.sourceRunId"
 _COSTS = {
@@ -152,7 +151,7 @@ class NoiseSensitivity(Scorer):
         InputError: an unknown mode, definition or place, or something beside a judge.
     """
 
-    name: str = _NAME
+    name: str = NAME
     _rows: RowEvaluator = PrivateAttr()
 
     def __init__(
@@ -168,7 +167,7 @@ class NoiseSensitivity(Scorer):
             arguments["model"] = get_default_model()
         rows = RowEvaluator(HOSTS["mlflow"], bridge, **arguments)
         super().__init__(
-            name=name or _NAME + suffix(rows.definition),
+            name=name or NAME + suffix(rows.definition),
             aggregations=aggregations,
             description=description,
             timeout=timeout,
@@ -211,7 +210,7 @@ class NoiseSensitivity(Scorer):
         )
 
 
-def run_summary(run_id: str, *, name: str = _NAME) -> Summary:
+def run_summary(run_id: str, *, name: str = NAME) -> Summary:
     """Return the means of a run's rows as ranges, with intervals.
 
     MLflow's own mean is over the rows that have a number: the easy ones, where a judge left

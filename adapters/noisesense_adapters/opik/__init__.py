@@ -11,8 +11,7 @@ from typing_extensions import Unpack
 from noisesense import DefinitionName, Summary
 from noisesense.errors import NoiseSenseError, describe
 from noisesense.judging.calls import run_blocking
-from noisesense.scoring.definitions import MODES
-from noisesense_adapters.evaluate.evaluator import suffix
+from noisesense_adapters.evaluate.evaluator import NAME, suffix
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from opik.evaluation.test_result import TestResult
 
 __all__ = ["NoiseSensitivity", "run_summary"]
-
-
-_NAME = "noise_sensitivity"
 
 
 class NoiseSensitivity(BaseMetric):
@@ -51,11 +47,10 @@ class NoiseSensitivity(BaseMetric):
     """
 
     def __init__(
-        self, name: str = _NAME, *, track: bool = True, **arguments: Unpack[Arguments]
+        self, name: str = NAME, *, track: bool = True, **arguments: Unpack[Arguments]
     ) -> None:
-        self._rows = RowEvaluator(HOSTS["opik"], structured_llm, **arguments)
+        self._rows = RowEvaluator(HOSTS["opik"], structured_llm, name=name, **arguments)
         super().__init__(name=name + suffix(self._rows.definition), track=track)
-        self._begin = name
 
     def score(self, **row: Any) -> list[ScoreResult]:
         """Return both modes of one row."""
@@ -70,7 +65,7 @@ class NoiseSensitivity(BaseMetric):
     def _result(self, figure: Figure) -> ScoreResult:
         """Without a value NaN, and marked: no average takes it for a number."""
         return ScoreResult(
-            name=f"{self._begin}_{figure.mode}{suffix(self._rows.definition)}",
+            name=self._rows.name(figure.mode),
             value=math.nan if figure.value is None else figure.value,
             reason=figure.reason,
             metadata=figure.metadata,
@@ -79,7 +74,7 @@ class NoiseSensitivity(BaseMetric):
 
 
 def run_summary(
-    results: Iterable[TestResult], definition: DefinitionName = "ragas", *, name: str = _NAME
+    results: Iterable[TestResult], definition: DefinitionName = "ragas", *, name: str = NAME
 ) -> Summary:
     """Return the means of a run's items as ranges, with intervals.
 
@@ -94,9 +89,5 @@ def run_summary(
     Raises:
         InputError: an unknown definition, or two metrics of that name.
     """
-    names = {f"{name}_{mode}{suffix(definition)}" for mode in MODES}
-    rows: list[list[object]] = []
-    for result in results:
-        scores = [score for score in result.score_results if score.name in names]
-        rows.append([score.metadata for score in scores])
-    return summary_of(rows, definition)
+    rows = [[score.metadata for score in result.score_results] for result in results]
+    return summary_of(rows, definition, name)

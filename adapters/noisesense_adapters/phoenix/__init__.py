@@ -11,7 +11,7 @@ from noisesense import DefinitionName, Summary
 from noisesense.errors import describe
 from noisesense.judging.calls import run_blocking
 from noisesense.scoring.definitions import MODES
-from noisesense_adapters.evaluate.evaluator import score_name, suffix
+from noisesense_adapters.evaluate.evaluator import NAME, score_name, suffix
 from noisesense_adapters.evaluate.rows import Arguments, Figure, RowEvaluator, summary_of
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.factory import structured_llm
@@ -48,6 +48,8 @@ class NoiseSensitivity(Evaluator):
     undetermined score is None, its label says which, and its explanation why.
 
     Args:
+        name: how its columns' names begin; of two evaluators in one run with one name Phoenix
+            keeps the later.
         arguments: see `noisesense_adapters.evaluate.rows.Arguments`. A function of the row gets
             all its columns. No default takes the column ``reference``, which in Phoenix's own
             tables is the retrieved text.
@@ -56,9 +58,9 @@ class NoiseSensitivity(Evaluator):
         InputError: an unknown mode, definition or place, neither judge nor model, or both.
     """
 
-    def __init__(self, **arguments: Unpack[Arguments]) -> None:
-        self._rows = RowEvaluator(HOSTS["phoenix"], structured_llm, **arguments)
-        name = "noise_sensitivity" + suffix(self._rows.definition)
+    def __init__(self, *, name: str = NAME, **arguments: Unpack[Arguments]) -> None:
+        self._rows = RowEvaluator(HOSTS["phoenix"], structured_llm, name=name, **arguments)
+        name += suffix(self._rows.definition)
         super().__init__(name=name, kind="llm", direction="minimize", input_schema=_AnyRow)
 
     def bind(self, input_mapping: Any) -> None:
@@ -92,7 +94,9 @@ class NoiseSensitivity(Evaluator):
         )
 
 
-def run_summary(dataframe: Any, definition: DefinitionName = "ragas") -> Summary:
+def run_summary(
+    dataframe: Any, definition: DefinitionName = "ragas", *, name: str = NAME
+) -> Summary:
     """Return the means of an evaluated dataframe as ranges, with intervals.
 
     A mean over a column passes over what has no score. Here every row counts: an undetermined
@@ -101,11 +105,12 @@ def run_summary(dataframe: Any, definition: DefinitionName = "ragas") -> Summary
     Args:
         dataframe: what ``evaluate_dataframe`` returned.
         definition: of the scores in question.
+        name: as the evaluator has it.
 
     Raises:
         InputError: an unknown definition.
     """
-    columns = [f"{score_name(mode, definition)}_score" for mode in MODES]
+    columns = [f"{score_name(mode, definition, name)}_score" for mode in MODES]
     rows: list[list[Any]] = []
     for scores in dataframe.reindex(columns=columns).to_numpy():
         # A frame that was read from CSV holds their texts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from random import Random
@@ -11,6 +11,10 @@ from typing import NamedTuple
 from noisesense.ablation.cases import LEAVE_OUT, Case
 from noisesense.stats.offenders import document_of
 from noisesense.stats.paired import MIN_PAIRS
+from noisesense.stats.shrinkage import Hits, shrunken
+
+_SHAMS = 2
+"""With one, chance in its answer hid documents that mislead half of the time (``causes.py``)."""
 
 
 class _Place(NamedTuple):
@@ -25,8 +29,8 @@ def leaving_out(
 ) -> Iterator[tuple[Case, str]]:
     """Yield what to leave out, document by document, with the variant's name.
 
-    A document is left out of each answer with a wrong claim that no chunk entails; and, as a
-    sham, one of the others, of answers of which none is left out yet.
+    A document is left out of each answer with a wrong claim that no chunk entails; and, as shams,
+    two of the others, of answers of which none is left out yet.
 
     Args:
         cases: all of them.
@@ -39,9 +43,10 @@ def leaving_out(
         before = done[case.id]
         new = {place.position} - before
         if not before:
-            # Another document of the sample, by chance.
-            others = {*case.documents.values()} - new
-            new.add(Random(case.seed).choice(sorted(others)))
+            # Other documents of the sample, by chance.
+            others = sorted({*case.documents.values()} - new)
+            Random(case.seed).shuffle(others)
+            new.update(others[:_SHAMS])
             budget -= case.id not in asked
         budget -= len(new)
         if budget < 0:
@@ -52,21 +57,25 @@ def leaving_out(
 
 
 def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
-    """Yield the places of each document, those first that were retrieved most often.
+    """Yield the places of each document, those first whose answers are surely wrong most often.
 
     Not of a document that entails a wrong claim, nor of one in fewer than six clusters of such
     answers: they could not be told from chance.
     """
     sources = set[str]()
     places = defaultdict[str, list[_Place]](list)
+    retrieved = Counter[str]()
     for case in cases:
+        retrieved.update(case.documents.keys())
         for chunk in case.sample.retrieved_contexts:
             if chunk.text in case.sources:
                 sources.add(document_of(chunk))
         if case.unexplained and len(case.documents) > 1:
             for document, position in case.documents.items():
                 places[document].append(_Place(case, position))
-    for document in sorted(places, key=lambda name: (-len(places[name]), name)):
+    hits = {name: Hits(len(found), retrieved[name]) for name, found in places.items()}
+    rates = shrunken(Counter(hits.values()))
+    for document in sorted(places, key=lambda name: (-rates[hits[name]].low, name)):
         units = {place.case.unit for place in places[document]}
         if document not in sources and len(units) >= MIN_PAIRS:
             yield from places[document]

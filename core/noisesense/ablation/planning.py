@@ -107,8 +107,8 @@ def plan(
         results: with verdicts and texts, as `noisesense.read_results` gives them.
         variants: ``"without"``, ``"without-other"``, ``"relevant-only"``, ``"plus-K"``.
         leave_out: how many answers may be asked for beside those, to leave out one document at a
-            time: those that no wrong claim was entailed by, and that were retrieved most often
-            where an answer had a wrong claim that no chunk entails.
+            time: those that no wrong claim was entailed by, and whose answers had a wrong claim
+            that no chunk entails most often.
 
     Returns:
         JSON-ready rows with ``id``, ``variant``, ``user_input``, ``retrieved_contexts`` and an
