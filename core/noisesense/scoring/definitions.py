@@ -7,6 +7,7 @@ For a response claim *i* and chunk *j*: ``noise_rel(i) = ∃j relevant(j) ∧ en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -129,7 +130,8 @@ class Outcome(NamedTuple):
     """Is it incorrect and entailed by a chunk, relevant or not?"""
 
 
-class Definition(NamedTuple):
+@dataclass(frozen=True)
+class Definition:
     """One published definition.
 
     Attributes:
