@@ -18,7 +18,7 @@ from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
 from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
-from noisesense_adapters.reading.values import is_empty, is_list
+from noisesense_adapters.reading.values import as_object, is_empty, is_list
 
 MAPPED = (*FIELDS, IDS, "chunk_labels", "verdicts", "id", "cluster", GROUP)
 """The fields that columns can be mapped to.
@@ -77,7 +77,7 @@ class Table:
         readings = [self._read(raw) for raw in first]
         error = _unsettled(readings)
         if error is not None:
-            objects = [raw.data for raw in first if isinstance(raw.data, dict)]
+            objects = [as_object(raw.data) for raw in first if isinstance(raw.data, dict)]
             proposal = propose(objects, self._columns, self._separator)
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}
