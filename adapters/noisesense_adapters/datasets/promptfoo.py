@@ -127,8 +127,11 @@ def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any
     tested = as_list(as_object(row.get("testCase")).get("assert"))
     python = [each for each in map(as_object, tested) if each.get("type") == "python"]
     assertions = [as_object(result.get("assertion")) for result in ours]
-    configs = [as_object(each.get("config")) for each in (*assertions, *python)]
-    return next(filter(None, configs), {})
+    for assertion in (*assertions, *python):
+        config = as_object(assertion.get("config"))
+        if config:
+            return config
+    return {}
 
 
 def _line(settings: Mapping[str, Any]) -> ResultLine:

@@ -77,7 +77,7 @@ class Table:
         readings = [self._read(raw) for raw in first]
         error = _unsettled(readings)
         if error is not None:
-            objects = [as_object(raw.data) for raw in first if isinstance(raw.data, dict)]
+            objects = [*filter(None, (as_object(raw.data) for raw in first))]
             proposal = propose(objects, self._columns, self._separator)
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}

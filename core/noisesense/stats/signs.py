@@ -54,6 +54,8 @@ _SAME_ANSWER = "the answers are the same, with no correct claim"
 _SAME_CHUNKS = "the chunks are the same"
 _UNTOLD = ("right", "useful", "useless")
 """No notes."""
+_OFTEN_SOUND = {ECHO: 0.8, _SAME_CHUNKS: 0.8}
+"""The shares from which these are notes: short answers are often right, and corpora small."""
 _MARKUP = ("<!doctype html", "<html", "<?xml")
 
 
@@ -142,12 +144,13 @@ class SignCounts:
         right = [what for what, _ in shared].count("right")
         if odd > _MOST_ODD * samples and right < 2:  # some systems answer in JSON
             signs.append(Sign("no-answers", f"{odd:,} of {samples:,} answers are JSON or HTML"))
-        for what, text, reason in self._frequent(samples):
+        for what, text, times in self._frequent(samples):
+            reason = f"{what}, in {times:,} of {samples:,} samples"
             if what == _SAME_ANSWER:
                 signs.append(Sign("same-answer", reason))
             elif what == _SAME_CHUNKS and shared["useless", text] > 4 * shared["useful", text]:
                 signs.append(Sign("same-context", f"{reason}, and hardly ever support a claim"))
-            elif what not in _UNTOLD:
+            elif what not in _UNTOLD and times > _OFTEN_SOUND.get(what, 0.5) * samples:
                 notes.append(reason)
         looked_at = self._counts["looked at"]
         useless = self._counts["useless"]
@@ -156,12 +159,11 @@ class SignCounts:
             notes.append(f"no chunk supports a claim, in {of}")
         return tuple(signs), tuple(notes)
 
-    def _frequent(self, samples: int) -> Iterator[tuple[str, int, str]]:
-        """Yield what more than half of the samples have, with its text and in words."""
+    def _frequent(self, samples: int) -> Iterator[tuple[str, int, int]]:
+        """Yield what more than half of the samples have, with its text and how many have it."""
         for (what, text), times in self._shared.items():
-            least = 0.8 if what == ECHO else 0.5  # short answers are often just right
-            if times > least * samples:
-                yield what, text, f"{what}, in {times:,} of {samples:,} samples"
+            if 2 * times > samples:
+                yield what, text, times
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
