@@ -124,6 +124,10 @@ def test_one_error_for_a_column_that_no_row_has(name: str, tmp_path: Path) -> No
             {"response": "Antwrt"},
             "response: expected a column 'Antwrt', .* did you mean 'Antwort'",
         ),
+        (
+            {"retrieved_context_ids": "Frgae"},
+            "retrieved_context_ids: expected a column 'Frgae', .* did you mean 'Frage'",
+        ),
         ({"response": "Antwort"}, "reference: expected the reference at"),
     ],
 )

@@ -46,3 +46,11 @@ def test_the_first_rows_of_a_file_are_not_read_twice(calls: Counter[str], tmp_pa
     path.write_text("\n".join(json.dumps({**line, "id": str(i)}) for i in range(30)))
     assert len(list(read_rows(path))) == 30
     assert calls == {"chunks_of": 30, "text_of": 90}
+
+
+def test_a_document_beside_a_passage_is_its_name() -> None:
+    named = {"document": "fees.pdf", "passage": "A bin costs 5 euros."}
+    assert [chunk["id"] for chunk in row.chunks_of([named, {"document": "A text."}])] == [
+        "fees.pdf",
+        None,
+    ]

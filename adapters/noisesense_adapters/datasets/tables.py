@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, groupby, islice, starmap
 from pathlib import Path
 from typing import Any, cast
@@ -12,8 +12,8 @@ from noisesense.errors import InputError, describe
 from noisesense.verdicts.form import as_name
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.reading.chunks import IDS
-from noisesense_adapters.reading.paths import Column, UnclearError
+from noisesense_adapters.reading.chunks import IDS, LABELS
+from noisesense_adapters.reading.paths import Column, MissingError, UnclearError
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
 from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading
@@ -75,9 +75,9 @@ class Table:
         """
         first = list(islice(raws, _FIRST_ROWS))
         readings = [self._read(raw) for raw in first]
-        error = _unsettled(readings)
+        error = self._mistaken(readings) or _unsettled(readings)
         if error is not None:
-            objects = [*filter(None, (as_object(raw.data) for raw in first))]
+            objects = [as_object(raw.data) for raw in first]
             proposal = propose(objects, self._columns, self._separator)
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}
@@ -89,6 +89,16 @@ class Table:
         known = zip(first, readings, strict=True)
         read = chain(known, ((raw, self._read(raw)) for raw in raws))
         return _merged(read) if GROUP in self._columns else starmap(_row, read)
+
+    def _mistaken(self, readings: Sequence[Reading | InputError]) -> InputError | None:
+        """Return the error of a user's column that none of the rows has."""
+        objects = [reading for reading in readings if isinstance(reading, Reading)]
+        for field in self._columns:
+            stands_at = CHUNKS if field in (IDS, LABELS) else field
+            errors = [reading.errors.get(stands_at) for reading in objects]
+            if errors and all(map(partial(_is_missing, field), errors)):
+                return errors[0]
+        return None
 
     def _check_split(self, path: Path) -> None:
         """Raise `InputError` if the separator was in no cell: each would be one chunk."""
@@ -106,6 +116,10 @@ class Table:
             return error
         except RecursionError:
             return InputError("a sample", "one that is nested too deep")
+
+
+def _is_missing(field: str, error: InputError | None) -> bool:
+    return isinstance(error, MissingError) and error.where == field
 
 
 def _merged(read: Iterable[_Read]) -> Iterator[Row | BadRow]:

@@ -202,6 +202,8 @@ def cause_table(causes: Iterable[Cause]) -> Table:
     rows: list[tuple[str, ...]] = []
     for cause in causes:
         effect = "no effect shown"
+        if cause.low == -1:
+            effect = "cannot be told"
         if cause.is_shown:
             effect = f"at least {100 * cause.low:.0f} points"
         others = "-"

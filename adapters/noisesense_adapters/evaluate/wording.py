@@ -142,6 +142,8 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
         yield "So these documents matter."
     elif effect is not None and effect.samples < MIN_PAIRS:
         yield f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
+    elif effect is not None and effect.low == -1:
+        yield f"It cannot be told whether these matter: a control has under {MIN_PAIRS} samples."
     elif effect is not None:
         yield "No effect of these documents is shown."
     for document in found.causes:

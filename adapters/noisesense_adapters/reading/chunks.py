@@ -123,7 +123,7 @@ def _chunk(item: Any) -> Any:
         raise InputError(expected, f"only {named(chunk)}" if chunk else describe(item))
     text = next(filter(str.strip, texts), texts[0])
     homes += metadata
-    return {"text": text, "id": _id(homes), "relevant": _label(homes)}
+    return {"text": text, "id": _id(homes, text), "relevant": _label(homes)}
 
 
 def _homes(fields: dict[str, Any], depth: int = 3) -> Iterator[dict[str, Any]]:
@@ -178,13 +178,13 @@ def _of_pair(items: list[Any]) -> Any:
     raise InputError("a text, or an object that holds one", describe(items))
 
 
-def _id(homes: Sequence[dict[str, Any]]) -> str | None:
-    """Return the name of a chunk's document, or else its own."""
+def _id(homes: Sequence[dict[str, Any]], text: str) -> str | None:
+    """Return the name of a chunk's document, or else its own; the chunk's text is no name."""
     for names in (places.CHUNK_NAMES, places.PIECE_NAMES):
         for home in homes:
             for name in names.split():
                 value = as_name(home.get(name))
-                if isinstance(value, (str, Integral)) and str(value).strip():
+                if isinstance(value, (str, Integral)) and str(value).strip() not in ("", text):
                     return str(value)
     return None
 

@@ -70,7 +70,7 @@ CHUNK_PARTS = (
 """The objects in a chunk that may hold its text or its name."""
 CHUNK_NAMES = (
     "id doc_id source doc_uri document_id docid doc_name document.id file_name filename"
-    " document_name file file_path filepath path title url uri page_url name"
+    " document_name file file_path filepath path title url uri page_url name document doc"
 )
 PIECE_NAMES = "chunk_id id_ _id ids file_id"
 

@@ -181,9 +181,9 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
     if mode.mean is None:
         yield f"{mode.mode}: no sample has anything to measure."
     elif mode.interval is None:
-        yield f"{mode.mode}: only 1 {unit}: there is no range, as it takes two {unit}s."
+        yield f"{mode.mode}: only 1 {unit}: there is no interval, as it takes two {unit}s."
     elif mode.interval.units < FEW_UNITS:
-        yield f"{mode.mode}: only {mode.interval.units} {unit}s: trust the range, not the average."
+        yield f"{mode.mode}: only {mode.interval.units} {unit}s: trust the interval, not the mean."
 
 
 def counted(count: int, unit: str) -> str:
