@@ -54,7 +54,7 @@ _SAME_ANSWER = "the answers are the same, with no correct claim"
 _SAME_CHUNKS = "the chunks are the same"
 _UNTOLD = ("right", "useful", "useless")
 """No notes."""
-_OFTEN_SOUND = {ECHO: 0.8, _SAME_CHUNKS: 0.8}
+_OFTEN_SOUND = {ECHO: 0.8, _SAME_CHUNKS: 0.6}
 """The shares from which these are notes: short answers are often right, and corpora small."""
 _MARKUP = ("<!doctype html", "<html", "<?xml")
 
@@ -150,7 +150,7 @@ class SignCounts:
                 signs.append(Sign("same-answer", reason))
             elif what == _SAME_CHUNKS and shared["useless", text] > 4 * shared["useful", text]:
                 signs.append(Sign("same-context", f"{reason}, and hardly ever support a claim"))
-            elif what not in _UNTOLD and times > _OFTEN_SOUND.get(what, 0.5) * samples:
+            elif what not in _UNTOLD and times >= _OFTEN_SOUND.get(what, 0.5) * samples:
                 notes.append(reason)
         looked_at = self._counts["looked at"]
         useless = self._counts["useless"]
