@@ -42,7 +42,7 @@ def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
     said = [" ".join(line.split()) for line in done.out.splitlines()]
     assert "1 of 3 claims is wrong and came from a retrieved document." in said
     assert "1 from relevant documents, 0 from irrelevant ones." in said
-    assert "mean 0.2500 0.0000" in said
+    assert "mean of samples 0.2500 0.0000" in said
     assert "95% interval 0.01 to 0.83 0.00 to 0.74" in said
     wide = run_here(capsys, "score", path, "--confidence", "0.995")
     assert "\n99.5% interval  " in wide.out, "it was called a 100% interval"

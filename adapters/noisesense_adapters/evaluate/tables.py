@@ -64,7 +64,7 @@ def mean_table(summary: Summary) -> Table:
     means = [shown(mode.mean) for mode in summary.modes]
     intervals = [shown(mode.interval) for mode in summary.modes]
     confidence = f"{percent_text(summary.confidence)} interval"
-    return Table(("", *names), [("mean", *means), (confidence, *intervals)])
+    return Table(("", *names), [("mean of samples", *means), (confidence, *intervals)])
 
 
 def sample_table(summary: Summary) -> Table:
