@@ -7,7 +7,6 @@ For a response claim *i* and chunk *j*: ``noise_rel(i) = ∃j relevant(j) ∧ en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -130,7 +129,6 @@ class Outcome(NamedTuple):
     """Is it incorrect and entailed by a chunk, relevant or not?"""
 
 
-@dataclass(frozen=True)
 class Definition:
     """One published definition.
 
@@ -144,11 +142,20 @@ class Definition:
         stated_by: who uses it.
     """
 
-    name: DefinitionName
-    relevant: Rule
-    irrelevant: Rule | None
-    words: dict[Mode, str]
-    stated_by: str
+    def __init__(
+        self,
+        *,
+        name: DefinitionName,
+        relevant: Rule,
+        irrelevant: Rule | None,
+        words: dict[Mode, str],
+        stated_by: str,
+    ) -> None:
+        self.name: DefinitionName = name
+        self.relevant = relevant
+        self.irrelevant = irrelevant
+        self.words = words
+        self.stated_by = stated_by
 
 
 _RAGAS = Definition(
