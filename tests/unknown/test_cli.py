@@ -87,7 +87,7 @@ def test_the_gate_of_one_sample(command: Command, way: Way, cases: tuple[Case, .
 
 def wrong_in_table(case: Case, done: Done) -> str:
     """The means are the bounds, and what is open is counted or told."""
-    means = _row(done.out, "mean")
+    means = _row(done.out, "mean of samples")
     opened = _row(done.out, "left open by the judge")
     failures = "".join(line for line in done.err.splitlines() if line.startswith("failed:"))
     wrong = ""
