@@ -12,7 +12,7 @@ from noisesense.stats.interval import interval_text
 from noisesense.stats.summarize import counted
 
 if TYPE_CHECKING:  # only the command `ablation` needs it
-    from noisesense.ablation import Ablation
+    from noisesense.ablation import Ablation, Effect
 
 
 class Headline(NamedTuple):
@@ -130,22 +130,13 @@ def cause_sentence(found: Ablation) -> str | None:
 
 def ablation_sentences(found: Ablation) -> Iterator[str]:
     """Say what an ablation found."""
-    from noisesense.stats.paired import MIN_PAIRS
-
     if not found.claims:
         yield "No wrong claim came from a document: none was removed."
     cause = cause_sentence(found)
     if cause is not None:
         yield cause
-    effect = found.effect
-    if effect is not None and effect.is_shown:
-        yield "So these documents matter."
-    elif effect is not None and effect.samples < MIN_PAIRS:
-        yield f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
-    elif effect is not None and effect.low == -1:
-        yield f"It cannot be told whether these matter: a control has under {MIN_PAIRS} samples."
-    elif effect is not None:
-        yield "No effect of these documents is shown."
+    if found.effect is not None:
+        yield _effect_sentence(found.effect)
     for document in found.causes:
         if document.is_shown and not document.entails:
             name = document_name(document.document)
@@ -153,6 +144,19 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
     for reason, count in found.left_out.items():
         nouns, _, rest = reason.partition(" ")
         yield f"Note: {counted(count, nouns.removesuffix('s'))} {rest}."
+
+
+def _effect_sentence(effect: Effect) -> str:
+    """Say whether documents matter."""
+    from noisesense.stats.paired import MIN_PAIRS
+
+    if effect.is_shown:
+        return "So these documents matter."
+    if effect.samples < MIN_PAIRS:
+        return f"Too few samples to tell whether these documents matter: it takes {MIN_PAIRS}."
+    if effect.low == -1:
+        return f"It cannot be told whether these matter: a control has under {MIN_PAIRS} samples."
+    return "No effect of these documents is shown."
 
 
 def trust_sentence(found: Trust) -> str:

@@ -140,10 +140,7 @@ class SignCounts:
         shared = self._shared
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
             signs.append(Sign("placebos", str(placebos)))
-        odd = self._counts["odd"]
-        right = [what for what, _ in shared].count("right")
-        if odd > _MOST_ODD * samples and right < 2:  # some systems answer in JSON
-            signs.append(Sign("no-answers", f"{odd:,} of {samples:,} answers are JSON or HTML"))
+        signs += self._of_answers(samples)
         for what, text, times in self._frequent(samples):
             reason = f"{what}, in {times:,} of {samples:,} samples"
             if what == _SAME_ANSWER:
@@ -164,6 +161,12 @@ class SignCounts:
         for (what, text), times in self._shared.items():
             if 2 * times > samples:
                 yield what, text, times
+
+    def _of_answers(self, samples: int) -> Iterator[Sign]:
+        odd = self._counts["odd"]
+        right = [what for what, _ in self._shared].count("right")
+        if odd > _MOST_ODD * samples and right < 2:  # some systems answer in JSON
+            yield Sign("no-answers", f"{odd:,} of {samples:,} answers are JSON or HTML")
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
