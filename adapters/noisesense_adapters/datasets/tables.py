@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from itertools import chain, groupby, islice, starmap
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +12,7 @@ from noisesense.errors import InputError, describe
 from noisesense.verdicts.form import as_name
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.reading.chunks import IDS, LABELS
+from noisesense_adapters.reading.chunks import IDS
 from noisesense_adapters.reading.paths import Column, MissingError, UnclearError
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
@@ -94,9 +94,8 @@ class Table:
         """Return the error of a user's column that none of the rows has."""
         objects = [reading for reading in readings if isinstance(reading, Reading)]
         for field in self._columns:
-            stands_at = CHUNKS if field in (IDS, LABELS) else field
-            errors = [reading.errors.get(stands_at) for reading in objects]
-            if errors and all(map(partial(_is_missing, field), errors)):
+            errors = [_missing(reading, field) for reading in objects]
+            if errors and None not in errors:
                 return errors[0]
         return None
 
@@ -118,8 +117,12 @@ class Table:
             return InputError("a sample", "one that is nested too deep")
 
 
-def _is_missing(field: str, error: InputError | None) -> bool:
-    return isinstance(error, MissingError) and error.where == field
+def _missing(reading: Reading, field: str) -> MissingError | None:
+    """Return the error that nothing stands at the field's column; None if something does."""
+    for error in reading.errors.values():
+        if isinstance(error, MissingError) and error.where == field:
+            return error
+    return None
 
 
 def _merged(read: Iterable[_Read]) -> Iterator[Row | BadRow]:

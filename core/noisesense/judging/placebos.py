@@ -52,8 +52,8 @@ async def with_placebos(judge: Judge, rows: Rows, judgement: Judgement) -> Judge
     if not isinstance(judge, EntailmentJudge):
         return judgement
     answers = await gather_all(_ask(judge, placebo) for placebo in islice(_placebos(rows), COUNT))
-    cells = [cell for cell, _ in answers]
-    placebos = Placebos(len(cells), cells.count(False), cells.count(None))
+    right = [is_right for is_right, _ in answers]
+    placebos = Placebos(len(right), right.count(False), right.count(None))
     usage = sum((usage for _, usage in answers), judgement.usage)
     return replace(judgement, placebos=placebos, usage=usage)
 
