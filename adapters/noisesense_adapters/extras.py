@@ -22,6 +22,8 @@ def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, 
     """Wrap the import of optional packages.
 
     An error of an installed framework, such as a missing module of another package, is passed on.
+    Versions are checked of a framework, that is, where the extra has the name of a package. A
+    library's are left to pip: reading them would take a tenth of a command's time.
 
     Args:
         extra: of this package.
@@ -32,7 +34,8 @@ def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, 
         MissingExtraError: a package is missing, or its version is not supported.
     """
     packages = packages or (extra,)
-    _check_versions(extra, packages)
+    if extra.replace("-", "_") in packages:
+        _check_versions(extra, packages)
     try:
         yield
     except ModuleNotFoundError as error:
