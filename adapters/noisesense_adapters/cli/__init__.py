@@ -29,7 +29,7 @@ def main() -> NoReturn:
     prepare_streams()
     # A CI runner or `timeout` ends a job with SIGTERM. As an interrupt it leaves files whole.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # numpy would start a thread for each core, which takes longer than what an interval multiplies.
+    # numpy would start a thread for each core, and an interval multiplies too little for them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         status = _run()

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from noisesense.ablation.cases import LEAVE_OUT, Case
 from noisesense.stats.offenders import document_of
 from noisesense.stats.paired import MIN_PAIRS
-from noisesense.stats.shrinkage import Hits, shrunken
+from noisesense.stats.shrinkage import Hits, prior_of, shrunken
 
 _SHAMS = 2
 """With one, chance in its answer hid documents that mislead half of the time (``causes.py``)."""
@@ -59,8 +59,9 @@ def leaving_out(
 def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
     """Yield the places of each document, those first whose answers are surely wrong most often.
 
-    Not of a document that entails a wrong claim, nor of one in fewer than six clusters of such
-    answers: they could not be told from chance.
+    Not of a document that entails a wrong claim; nor of one whose answers are wrong no more often
+    than others, as each test makes those of the rest less sure; nor of one in fewer than six
+    clusters of such answers: they could not be told from chance.
     """
     sources = set[str]()
     places = defaultdict[str, list[_Place]](list)
@@ -74,8 +75,11 @@ def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
             for document, position in case.documents.items():
                 places[document].append(_Place(case, position))
     hits = {name: Hits(len(found), retrieved[name]) for name, found in places.items()}
-    rates = shrunken(Counter(hits.values()))
+    counts = Counter(hits.values())
+    rates = shrunken(counts)
+    usual = prior_of(counts).mean
     for document in sorted(places, key=lambda name: (-rates[hits[name]].low, name)):
         units = {place.case.unit for place in places[document]}
-        if document not in sources and len(units) >= MIN_PAIRS:
+        is_suspect = document not in sources and rates[hits[document]].mean > usual
+        if is_suspect and len(units) >= MIN_PAIRS:
             yield from places[document]
