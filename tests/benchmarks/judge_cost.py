@@ -4,7 +4,7 @@
 
 One server process speaks OpenAI chat completions and takes 50 ms a call; langchain-openai asks
 it in ragas' ``evaluate()``. Both modes of one sample are scored, for C = 1, 5, 10 and 20 chunks,
-then a run of 200 samples of 5 chunks, and the calls of that run alone: the same prompts through
+then a run of 200 samples of 5 chunks, and the calls of that run alone: the same requests through
 the same client, 16 at once, as ours sends them. Ours has both plans: lazy, the default, for the
 fewest calls and tokens; full for every verdict, in the fewest rounds. Prints calls, rounds (calls
 one after another), characters sent and received, and the wall time (the middle one of three; the
@@ -115,13 +115,13 @@ async def alone(server: Server, case: str) -> Row:
     model = ChatOpenAI(model="gpt-4o-mini", base_url=server.url, api_key="none")
     slots = asyncio.Semaphore(AT_ONCE)
 
-    async def call(prompt: str) -> None:
+    async def call(body: dict[str, Any]) -> None:
         async with slots:
-            await model.ainvoke(prompt)
+            await model.ainvoke(body["messages"], response_format=body["response_format"])
 
-    prompts = server.prompts()
+    bodies = server.bodies()
     start = time.perf_counter()
-    await asyncio.gather(*map(call, prompts))
+    await asyncio.gather(*map(call, bodies))
     seconds = time.perf_counter() - start
     return Row(case, ALONE, **server.figures(), seconds=seconds)
 
@@ -142,16 +142,16 @@ async def everything(server: Server, samples: int) -> list[Row]:
 
 
 def _serve(asked: Connection, latency: float) -> None:
-    """Say the base URL; then, when asked, the figures since the last time, or their prompts."""
-    prompts: list[str] = []
+    """Say the base URL; then, when asked, the figures since the last time, or the requests."""
+    bodies: list[dict[str, Any]] = []
     with ScriptedServer(make_mind(), latency=latency) as running:
         asked.send(running.base_url)
         while wanted := asked.recv():
-            if wanted == "prompts":
-                asked.send(prompts)
+            if wanted == "bodies":
+                asked.send(bodies)
                 continue
             asked.send(running.log.figures())
-            prompts = running.log.prompts
+            bodies = [request.body for request in running.log.requests]
             running.log.clear()
 
 
@@ -177,9 +177,9 @@ class Server:
         self._pipe.send("figures")
         return self._pipe.recv()
 
-    def prompts(self) -> list[str]:
+    def bodies(self) -> list[dict[str, Any]]:
         """Of the calls of which the last figures are."""
-        self._pipe.send("prompts")
+        self._pipe.send("bodies")
         return self._pipe.recv()
 
 

@@ -78,6 +78,7 @@ class LangChainLLM(Bridge):
 
         self._model = model
         self._config = config
+        self._bound: dict[type[BaseModel], Any] = {}
         inner, bound = _unwrapped(model)
         step = _raw_step(getattr(inner, "steps", [inner])[0])
         if _STRUCTURED in getattr(step, "kwargs", ()):
@@ -93,7 +94,9 @@ class LangChainLLM(Bridge):
         """See `Bridge.ask`."""
         model: Any = self._model
         if schema is not None:
-            model = _structured(self._model, schema)
+            if schema not in self._bound:
+                self._bound[schema] = _structured(self._model, schema)
+            model = self._bound[schema]
             if model is None:
                 self.takes_forms = False
                 return await self.ask(spelled_out(prompt, schema), None)
