@@ -169,6 +169,20 @@ def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
     assert len(llm.prompts) == len(set(llm.prompts))
 
 
+def test_a_second_claim_of_an_owner_is_not_as_old_as_its_first(
+    store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_LEASE_SECONDS", 0.2)
+    monkeypatch.setattr(VerdictStore, "_renew", lambda _: None)
+    with VerdictStore(path) as other:
+        assert claim(store, "a")
+        assert not claim(other, "a")  # sees the claim
+        asyncio.run(store.release("a"))
+        time.sleep(0.3)
+        assert claim(store, "a")
+        assert not claim(other, "a")
+
+
 def test_a_foreign_lock_is_waited_for_and_an_error_if_it_stays(
     store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,7 +244,8 @@ def test_another_file_or_format(path: Path, before: bytes | str, error: str) -> 
 
 @pytest.mark.parametrize("column", ["reply", "model", "version", "usage", "made", "checksum"])
 def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) -> None:
-    """As sound as before to SQLite and to JSON: only the checksum tells."""
+    """As sound as before to SQLite and to JSON: only the checksum tells. Yes and no are swapped:
+    "yes " with a space is read as yes."""
     calls = filled(path)
     sql(
         path,

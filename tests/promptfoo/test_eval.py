@@ -30,7 +30,7 @@ def test_documented_figures_of_a_recording(run: Run, example: Any) -> None:
     relevant, irrelevant = example.expected["promptfoo"]
 
     assert graded.figures == pytest.approx((relevant, irrelevant), abs=1e-12)
-    assert graded.result["pass"] is (relevant <= 0.2)
+    assert graded.result["pass"] is (relevant <= 0.2)  # the default of maxNoise
     assert graded.result["score"] == pytest.approx(1 - relevant, abs=1e-12)
 
 

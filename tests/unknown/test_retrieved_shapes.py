@@ -10,7 +10,7 @@ from noisesense_adapters.reading.chunks import chunks_of
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_every_shape(host: str) -> None:
+def test_a_host_reads_each_shape_as_the_others_do(host: str) -> None:
     found = {shape: outcome(host, shape) for shape in SHAPES}
     assert found == {shape: expected(host, shape) for shape in SHAPES}
 

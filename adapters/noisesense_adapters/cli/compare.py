@@ -137,7 +137,7 @@ def command(
         if not any(statuses):
             names = ", ".join(figures)
             output.tell(f"check passed ({names}): {name} is not shown to be worse")
-    statuses.append(gate.status(summary, name))
+    statuses.append(gate.tell_status(summary, name))
     statuses.append(options.SOME_FAILED if comparison.failed else reading.status)
     return worst(*statuses)
 

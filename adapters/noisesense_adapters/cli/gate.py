@@ -67,7 +67,8 @@ class Gate:
     @property
     def is_check(self) -> bool:
         """Is anything to be checked but that the run was measured?"""
-        return (self.limit, self.min_correct, self.max_hallucinated) != (None, None, None)
+        limits = (self.limit, self.min_correct, self.max_hallucinated)
+        return limits != (None, None, None) or self.min_samples > 0
 
     @property
     def level(self) -> float:
@@ -79,8 +80,8 @@ class Gate:
         """The modes to check."""
         return MODES if self.mode is None else (self.mode,)
 
-    def status(self, summary: Summary, run: str = "") -> int:
-        """Return the exit status of all checks. Say on stderr what they found in the ``run``."""
+    def tell_status(self, summary: Summary, run: str = "") -> int:
+        """Say on stderr what all checks found in the ``run``, and return their exit status."""
         checks = {**vars(self)}
         del checks["confidence"]
         if not self.is_check:
@@ -184,15 +185,15 @@ gate = options.taken_as("gate", Gate, *_CHECKS, *_MORE_CHECKS)
 @options.definition
 @gate
 def command(results: Path, definition: str | None, gate: Gate) -> int:
-    """Check results, as with --fail-above 0.3.
+    """Check results, as with --fail-above 0.3, and say what was found.
 
     Exit status: as of "noisesense score".
     """
-    if not gate.is_check and not gate.min_samples:
+    if not gate.is_check:
         expected = "--fail-above, --min-correct, --max-hallucinated or --expect"
         raise InputError(expected, "no check", where="gate")
     reading = options.Reading(definition=definition)
     deque(reading.tallied(results), maxlen=0)
     summary = reading.tally.summary(confidence=gate.level)
     tell(*(f"note: {warning}" for warning in summary.warnings))
-    return worst(gate.status(summary), reading.status)
+    return worst(gate.tell_status(summary), reading.status)

@@ -38,6 +38,8 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
 
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
+    if as_json and ablation is not None:
+        raise InputError("--json or --ablation", "both", where="offenders")
     reading = options.Reading()
     causes = () if ablation is None else _read_causes(ablation)[: max(top, 1)]
     ranking = offenders(reading.tallied(results))

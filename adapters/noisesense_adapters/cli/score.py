@@ -126,7 +126,7 @@ def command(
         _show_files(summary, out, store)
         _show_next_step(summary, out or dataset, is_scored=judging is None or out is not None)
     status = options.SOME_FAILED if summary.failed else 0
-    return worst(status, gate.status(summary))
+    return worst(status, gate.tell_status(summary))
 
 
 def _columns(mapped: tuple[str, ...]) -> dict[str, str]:

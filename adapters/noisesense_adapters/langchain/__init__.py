@@ -110,7 +110,12 @@ class LangChainLLM(Bridge):
 
 
 def message_problem(message: object, form: str = "") -> str:
-    """Return why a message of LangChain's is no whole reply; empty if it is one."""
+    """Return why a message of LangChain's is no whole reply; empty if it is one.
+
+    Args:
+        message: the message.
+        form: the name of the form that was asked for: a function of this name may be called.
+    """
     extra = as_object(getattr(message, "additional_kwargs", None))
     blocks = as_list(getattr(message, "content", None))
     refusals = [block for block in blocks if as_object(block).get("type") == "refusal"]

@@ -42,7 +42,7 @@ class Row(Line):
         return f"{self.id}, {self.variant}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready. A chunk is its text, or an object where it has a label or an id."""
+        """Return the row, JSON-ready. A chunk is a text, or with a label or an id an object."""
         chunks: list[Any] = []
         for chunk in self.retrieved_contexts:
             data = chunk.model_dump(exclude_defaults=True)

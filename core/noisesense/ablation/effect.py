@@ -228,7 +228,8 @@ class _Answered:
         return bool(variants) and not {*variants, "again"}.isdisjoint(self.variants)
 
     async def _unsupported(self, judge: Any) -> Range | None:
-        # Without chunks nothing is asked but the response's claims, and which are supported.
+        """Judge the answer anew; None if it makes no claims. Raises `JudgeError`."""
+        # Without chunks the reference's claims are not asked for.
         changed = {"response": self.response, "retrieved_contexts": ()}
         verdicts = await judge.judge(self.case.sample.model_copy(update=changed))
         return unsupported(verdicts)

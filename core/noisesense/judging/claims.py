@@ -68,8 +68,9 @@ class ClaimSource:
     def read(self, listed: Sequence[str]) -> list[str] | None:
         """Read a model's list; no two claims of the same words, no copies of the example.
 
-        None if it cannot be believed: it is longer than the text can hold, has JSON in place of a
-        claim, or holds nothing but copies.
+        Sentences copied together are taken apart, and a bare answer stands behind its question.
+        None if the list cannot be believed: it is longer than the text can hold, has JSON in place
+        of a claim, or holds nothing but copies.
         """
         size = sum(map(len, listed))
         if len(listed) > 10 + len(self.text) // 4 or size > 1_000 + 20 * len(self.text):

@@ -138,9 +138,9 @@ class PlannedJudge:
         work.run.has_claims.set()
 
     async def _find_reference(self, work: _SampleWork) -> None:
-        """None if they cannot be had. Labels win: with all of them nobody asks for the claims."""
+        """None if they cannot be had. Without an unlabeled chunk nobody asks for the claims."""
         sample = work.sample
-        if not work.unlabeled and not work.full:
+        if not work.unlabeled:
             return
         try:
             work.reference = await self.find(
@@ -275,12 +275,15 @@ class _SampleWork:
     def unanswered(self) -> int:
         """What was asked and stayed open; a reference without claims counts as one."""
         open_cells = self.correct.count(None) + self.run.open_questions
-        for text in self.texts:
-            open_cells += list(self.table.get(text, {}).values()).count(None)
+        for cells in self.table.values():
+            open_cells += list(cells.values()).count(None)
         return open_cells + (self.reference is None)
 
     def verdicts(self) -> Verdicts:
-        """Return all that was found, beside the sample. What was not asked is undetermined."""
+        """Return all that was found, beside the sample. What was not asked is undetermined.
+
+        Without claims of the reference the relevance of unlabeled chunks is, too.
+        """
         reference = self.reference or []
         labels = [chunk.relevant for chunk in self.sample.retrieved_contexts]
         verdicts = Verdicts.from_matrices(

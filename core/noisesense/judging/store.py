@@ -111,7 +111,7 @@ class VerdictStore:
         return self.transact(partial(_reply_of, key=key), write=False)
 
     async def claim(self, key: str, *, over: str | None = None) -> bool:
-        """Tell whether the caller may make this call: nobody else makes it, or has a reply.
+        """Take the call for the caller, if nobody makes it or has a reply; tell whether it was.
 
         Args:
             key: of the call.
@@ -294,7 +294,7 @@ def _put(
         key,
         None if reply is None else encodable(reply),
         owner,
-        0,  # the beat
+        time.time_ns(),  # the beat, so that no two claims of an owner are taken for one
         time.time(),
         encodable(model),
         encodable(version),

@@ -241,9 +241,10 @@ class ClaimOutcome(Record):
 
     @property
     def sentence(self) -> str:
-        """In words, e.g. ``Claim 1 "…" is supported by the reference.``
+        """In words, e.g. ``Claim 0 "…" is supported by the reference.``
 
-        A chunk with an id is named by it, too: ``irrelevant chunk 1 (policies_2021.pdf)``.
+        Claims and chunks are counted from 0. A chunk with an id is named by it, too: ``irrelevant
+        chunk 1 (policies_2021.pdf)``.
         """
         text = f' "{_short(self.text)}"' if self.text.strip() else ""
         return f"Claim {self.index}{text} {self._outcome()}."
