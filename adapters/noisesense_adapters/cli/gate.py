@@ -91,6 +91,8 @@ class Gate:
         prefix = f"{run}: " if run else ""
         suffix = "; this passes" if gate.passed else ""
         for finding in gate.findings:
+            if finding.reason in summary.notes:  # which the commands show with the figures
+                continue
             explain(_STATUSES[finding.outcome], f"{prefix}{finding.reason}{suffix}")
         if self.limit is not None and gate.outcome == "pass":
             read = "interval lies" if by_interval else "mean is"
