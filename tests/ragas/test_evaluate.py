@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import socket
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from noisesense import (
+    InputError,
     Sample,
     Usage,
     Verdicts,
+    gate_run,
     read_results,
     score,
     write_results,
@@ -144,3 +147,25 @@ def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
     assert first.sample.response == "a"
     assert str(failed.error).startswith("response: expected a non-empty text")
     assert str(summarize_scores([first, second, failed])) == str(summarize(run))
+
+
+def test_what_ascore_gave_becomes_the_same_results() -> None:
+    samples, judge = judged(a=OPEN, b=SURE)
+    metric = NoiseSensitivity(judge=judge)
+    found = [metric.score(**ragas_row(sample)) for sample in samples]
+    run = evaluated([ragas_row(sample) for sample in samples], [metric])
+    assert [each.to_dict() for each in results_of(found)] == [
+        each.to_dict() for each in results_of(run)
+    ]
+    assert summarize(found) == summarize(run)
+    with pytest.raises(InputError, match=r"result 0: expected what ascore\(\) gave, got 0\.5"):
+        results_of([0.5])
+
+
+def test_a_run_of_ragas_where_results_belong_says_what_makes_them(tmp_path: Path) -> None:
+    run, _ = run_with_documents()
+    for take in (summarize_scores, partial(write_results, tmp_path / "results.jsonl")):
+        with pytest.raises(InputError, match=r"expected results, .* Hint: results_of\(run\)"):
+            take(run)
+    with pytest.raises(InputError, match=r"expected a Summary, .* Hint: summarize\(results\)"):
+        gate_run(run, 0.2)

@@ -90,8 +90,8 @@ def command(
     Shows the paired difference of each mode, of all claims from documents and of correct claims,
     with intervals. B is worse if the interval lies above zero (of correct claims: below); where
     the judge left verdicts open, it holds for every way to fill them in. With --margin B is worse
-    if the interval lies above M, and the same if all of it is within M of zero; else there are too
-    few pairs to say.
+    if the interval lies above M, and the same if all of it is within M of zero, also if half a
+    pair more differed by 1; else they are not clearly different.
     --fail-above and --max-unanswered check all of B.
 
     Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but

@@ -94,7 +94,7 @@ class Gate:
             if finding.reason in summary.notes:  # which the commands show with the figures
                 continue
             explain(_STATUSES[finding.outcome], f"{prefix}{finding.reason}{suffix}")
-        if self.limit is not None and gate.outcome == "pass":
+        if self.limit is not None and gate.passed:
             read = "interval lies" if by_interval else "mean is"
             tell(f"{prefix}check passed: no {read} above {self.limit:g}")
         return _STATUSES[gate.outcome]

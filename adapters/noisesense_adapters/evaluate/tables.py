@@ -96,8 +96,8 @@ _LEGEND = {
     "claims": "wrong ones that came from it",
     "open": "the judge left open whether they are",
     "samples": "with such a claim, of those that retrieved it",
-    "rate": "that share, drawn towards the share of all documents, the more so the less often it "
-    "was retrieved",
+    "adjusted": "that share, drawn towards the share of all documents, the more so the less often "
+    "it was retrieved",
 }
 
 
@@ -116,7 +116,7 @@ _SHORT = 28
 
 def offender_table(documents: Iterable[Offender]) -> Table:
     """Return what is known of each document."""
-    titles = ("document", "claims", "open", "samples", "rate", "95% interval")
+    titles = ("document", "claims", "open", "samples", "adjusted", "95% interval")
     rows: list[tuple[str, ...]] = []
     for document in documents:
         row = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.protocol import Judgement
@@ -93,7 +93,7 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     of the run's metrics.
 
     Args:
-        result: what ``evaluate()`` gave.
+        result: what ``evaluate()`` gave, or a list of what ``ascore`` did.
         name: which of our columns, where the run had several metrics: their name, or its start.
         options: further arguments of `noisesense.summarize`.
 
@@ -102,7 +102,11 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
             ours, or several metrics among which ``name`` does not choose.
     """
     summary = summarize_results(results_of(result, name=name), **options)
-    scores = [value for row in result.scores for value in row.values()]
+    scores: list[Any]
+    if isinstance(result, list):
+        scores = [each.value for each in cast("list[Any]", result)]
+    else:
+        scores = [value for row in result.scores for value in row.values()]
     modes = {value.mode for value in scores if isinstance(value, ScoredFloat)}
     return replace(summary, only=modes.pop()) if len(modes) == 1 else summary
 
@@ -116,12 +120,14 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
     document is its text.
 
     Args:
-        result: what ``evaluate()`` gave.
+        result: what ``evaluate()`` gave, or a list of what ``ascore`` did.
         name: as in `summarize`.
 
     Raises:
         InputError: as `summarize`.
     """
+    if isinstance(result, list):
+        return [_result_of(*each) for each in enumerate(cast("list[Any]", result))]
     dataset = getattr(result, "dataset", None)
     if dataset is None:
         hint = "a pandas column or a file keeps numbers alone"
@@ -134,6 +140,14 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
     return results
 
 
+def _result_of(number: int, found: Any) -> Result:
+    """Return the result of a sample that ``ascore`` scored. Raises `InputError`."""
+    value = getattr(found, "value", None)
+    if not isinstance(value, ScoredFloat):
+        raise InputError("what ascore() gave", describe(found), where=f"result {number}")
+    return _result(number, found.traces["input"], value)
+
+
 def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     """Return a row's result, with the names of its documents."""
     try:
@@ -141,7 +155,8 @@ def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     except InputError as error:
         return Result(str(number), error=str(error))
     if not isinstance(value, ScoredFloat):
-        return Result(sample.key, error="it has no score; ragas has logged why", sample=sample)
+        error = f"row {number} has no score; ragas has logged why"
+        return Result(sample.key, error=error, sample=sample)
     judgement = value.judgement
     settings = Settings(value.score.definition, value.score.empty, value.score.undetermined)
     return Result(

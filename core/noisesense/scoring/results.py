@@ -327,11 +327,19 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> No
     """
     with whole_file(as_path(path)) as add:
         writer = ResultsWriter(add)
-        for result in cast("Iterable[object]", results):
+        for result in each_of(results):
             if not isinstance(result, Result):
                 raise InputError("a Result", describe(result), hint="Result(id, score)")
             writer.add(result)
         writer.end()
+
+
+def each_of(results: object) -> Iterable[Any]:
+    """Return what is to be gone through. Raises `InputError` for a framework's own object."""
+    if not isinstance(results, Iterable):
+        hint = "results_of(run) of its adapter makes results of a framework's run"
+        raise InputError("results", describe(results), where="results", hint=hint)
+    return cast("Iterable[Any]", results)
 
 
 class ResultsWriter:

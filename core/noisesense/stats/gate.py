@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
-from noisesense.errors import check_choice, check_whole
+from noisesense.errors import InputError, check_choice, check_whole, describe
 from noisesense.scoring.definitions import Mode, check_mode, chunk_modes
 from noisesense.scoring.outcomes import (
     Partition,
@@ -120,6 +120,9 @@ def gate_run(
         InputError: a limit or a share that is no number from 0 to 1, an unknown mode, or a
             ``min_samples`` that is no whole number, or an unknown sign.
     """
+    if not isinstance(cast("object", summary), Summary):
+        hint = "summarize(results) makes one"
+        raise InputError("a Summary", describe(summary), where="summary", hint=hint)
     check_limit(max_undefined, "max_undefined")
     check_limit(max_unanswered, "max_unanswered")
     check_whole(min_samples, 0, "min_samples")
@@ -135,11 +138,12 @@ def gate_run(
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
     if given:
         findings += sign_findings(summary, waive)
-        findings += [Finding("warn", note) for note in summary.notes]
     if limit is not None:
         unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
+    if given:
+        findings += [Finding("warn", note) for note in summary.notes]
     return RunGate(tuple(findings), summary.unmeasured)
 
 

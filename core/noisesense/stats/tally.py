@@ -14,7 +14,7 @@ from noisesense.errors import InputError
 from noisesense.judging.protocol import COUNTED, NO_PLACEBOS, NO_USAGE, Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode, Outcome, modes_of
 from noisesense.scoring.outcomes import Counts, Partition, Range, check_between
-from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.results import Result, each_of, result_in
 from noisesense.scoring.scoring import Lack, Score
 from noisesense.stats.clusters import are_questions, cluster_of
 from noisesense.stats.interval import Unit, mean_interval, unit_of
@@ -283,6 +283,6 @@ def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) ->
     0.5
     """
     tally = Tally()
-    for result in results:
+    for result in each_of(results):
         tally.add(result)
     return tally.summary(confidence=confidence)
