@@ -175,7 +175,7 @@ def _repeats(sample: Sample) -> Iterator[str]:
         yield ECHO
     for name, text in (("response", response), ("reference", reference)):
         if any(chunk and chunk in text for chunk in chunks):
-            yield f"the {name} repeats a chunk, word for word"
+            yield f"the {name} holds a whole chunk, word for word"
     words = response.split()
     half = len(words) // 2
     if words[:half] == words[half:]:
