@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense.judging.protocol import Judgement
@@ -16,6 +16,7 @@ from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense_adapters.evaluate.evaluator import Evaluated, Settings
 from noisesense_adapters.ragas.sample import read_row
+from noisesense_adapters.reading.values import as_list
 
 
 class ScoredFloat(float):
@@ -104,7 +105,7 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     summary = summarize_results(results_of(result, name=name), **options)
     scores: list[Any]
     if isinstance(result, list):
-        scores = [each.value for each in cast("list[Any]", result)]
+        scores = [each.value for each in as_list(result)]
     else:
         scores = [value for row in result.scores for value in row.values()]
     modes = {value.mode for value in scores if isinstance(value, ScoredFloat)}
@@ -127,7 +128,7 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
         InputError: as `summarize`.
     """
     if isinstance(result, list):
-        return [_result_of(*each) for each in enumerate(cast("list[Any]", result))]
+        return [_result_of(*each) for each in enumerate(as_list(result))]
     dataset = getattr(result, "dataset", None)
     if dataset is None:
         hint = "a pandas column or a file keeps numbers alone"
@@ -155,8 +156,8 @@ def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     except InputError as error:
         return Result(str(number), error=str(error))
     if not isinstance(value, ScoredFloat):
-        error = f"row {number} has no score; ragas has logged why"
-        return Result(sample.key, error=error, sample=sample)
+        problem = f"row {number} has no score; ragas has logged why"
+        return Result(sample.key, error=problem, sample=sample)
     judgement = value.judgement
     settings = Settings(value.score.definition, value.score.empty, value.score.undetermined)
     return Result(

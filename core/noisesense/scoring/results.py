@@ -339,7 +339,7 @@ def each_of(results: object) -> Iterable[Any]:
     if not isinstance(results, Iterable):
         hint = "results_of(run) of its adapter makes results of a framework's run"
         raise InputError("results", describe(results), where="results", hint=hint)
-    return cast("Iterable[Any]", results)
+    return results
 
 
 class ResultsWriter:
