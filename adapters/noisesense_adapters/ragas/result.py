@@ -16,7 +16,7 @@ from noisesense.stats.summarize import Summary
 from noisesense.stats.tally import summarize as summarize_results
 from noisesense_adapters.evaluate.evaluator import Evaluated, Settings
 from noisesense_adapters.ragas.sample import read_row
-from noisesense_adapters.reading.values import as_list
+from noisesense_adapters.reading.values import as_list, is_list
 
 
 class ScoredFloat(float):
@@ -104,7 +104,7 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     """
     summary = summarize_results(results_of(result, name=name), **options)
     scores: list[Any]
-    if isinstance(result, list):
+    if is_list(result):
         scores = [each.value for each in as_list(result)]
     else:
         scores = [value for row in result.scores for value in row.values()]
@@ -127,7 +127,7 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
     Raises:
         InputError: as `summarize`.
     """
-    if isinstance(result, list):
+    if is_list(result):
         return [_result_of(*each) for each in enumerate(as_list(result))]
     dataset = getattr(result, "dataset", None)
     if dataset is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from msgspec import Struct
 from pydantic import BeforeValidator, Field, StrictInt, StrictStr
@@ -28,6 +28,8 @@ from noisesense.verdicts.form import ChunkForm, VerdictsForm, as_name
 from noisesense.verdicts.recording import recording_fields
 from noisesense.verdicts.sample import Chunk, Line, Sample
 from noisesense.verdicts.verdicts import Verdicts, as_model
+
+T = TypeVar("T")
 
 
 class Choices(TypedDict, total=False):
@@ -327,16 +329,16 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> No
     """
     with whole_file(as_path(path)) as add:
         writer = ResultsWriter(add)
-        for result in each_of(results):
+        for result in each_of(cast("Iterable[object]", results)):
             if not isinstance(result, Result):
                 raise InputError("a Result", describe(result), hint="Result(id, score)")
             writer.add(result)
         writer.end()
 
 
-def each_of(results: object) -> Iterable[Any]:
+def each_of(results: Iterable[T]) -> Iterable[T]:
     """Return what is to be gone through. Raises `InputError` for a framework's own object."""
-    if not isinstance(results, Iterable):
+    if not isinstance(cast("object", results), Iterable):
         hint = "results_of(run) of its adapter makes results of a framework's run"
         raise InputError("results", describe(results), where="results", hint=hint)
     return results
