@@ -9,8 +9,10 @@ system every third answer repeats a rumor of its first chunk: a mean of 0.11.
 
 A gate stops a broken system (``-``), tells something (``told``: a sign, a count, a warning) or is
 ``SILENT``; ``limits`` is the Python gate with at least 80% of the claims correct and at most 10%
-in no text. A sound system is ``STOPPED`` where it is not measured. A line is printed for each kind
-with a word in capitals; exit status 1 if a sound system is stopped.
+in no text. A sound system is ``STOPPED`` where it is not measured. Promptfoo's ``assertion`` sees
+one row, and fails where that has nothing to measure; ``promptfoo`` is with the gate over the file
+of its run. A line is printed for each kind with a word in capitals; exit status 1
+if a sound system is stopped.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import re
 import sys
 import tempfile
@@ -34,10 +37,10 @@ from zlib import crc32
 import ground
 import pytest
 
-from gates.runners import by_mlflow, deepeval_cases
+from gates.runners import deepeval_cases, mlflow_run
 from gates.test_row_hosts import inspect
 from gates.ways import UNKNOWN, Row
-from noisesense import LLMJudge, Summary, gate_run, summarize
+from noisesense import LLMJudge, Summary, Usage, gate_run, summarize
 from noisesense.judging.calls import SampleRun
 from noisesense.judging.prompts import Premise
 from noisesense.judging.protocol import TextKind
@@ -46,16 +49,19 @@ from noisesense.verdicts.form import Cell
 from noisesense_adapters.cli import main as noisesense
 from noisesense_adapters.datasets.score import score_dataset
 from support.datasets import write_jsonl
+from support.mlflow_fixtures import SETTINGS
 from support.scripted_llm import ScriptedLLM
 
 LIMIT = 0.3
+MOST_NOISE = 0.4
+"""Of one row: a noisy answer of the working system has 1 / 3."""
 FILE = Path(__file__).parent / "data" / "broken_systems.json"
 LISTED: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
 FIELDS = ("question", "response", "reference", "contexts")
 TELLS = re.compile(
     "a sign that|claims? nothing|was retrieved|nothing (can be|to) measure|failed|no answer"
-    "|word for word|left open|count as one|missing|expected|only in [AB]|fewer correct"
-    "|are the same|twice|no chunk supports|neither the reference",
+    "|word for word|left (\\d+ )?open|count as one|missing|expected|only in [AB]|fewer correct"
+    "|are the same|twice|no chunk supports|neither the reference|cannot say no|not limited",
     re.IGNORECASE,
 )
 CELLS = {"no": False, "yes": True, "": None}
@@ -105,6 +111,7 @@ class Scripted(LLMJudge):
         self.kind = kind
 
     async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
+        run.usage += Usage(calls=1)
         if text.startswith(("{", "[")):
             return [plain(part) for part in text.split(", ")]
         return self.kind.get("claims", [] if text == UNKNOWN else sentences(text))
@@ -217,19 +224,57 @@ def by_inspect(system: System, folder: Path) -> dict[str, Seen]:
     return {"inspect": gated(inspect(rows, system.judge, folder).summary, system)}
 
 
-def by_mlflow_runs(system: System, folder: Path) -> dict[str, Seen]:
+def by_mlflow(system: System, folder: Path) -> dict[str, Seen]:
+    os.environ.update(SETTINGS)
+    os.chdir(folder)  # it writes runs' artifacts to where it is
     import mlflow
 
     mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
-    ended = by_mlflow(system.rows, system.judge, system.expected // 4)
-    return {"mlflow": Seen("pass" if ended.passed else "not measured", ended.shown)}
+    rows = [replace(row, number=number) for number, row in enumerate(system.rows)]
+    return {"mlflow": gated(mlflow_run(rows, system.judge), system)}
+
+
+def by_promptfoo(system: System, folder: Path) -> dict[str, Seen]:
+    """The assertion with each row, and the command over the file that Promptfoo writes then."""
+    rows = [asserted(row, system.judge) for row in system.rows]
+    graded = [row["gradingResult"]["componentResults"][0] for row in rows]
+    shown = "\n".join(each["reason"] for each in graded)
+    passed = all(each["pass"] for each in graded)
+    path = folder / "out.json"
+    path.write_text(json.dumps({"results": {"results": rows}}), "utf-8")
+    checks = ("--fail-above", str(LIMIT), "--expect", str(system.expected))
+    alone = Seen("pass" if passed else "fail", shown)
+    run = command("score", path, *checks)
+    both = Seen(alone.outcome, f"{shown}\n{run.shown}") if run.outcome == "pass" else run
+    return {"assertion": alone, "promptfoo": both}
+
+
+def asserted(row: Row, judge: LLMJudge) -> dict[str, Any]:
+    """A result as Promptfoo writes it."""
+    from noisesense_adapters.promptfoo import get_assert, metric
+
+    chunks = [{"text": text} for text in row.contexts or ()]
+    given = {"query": row.question, "reference": row.reference, "contextChunks": chunks}
+    config = {"maxNoise": MOST_NOISE}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metric, "_judge", lambda *_: judge)
+        graded = get_assert(row.response, {"vars": given, "config": config})
+    return {
+        "testIdx": row.number,
+        "promptIdx": 0,
+        "testCase": {"assert": [{"type": "python", "config": config}]},
+        "vars": given,
+        "response": {"output": row.response},
+        "gradingResult": {"componentResults": [graded]},
+    }
 
 
 GATES: dict[str, Callable[[System, Path], dict[str, Seen]]] = {
     "files": by_files,
     "deepeval": by_deepeval,
     "inspect": by_inspect,
-    "mlflow": by_mlflow_runs,
+    "mlflow": by_mlflow,
+    "promptfoo": by_promptfoo,
 }
 
 

@@ -171,7 +171,12 @@ def test_a_context_in_one_text_is_one_chunk() -> None:
     ("limits", "verdicts", "passes", "says"),
     [
         # One of four claims is correct, three are in neither the reference nor a chunk.
-        ({"minCorrect": 0.25, "maxHallucinated": 0.75}, HALLUCINATING, True, "At most 0.2"),
+        (
+            {"minCorrect": 0.25, "maxHallucinated": 0.75},
+            HALLUCINATING,
+            True,
+            "nor a chunk: 3 of 4.",
+        ),
         ({"minCorrect": 0.26}, HALLUCINATING, False, "1 of 4 claims are correct"),
         ({"maxHallucinated": 0.7}, HALLUCINATING, False, "3 of 4 claims are in neither"),
         ({"minCorrect": 0}, claims(0, 0), False, "nothing was measured"),

@@ -12,6 +12,7 @@ from noisesense import InputError, Result, summarize, write_recording
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from noisesense_adapters.promptfoo import get_assert
+from support.command_here import run_here
 from support.promptfoo_cli import Run
 from support.promptfoo_suite import EXAMPLES
 
@@ -44,6 +45,20 @@ def test_given_verdicts_and_those_of_a_judge(run: Run, example: Any, tmp_path: P
         figures = (result.score.relevant, result.score.irrelevant)
         assert figures == pytest.approx(example.expected[definition], abs=1e-12)
         assert result.sample.key == example.sample.key
+        asked = result.usage.calls + result.usage.cached_calls
+        assert (asked > 0) is (definition == "ragas")
+
+
+def test_the_run_has_a_sign_that_no_test_shows(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row for name, row in run.evaluation.rows.items() if name.startswith("broken")]
+    assert [row["success"] for row in rows] == [True] * 5
+    path = write(tmp_path / "out.json", *rows)
+    for command in ("score", "gate"):
+        done = run_here(capsys, command, path, "--fail-above", "0.3")
+        assert done.status == 5
+        assert "not measured: a sign that the run is broken: no claim is correct" in done.err
 
 
 def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
+from msgspec import structs
 
 from noisesense import Sample, Tally, Verdicts, gate_run, score, summarize
 from noisesense.errors import InputError
+from noisesense.judging.protocol import Placebos, Usage
 from noisesense.scoring.results import Result
 from noisesense.stats.signs import SIGNS
 
@@ -212,6 +214,30 @@ def test_a_sound_run_is_not_stopped(name: str, count: int) -> None:
     found = gate_run(summary, 0.3)
     assert found.outcome == ("warn" if name in NOTED else "pass")
     assert found.reason == NOTED.get(name, "").format(count, 4 * count // 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (unasked, "every claim is correct"),
+        (
+            lambda row: replace(
+                row, claims=((None, None), (True, True)), reference=((True, True),)
+            ),
+            "every chunk supports every claim that it was asked about",
+        ),
+    ],
+)
+def test_a_judge_without_a_no_is_named_where_no_placebo_shows_one(
+    change: Change, said: str
+) -> None:
+    by_people = [change(sound(number)).result for number in range(COUNT)]
+    asked = [structs.replace(row, usage=Usage(calls=1)) for row in by_people]
+    tested = [structs.replace(row, placebos=Placebos(1, 0, 0)) for row in asked]
+    note = f"{said}, as a judge that cannot say no would have it"
+    assert note not in summarize(by_people).notes
+    assert note in summarize(asked).notes
+    assert note not in summarize(tested).notes
 
 
 def test_wrong_answers_from_chunks_fail_by_their_number() -> None:

@@ -145,6 +145,13 @@ def _sources() -> list[Any]:
     ]
 
 
+def _broken() -> list[Any]:
+    """Five tests that pass, each with a claim of which no text has anything."""
+    claim = {"text": "claim", "correct": False, "entailed_by": []}
+    given = {**_texts(EXAMPLES[0].sample), "verdicts": {"response_claims": [claim]}}
+    return [_case(f"broken: {number}", **given) for number in range(5)]
+
+
 def _errors() -> list[Any]:
     unreachable = {"model": "m", "baseUrl": "http://127.0.0.1:9/v1", "maxRetries": 0}
     recorded = _assertion(config={"verdicts": "recording.jsonl"})
@@ -196,7 +203,7 @@ def write_suite(folder: Path, base_url: str) -> dict[str, str]:
         "env": {"YAML_KEY": CANARIES["yaml-env"]},
         "defaultTest": {"options": {"disableVarExpansion": True}},
         "tests": [
-            *_documented(), *_forms(), *_sources(), *_errors(),
+            *_documented(), *_forms(), *_sources(), *_broken(), *_errors(),
             *_judged(base_url),
         ],
     }  # fmt: skip

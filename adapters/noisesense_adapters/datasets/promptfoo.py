@@ -91,13 +91,16 @@ def result_reader(folder: Path, *, verdicts: bool) -> Callable[[Mapping[str, Any
             sample = Sample.model_validate(without_nulls(metadata["sample"]))
         else:
             sample = inputs.sample
+        line = ResultLine()
+        if ours:
+            line = _line({**metadata, **config}, as_object(metadata.get("judge")))
         return Row(
             place,
             result_name(row),
             row.get("cluster"),
             sample,
             read_given(inputs, sample, metadata) if verdicts else None,
-            _line({**metadata, **config}) if ours else ResultLine(),
+            line,
         )
 
     def read_given(inputs: Inputs, sample: Sample, metadata: Mapping[str, Any]) -> Verdicts | None:
@@ -134,7 +137,8 @@ def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any
     return {}
 
 
-def _line(settings: Mapping[str, Any]) -> ResultLine:
-    """Return how an assertion with these settings scores."""
-    choices = {name: settings.get(name) for name in Choices.__annotations__}
-    return ResultLine.model_validate(without_nulls(choices))
+def _line(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> ResultLine:
+    """Return how an assertion with these settings scores, and what it asked of its judge."""
+    line: dict[str, Any] = {name: settings.get(name) for name in Choices.__annotations__}
+    usage = {"calls": asked.get("calls", 0), "cached_calls": asked.get("cachedCalls", 0)}
+    return ResultLine.model_validate(without_nulls({**line, "usage": usage}))

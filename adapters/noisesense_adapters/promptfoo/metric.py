@@ -84,7 +84,8 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
         settings = _settings(context)
         row = Inputs(output, context, settings.config)
         judge = partial(_judge, settings.config, context)
-        evaluated = Evaluator(settings.scoring, judge, settings.telling).evaluate_blocking(row)
+        metric = (settings.mode, settings.max_noise, settings.passes_empty)
+        evaluated = Evaluator(settings.scoring, judge, metric).evaluate_blocking(row)
         scored = evaluated.score
         if settings.passes_empty and not scored.claims:
             scored = settings.scoring._replace(empty="zero").score(scored.verdicts)
@@ -119,11 +120,6 @@ class _Settings(NamedTuple):
     max_noise: float
     scoring: Settings
     passes_empty: bool
-
-    @property
-    def telling(self) -> tuple[object, ...]:
-        """What tells it from other assertions over the same verdicts."""
-        return (self.mode, self.max_noise, self.passes_empty)
 
 
 def _settings(context: dict[str, Any]) -> _Settings:

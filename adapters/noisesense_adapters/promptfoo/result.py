@@ -56,14 +56,13 @@ def as_result(
     }
     place = record.get("contextsFrom")
     source = f" Chunks: {place}." if place else ""
-    [other] = values.keys() - {mode}
-    unlimited = ""
-    if gate == "pass" and (values[other] or 0) > max_noise:
-        unlimited = f" Not limited by this assertion: {other}, {values[other]:g}."
+    outcome = (
+        _passed(score, mode, max_noise) if gate == "pass" else _outcome(score, gate, max_noise)
+    )
     result: dict[str, Any] = {
         "pass": gate == "pass",
         "score": _certain_robustness(score, mode, gate),
-        "reason": f"{score.reason(mode)} {_outcome(score, gate, max_noise)}{unlimited}{source}",
+        "reason": f"{score.reason(mode)} {outcome}{source}",
         "namedScores": named,
         "metadata": metadata,
     }
@@ -120,9 +119,21 @@ def _certain_robustness(score: Score, mode: Mode, gate: GateOutcome) -> float:
     return replace(score, undetermined="high").robustness(mode) or 0.0
 
 
+def _passed(score: Score, mode: Mode, max_noise: float) -> str:
+    """Say what passes, and what this assertion does not limit."""
+    said = f"At most {max_noise:g} passes."
+    other: Mode = "irrelevant" if mode == "relevant" else "relevant"
+    value = score.value(other) or 0
+    if value > max_noise:
+        said += f" Not limited by this assertion: {other}, {value:g}."
+    unsupported = score.partition.hallucination
+    if unsupported:
+        of = f"{unsupported} of {len(score.claims)}"
+        said += f" Claims in neither the reference nor a chunk: {of}."
+    return said
+
+
 def _outcome(score: Score, gate: GateOutcome, max_noise: float) -> str:
-    if gate == "pass":
-        return f"At most {max_noise:g} passes."
     if gate == "fail":
         return f"Above {max_noise:g}."
     if gate == "undecided":

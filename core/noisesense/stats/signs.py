@@ -91,6 +91,7 @@ class SignCounts:
         is_said = bool(kinds & _SAID)
         is_looked_at = is_said or bool(kinds & _DENIED)
         self._counts["samples"] += 1
+        self._counts["calls"] += result.usage.calls + result.usage.cached_calls
         self._counts["looked at"] += is_looked_at
         self._counts["useless"] += is_looked_at and not is_said
         self._counts["chunks"] += verdicts.chunk_count
@@ -149,12 +150,31 @@ class SignCounts:
                 signs.append(Sign("same-context", f"{reason}, and hardly ever support a claim"))
             elif what not in _UNTOLD and times >= _OFTEN_SOUND.get(what, 0.5) * samples:
                 notes.append(reason)
+        notes += self._told(samples, is_tested=placebos.asked > 0)
+        return tuple(signs), tuple(notes)
+
+    def _told(self, samples: int, *, is_tested: bool) -> Iterator[str]:
+        """Yield the notes on the verdicts; ``is_tested`` if there were placebos."""
+        if self._counts["calls"] and not is_tested:
+            for agreed in self._agreed(samples):
+                yield f"{agreed}, as a judge that cannot say no would have it"
         looked_at = self._counts["looked at"]
         useless = self._counts["useless"]
         if 2 * useless > looked_at:
             of = f"{useless:,} of the {looked_at:,} samples where chunks were asked"
-            notes.append(f"no chunk supports a claim, in {of}")
-        return tuple(signs), tuple(notes)
+            yield f"no chunk supports a claim, in {of}"
+
+    def _agreed(self, samples: int) -> list[str]:
+        """Return which verdicts are all yes, as those of a judge without a no are."""
+        seen = self._seen
+        agreed: list[str] = []
+        if ("correct", True) in seen and ("correct", False) not in seen:
+            agreed.append("every claim is correct")
+        # Of a single document a sample all may be true.
+        has_many_chunks = self._counts["chunks"] >= 2 * samples
+        if has_many_chunks and seen & _SAID and not seen & _DENIED:
+            agreed.append("every chunk supports every claim that it was asked about")
+        return agreed
 
     def _frequent(self, samples: int) -> Iterator[tuple[str, int, int]]:
         """Yield what more than half of the samples have, with its text and how many have it."""
@@ -170,15 +190,11 @@ class SignCounts:
 
     def _of_verdicts(self, samples: int) -> Iterator[Sign]:
         seen = self._seen
-        is_said = bool(seen & _SAID)
-        # Of a single document a sample all may be true.
-        any_denied = not all(said for _, said in seen)
-        has_many_chunks = self._counts["chunks"] >= 2 * samples
         if ("correct", False) in seen and not seen & {("correct", True), ("claim", True)}:
             yield Sign("none-correct", "no claim is correct, and none comes from a chunk")
-        elif not is_said and self._counts["looked at"] >= _LOOKED_AT:
+        elif not seen & _SAID and self._counts["looked at"] >= _LOOKED_AT:
             yield Sign("none-supported", "no chunk supports a claim of a response or a reference")
-        elif samples >= _MANY and is_said and has_many_chunks and not any_denied:
+        elif samples >= _MANY and len(self._agreed(samples)) == 2:
             yield Sign("all-alike", "the judge said yes to everything")
 
 
