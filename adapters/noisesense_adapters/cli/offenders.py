@@ -41,7 +41,7 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
     if as_json and ablation is not None:
         raise InputError("--json or --ablation", "both", where="offenders")
     reading = options.Reading()
-    causes = () if ablation is None else _read_causes(ablation)[: max(top, 1)]
+    causes = _read_causes(ablation)[: max(top, 1)]
     ranking = offenders(reading.tallied(results))
     documents = ranking.documents[: max(top, 1)]
     if as_json:
@@ -86,8 +86,10 @@ def _show_claims(document: Offender, heads: Heads) -> None:
     output.section(f"{document_name(document.document)}:", lines)
 
 
-def _read_causes(path: Path) -> tuple[Cause, ...]:
-    """Read the causes in a report of an ablation. Raise `InputError`."""
+def _read_causes(path: Path | None) -> tuple[Cause, ...]:
+    """Read the causes in a report of an ablation, if there is one. Raise `InputError`."""
+    if path is None:
+        return ()
     from noisesense.ablation import Cause
 
     causes: list[Cause] = []

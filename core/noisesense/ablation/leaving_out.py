@@ -63,14 +63,11 @@ def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
     than others, as each test makes those of the rest less sure; nor of one in fewer than six
     clusters of such answers: they could not be told from chance.
     """
-    sources = set[str]()
+    sources = _sources(cases)
     places = defaultdict[str, list[_Place]](list)
     retrieved = Counter[str]()
     for case in cases:
         retrieved.update(case.documents.keys())
-        for chunk in case.sample.retrieved_contexts:
-            if chunk.text in case.sources:
-                sources.add(document_of(chunk))
         if case.unexplained and len(case.documents) > 1:
             for document, position in case.documents.items():
                 places[document].append(_Place(case, position))
@@ -83,3 +80,13 @@ def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
         is_suspect = document not in sources and rates[hits[document]].mean > usual
         if is_suspect and len(units) >= MIN_PAIRS:
             yield from places[document]
+
+
+def _sources(cases: Sequence[Case]) -> set[str]:
+    """Return the documents that entail a wrong claim."""
+    found = set[str]()
+    for case in cases:
+        for chunk in case.sample.retrieved_contexts:
+            if chunk.text in case.sources:
+                found.add(document_of(chunk))
+    return found

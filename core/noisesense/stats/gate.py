@@ -136,15 +136,15 @@ def gate_run(
         return RunGate((nothing,), summary.unmeasured)
     findings = [*_shares(summary.partition, min_correct, max_hallucinated)]
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
+    notes: list[Finding] = []
     if given:
         findings += sign_findings(summary, waive)
+        notes = [Finding("warn", note) for note in summary.notes]
     if limit is not None:
         unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
-    if given:
-        findings += [Finding("warn", note) for note in summary.notes]
-    return RunGate(tuple(findings), summary.unmeasured)
+    return RunGate((*findings, *notes), summary.unmeasured)
 
 
 def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
