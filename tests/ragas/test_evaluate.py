@@ -146,7 +146,7 @@ def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
     assert first.id == samples[0].key
     assert first.sample.response == "a"
     assert str(failed.error).startswith("response: expected a non-empty text")
-    assert str(summarize_scores([first, second, failed])) == str(summarize(run))
+    assert repr(summarize_scores([first, second, failed])) == repr(summarize(run))
 
 
 def test_what_ascore_gave_becomes_the_same_results() -> None:

@@ -21,7 +21,6 @@ from noisesense.scoring.scoring import Empty, Undetermined
 from noisesense.stats.clusters import cluster_of
 from noisesense_adapters.evaluate.evaluator import NAME, Evaluator, Settings, score_name
 from noisesense_adapters.evaluate.judges import given_judge, judge_over
-from noisesense_adapters.evaluate.wording import run_text
 from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.reading.row import Reader
 from noisesense_adapters.reading.values import as_object
@@ -325,4 +324,4 @@ def mean_of(summary: Summary, mode: Mode) -> Figure:
     if mean is not None:
         status = "undetermined" if value is None else "determined"
     metadata = {"status": status, "samples": summary.samples, "failed": summary.failed}
-    return Figure(mode, value, run_text(summary), metadata)
+    return Figure(mode, value, str(summary), metadata)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from noisesense import Summary, Trust
-from noisesense.scoring.outcomes import extent, percent_text
+from noisesense.scoring.outcomes import extent
 from noisesense.stats.figures import Figure, FigureComparison
-from noisesense.stats.interval import interval_text
 from noisesense.stats.summarize import counted
 
 if TYPE_CHECKING:  # only the command `ablation` needs it
@@ -64,19 +63,6 @@ def changed_claims(summary: Summary) -> str:
         if change in summary.changes:
             parts.append(f"{summary.changes[change]:,} {words}")
     return f"claims the judge was asked about once more: {', '.join(parts)}" if parts else ""
-
-
-def run_text(summary: Summary) -> str:
-    """Say the mean of each mode with its interval, and what a reader must know, a line each."""
-    lines: list[str] = []
-    for figures in summary.modes:
-        mean = "undefined" if figures.mean is None else extent(figures.mean, ".4f")
-        line = f"{figures.mode}: mean {mean}"
-        if figures.interval is not None:
-            confidence = percent_text(summary.confidence)
-            line += f" ({confidence} interval {interval_text(figures.interval)})"
-        lines.append(line)
-    return "\n".join([*lines, *summary.warnings])
 
 
 def document_name(text: str, width: int = 60) -> str:

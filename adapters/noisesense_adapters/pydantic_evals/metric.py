@@ -17,7 +17,6 @@ from noisesense.jsonl import to_json
 from noisesense.judging.prompts import DEFAULT_PROMPTS
 from noisesense.scoring.outcomes import percent_text
 from noisesense_adapters.evaluate.rows import Modes, RowEvaluator, check_modes
-from noisesense_adapters.evaluate.wording import run_text
 from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.envelopes import problem_of, stop_problem, usage_of
@@ -241,7 +240,7 @@ def _table(title: str, lines: Sequence[dict[str, Any] | None]) -> ReportAnalysis
         rows.append([figures.mode, *_ends(figures.mean), *_ends(figures.interval), *counts])
     return TableResult(
         title=f"Noise sensitivity ({title})",
-        description=run_text(summary),
+        description=str(summary),
         columns=columns,
         rows=rows,
     )

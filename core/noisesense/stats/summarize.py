@@ -7,8 +7,16 @@ from dataclasses import dataclass
 
 from noisesense.judging.protocol import Placebos, Usage
 from noisesense.scoring.definitions import DefinitionName, Mode
-from noisesense.scoring.outcomes import BothModes, Counts, Partition, Range, Record
-from noisesense.stats.interval import Interval
+from noisesense.scoring.outcomes import (
+    BothModes,
+    Counts,
+    Partition,
+    Range,
+    Record,
+    extent,
+    percent_text,
+)
+from noisesense.stats.interval import Interval, interval_text
 from noisesense.stats.signs import Sign
 
 
@@ -96,6 +104,18 @@ class Summary(Record, BothModes[ModeSummary]):
     by_question: bool
     confidence: float
     only: Mode | None = None
+
+    def __str__(self) -> str:
+        """Say each mode's mean with its interval, and what a reader must know, a line each."""
+        lines: list[str] = []
+        for figures in self.modes:
+            mean = "undefined" if figures.mean is None else extent(figures.mean, ".4f")
+            line = f"{figures.mode}: mean {mean}"
+            if figures.interval is not None:
+                confidence = percent_text(self.confidence)
+                line += f" ({confidence} interval {interval_text(figures.interval)})"
+            lines.append(line)
+        return "\n".join([*lines, *self.warnings])
 
     @property
     def grouped(self) -> str:
