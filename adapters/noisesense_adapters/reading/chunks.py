@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
@@ -54,6 +53,7 @@ _BARE = frozenset(
 _TEXTS = words(places.CHUNK_TEXTS)
 _PARTS = words(places.CHUNK_PARTS)
 _LISTS = words(places.CHUNK_LISTS)
+_NAMES = words(places.CHUNK_NAMES)
 
 
 def chunks_of(value: Any) -> list[Any]:
@@ -108,44 +108,61 @@ def _chunk(item: Any) -> Any:
         return _of_text(item)
     if is_list(item):
         return _of_pair(as_list(item))
-    fields: object = item
-    if not as_object(fields) and hasattr(item, "__dict__"):
-        fields = plain(vars(item))
-    chunk = as_object(fields)
-    homes = [*_homes(chunk)]
-    kinds = product(homes, ("metadata", "metadatas", "meta"))
-    metadata = [as_object(home.get(name)) for home, name in kinds]
+    chunk = as_object(item) or as_object(plain(getattr(item, "__dict__", None)))
+    fields = _fields(chunk)
+    metadata: dict[str, Any] = {}
+    for name in ("metadata", "metadatas", "meta"):
+        metadata |= _fields(as_object(fields.get(name)))
     # The metadata is no part of the text, but where there is nothing else.
-    holders = homes if chunk.keys() - _BARE else metadata
-    texts = [text for home in holders for text in _texts_in(home)]
+    texts = [*_texts_in(fields if chunk.keys() - _BARE else metadata)]
     if not texts:
         expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
         raise InputError(expected, f"only {named(chunk)}" if chunk else describe(item))
     text = next(filter(str.strip, texts), texts[0])
-    homes += metadata
-    return {"text": text, "id": _id(homes, text), "relevant": _label(homes)}
+    fields = metadata | fields
+    return {"text": text, "id": _id(fields, text), "relevant": _label(fields)}
 
 
-def _homes(fields: dict[str, Any], depth: int = 3) -> Iterator[dict[str, Any]]:
-    """Yield a chunk's object and the objects in it that may hold its text."""
-    yield fields
-    for name, value in fields.items():
-        if as_object(value) and depth and normal(name) in _PARTS:
-            yield from _homes(as_object(value), depth - 1)
+def _fields(chunk: dict[str, Any]) -> dict[str, Any]:
+    """Return a chunk's fields, and those of the objects in it, by their plain names."""
+    fields: dict[str, Any] = {}
+    for name, value in chunk.items():
+        plain_name = normal(name.removeprefix("document."))
+        if plain_name in _PARTS:
+            fields = _fields(as_object(value)) | fields
+        fields[plain_name] = value
+    return fields
 
 
 def _texts_in(fields: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts in an object of a chunk."""
-    values = {normal(name.removeprefix("document.")): value for name, value in fields.items()}
+    """Yield the texts in the fields of a chunk, or those that its parts make together."""
     for name in _TEXTS:
-        if isinstance(values.get(name), str):
-            yield values[name]
-    for name in _PARTS:
-        pieces = texts_of(
-            [as_object(part).get("text", part) for part in as_list(values.get(name))]
-        )
-        if pieces:
-            yield " ".join(map(str.strip, pieces))
+        value = fields.get(name)
+        parts = [as_object(part).get("text", part) for part in as_list(value)]
+        if isinstance(value, str):
+            yield value
+        elif texts_of(parts):
+            yield " ".join(map(str.strip, parts))
+
+
+def _id(fields: dict[str, Any], text: str) -> str | None:
+    """Return the name of a chunk's document, or else its own; the chunk's text is no name."""
+    for name in _NAMES:
+        value = as_name(fields.get(name))
+        if isinstance(value, (str, Integral)) and str(value).strip() not in ("", text):
+            return str(value)
+    return None
+
+
+def _label(fields: dict[str, Any]) -> Any:
+    """Return the first label in the fields; None if there is none."""
+    for name in _LABEL_NAMES:
+        if fields.get(name) is not None:
+            return label_of(fields[name])
+    for name in _BOOL_NAMES:
+        if isinstance(fields.get(name), bool):
+            return fields[name]
+    return None
 
 
 def _of_text(text: str) -> Any:
@@ -178,29 +195,6 @@ def _of_pair(items: list[Any]) -> Any:
     raise InputError("a text, or an object that holds one", describe(items))
 
 
-def _id(homes: Sequence[dict[str, Any]], text: str) -> str | None:
-    """Return the name of a chunk's document, or else its own; the chunk's text is no name."""
-    for names in (places.CHUNK_NAMES, places.PIECE_NAMES):
-        for home in homes:
-            for name in names.split():
-                value = as_name(home.get(name))
-                if isinstance(value, (str, Integral)) and str(value).strip() not in ("", text):
-                    return str(value)
-    return None
-
-
-def _label(homes: Sequence[dict[str, Any]]) -> Any:
-    """Return the first label in the objects; None if there is none."""
-    for home in homes:
-        for name, value in home.items():
-            name = normal(name)
-            if value is not None and name in _LABEL_NAMES:
-                return label_of(value)
-            if isinstance(value, bool) and name in _BOOL_NAMES:
-                return value
-    return None
-
-
 def label_of(value: Any) -> Any:
     """Return a label such as ``"yes"`` or ``1`` as a bool or None; anything else as it is."""
     return _LABELS.get(str(value).strip().lower(), value)
@@ -211,9 +205,9 @@ def fields_of(chunk: Any) -> dict[str, Any]:
     return as_object(chunk) or {"text": chunk}
 
 
-def words_of(chunk: Any) -> str:
-    """Return the text of a chunk with single spaces between its words."""
-    return " ".join(str(fields_of(chunk)["text"]).split())
+def text_in(chunk: Any) -> str:
+    """Return the text of a chunk of `chunks_of`."""
+    return str(fields_of(chunk)["text"])
 
 
 def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
