@@ -21,9 +21,9 @@ from noisesense_adapters.reading.values import (
     is_list,
     normal,
     opened,
-    parsed,
     plain,
     texts_of,
+    unpacked,
     words,
 )
 
@@ -43,9 +43,11 @@ _LABELS = {
 """The labels in a table's columns, in lower case."""
 
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
-_PRINTED = r"(?s)(?:id='[^']*' )?page_content=(?P<text>'.*'|\".*\")(?: metadata=\{.*\})?"
-_NO_TEXT = r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\""
-_DUMPED = frozenset(("page_content", "pageContent", "node", "kwargs"))
+_PRINTED = (
+    r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
+    r"|Document\(.*|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*"
+)
+"""How programs print objects and bytes."""
 _BARE = frozenset(
     ("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
 )
@@ -76,7 +78,7 @@ def chunks_of(value: Any) -> list[Any]:
 
 def _items(value: Any) -> list[Any]:
     """Return the items of a list of chunks. Raises `InputError`."""
-    listed = plain(parsed(value) if isinstance(value, str) else value)
+    listed: object = unpacked(value)
     if is_list(listed):
         return as_list(listed)
     lists = dict(_lists_in(as_object(listed)))
@@ -88,18 +90,17 @@ def _items(value: Any) -> list[Any]:
     raise InputError("a list of chunks", describe(value), hint=hint)
 
 
-def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, list[Any]]]:
+def _lists_in(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
     """Yield the lists of chunks in a retriever's answer, with their names."""
     for name, value in fields.items():
         if normal(name) not in _LISTS:
             continue
+        yield from _lists_in(as_object(opened(value)), f"{prefix}{name}.")
+        items = as_list(value)
+        if len(items) == 1 and is_list(items[0]):  # Chroma has a list for each query
+            items = as_list(items[0])
         if is_list(value):
-            items = as_list(value)
-            # Chroma has a list for each query.
-            yield name, as_list(items[0]) if len(items) == 1 and is_list(items[0]) else items
-        elif depth:
-            for inner, items in _lists_in(as_object(opened(value)), depth - 1):
-                yield f"{name}.{inner}", items
+            yield f"{prefix}{name}", items
 
 
 def _chunk(item: Any) -> Any:
@@ -166,22 +167,14 @@ def _label(fields: dict[str, Any]) -> Any:
 
 
 def _of_text(text: str) -> Any:
-    """Return the chunk in a text: that text, or an object printed or marked by a framework.
-
-    Raises `InputError` for an object that was printed without its text.
-    """
+    """Return the chunk in a text. Raises `InputError` for an object that was printed."""
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
-    if re.fullmatch(_NO_TEXT, text):
-        got = f"{describe(text)}, how Python prints an object"
-        hint = "it was written without its text: give its text, or a dict with it"
+    if re.fullmatch(_PRINTED, text):
+        got = f"{describe(text)}, how programs print an object"
+        hint = "give its text (a document's page_content), or a dict with it"
         raise InputError("a chunk's text", got, hint=hint)
-    if printed := re.fullmatch(_PRINTED, text):
-        return parsed(printed["text"])
-    if text.startswith("Document("):
-        return _chunk(parsed(text))
-    dumped = as_object(opened(text))
-    return _chunk(dumped) if _DUMPED & dumped.keys() else text
+    return text
 
 
 def _of_pair(items: list[Any]) -> Any:
@@ -226,7 +219,7 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
         if label_of(values) is None:  # an empty cell
             continue
         with error_context(name):
-            listed: object = plain(parsed(values) if isinstance(values, str) else values)
+            listed: object = unpacked(values)
             entries = as_list(listed)
             if not is_list(listed) or len(entries) != len(chunks):
                 expected = f"a list with one for each of {len(chunks)} chunks"

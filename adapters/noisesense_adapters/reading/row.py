@@ -35,7 +35,7 @@ from noisesense_adapters.reading.values import (
     is_list,
     is_one_text,
     normal,
-    parsed,
+    unpacked,
     without_nulls,
     words,
 )
@@ -106,8 +106,7 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
     from noisesense import Verdicts
 
     with error_context(where):
-        value = parsed(data) if isinstance(data, str) else data
-        verdicts = Verdicts.model_validate(without_nulls(value))
+        verdicts = Verdicts.model_validate(without_nulls(unpacked(data)))
         return verdicts if sample is None else verdicts.with_sample(sample)
 
 

@@ -125,6 +125,11 @@ def parsed(text: str) -> Any:
         raise InputError("JSON, or a list as Python prints it", describe(text)) from None
 
 
+def unpacked(value: Any) -> Any:
+    """Return a value as dicts and lists, also out of a cell's text. Raises `InputError`."""
+    return plain(parsed(value) if isinstance(value, str) else value)
+
+
 class _Literals(ast.NodeTransformer):
     """Turns ``array([…], dtype=object)`` into its list, ``Document(id="a")`` into a dict."""
 
