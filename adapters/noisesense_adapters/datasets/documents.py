@@ -70,16 +70,20 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
     lists = [as_list(value) for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return lists[0]
-    if document and all(map(str.isdecimal, document)):  # pandas' rows by their numbers
+    if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
         return [*document.values()]
-    columns: dict[str, dict[Any, Any]] = {}
-    for name, value in document.items():
-        columns[name] = as_object(value) or dict(enumerate(as_list(value)))
+    columns = {name: _cells(value) for name, value in document.items()}
     numbers = {frozenset(cells) for cells in columns.values()}
     if len(numbers) != 1 or not max(numbers):
         raise InputError("a list of rows", f"an object with {named(document)}")
     first = next(iter(columns.values()))
     return [{name: cells[number] for name, cells in columns.items()} for number in first]
+
+
+def _cells(value: object) -> dict[Any, Any]:
+    """Return the cells of a column by their numbers; none if it is no column."""
+    cells: dict[Any, Any] = dict(enumerate(as_list(value)))
+    return as_object(value) or cells
 
 
 def _are_objects(value: object) -> bool:

@@ -86,13 +86,17 @@ class Table:
                 return table.rows(chain(first, raws), path, guess=False)
             if proposal.is_whole or isinstance(error, UnclearError):
                 raise UnsettledError.of(error.within(str(path)), proposal)
+        self._check_split(path)
+        known = map(_row, first, readings)
+        return chain(known, (_row(raw, self._read(raw)) for raw in raws))
+
+    def _check_split(self, path: Path) -> None:
+        """Raise `InputError` if the separator was in no cell: each would be one chunk."""
         if self._separator is not None and not self._reader.has_split:
             expected = f"{self._separator!r} in some cell of contexts"
             hint = "what is between two contexts?"
             where = f"{path}, split_contexts"
             raise InputError(expected, "none in the first rows", where=where, hint=hint)
-        known = map(_row, first, readings)
-        return chain(known, (_row(raw, self._read(raw)) for raw in raws))
 
     def _mistaken(self, readings: Sequence[Reading]) -> InputError | None:
         """Return the error of a user's column that none of the rows has."""

@@ -15,7 +15,7 @@ from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import chunks_of, text_in
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
-from noisesense_adapters.reading.row import CHUNKS, Reader, without_gold
+from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
 from noisesense_adapters.reading.values import is_one_text
 
@@ -82,16 +82,19 @@ def propose(
         if chosen.get(field) != path:
             options += ["--map", f"{field}={path}"]
     reading = Reader(places.FILE, columns, separator=separator).read(rows[0])
-    values: list[str] = []
-    for field, path in columns.items():
-        value = reading.values.get(field)
-        shown = describe(value)
-        if field == CHUNKS and value:
-            shown = f"{len(value)} chunks, the first {describe(text_in(value[0]))}"
-        values.append(f"  {field} = {path}: {reading.errors.get(field, shown)}")
+    values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in columns.items()]
     has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
     is_whole = has_all and are_told and not reading.errors
     return Proposal(columns, separator, options, values, is_whole)
+
+
+def _shown(reading: Reading, field: str) -> object:
+    """Return what a field holds, or why it cannot be read."""
+    value = reading.values.get(field)
+    shown = describe(value)
+    if field == CHUNKS and value:
+        shown = f"{len(value)} chunks, the first {describe(text_in(value[0]))}"
+    return reading.errors.get(field, shown)
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], path: str | None) -> list[str]:

@@ -173,34 +173,57 @@ class Reader:
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
         """Return a field's value and its place; None if an optional one is missing."""
-        column = self._chosen.get(field)
         null: str | None = None
         for group in self._groups.get(field, [[]]):
-            if column is None:
-                standing = _standing(field, row, group)
-            else:
-                place = column if isinstance(column, str) else ""
-                standing = {place: picked(row, column, field)}
-            found: dict[str, Any] = {}
-            nothing: tuple[list[Any], str] | None = None
+            standing = self._standing(field, row, group)
+            found = self._read_each(field, standing)
+            if found:
+                return _agreed(field, found)
             for place, value in standing.items():
-                if field == CHUNKS and is_blank(value):
-                    nothing = [], place
-                elif value is None or is_gap(value):
+                if field == CHUNKS and value is not None:
+                    return [], place
+                if value is None or is_gap(value):
                     null = place
-                else:
-                    with error_context(f"{field}, {place!r}"):
-                        read = self._read(field, value)
-                    if read is not None:
-                        found[place] = read
-            if found or nothing:
-                return _agreed(field, found) if found else nothing
-        if column is None and field not in _NEEDED:
+        if field not in (*_NEEDED, *self._chosen):
             return None
         if null is None:
             raise self._missing(field, row)
         expected = "a list of chunks" if field == CHUNKS else "a text"
         raise InputError(expected, "None", where=f"{field}, {null!r}")
+
+    def _standing(
+        self, field: str, row: Mapping[str, Any], places: Iterable[str]
+    ) -> dict[str, Any]:
+        """Return what stands at a field's places, or at the user's, by its path."""
+        if field in self._chosen:
+            column = self._chosen[field]
+            place = column if isinstance(column, str) else ""
+            return {place: picked(row, column, field)}
+        found: dict[str, Any] = {}
+        for place in places:
+            path = place.removesuffix(".")
+            if path.isidentifier() and key_of(tuple(row), path) is None:
+                continue
+            with suppress(MissingError):
+                if path == place:
+                    found[place] = value_at(row, place)
+                    continue
+                home = output_of(value_at(row, path)) if path else row
+                for name in _known(tuple(home), field):
+                    found[f"{place.removeprefix('.')}{name}"] = home[name]
+        return found
+
+    def _read_each(self, field: str, standing: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what can be read of a field's places. Raises `InputError`."""
+        found: dict[str, Any] = {}
+        is_nothing = is_blank if field == CHUNKS else is_gap
+        for place, value in standing.items():
+            if value is not None and not is_nothing(value):
+                with error_context(f"{field}, {place!r}"):
+                    read = self._read(field, value)
+                if read is not None:
+                    found[place] = read
+        return found
 
     def _read(self, field: str, value: Any) -> Any:
         """Return a value as a text, or as chunks unless it is one text. Raises `InputError`."""
@@ -254,23 +277,6 @@ def _known(names: tuple[str, ...], field: str) -> list[str]:
     """Return the names in an object under which a field may stand."""
     known = words(ROW_NAMES[field])
     return [name for name in without_gold(names) if normal(name) in known]
-
-
-def _standing(field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:
-    """Return what stands at places of a field, by its path."""
-    found: dict[str, Any] = {}
-    for place in places:
-        path = place.removesuffix(".")
-        if path.isidentifier() and key_of(tuple(row), path) is None:
-            continue
-        with suppress(MissingError):
-            if path == place:
-                found[place] = value_at(row, place)
-                continue
-            home = output_of(value_at(row, path)) if path else row
-            for name in _known(tuple(home), field):
-                found[f"{place.removeprefix('.')}{name}"] = home[name]
-    return found
 
 
 def without_gold(names: Iterable[str]) -> list[str]:

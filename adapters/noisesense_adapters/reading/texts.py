@@ -121,7 +121,7 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
     names = [{*map(normal, as_object(item))} for item in items]
-    if all("type" in each and not each & {"role", "content"} for each in names):
+    if all(map(_is_part, names)):
         parts = [item.get("text", "") for item in items]
         if any(parts):
             return "".join(parts)
@@ -131,6 +131,11 @@ def _in_list(items: list[Any], field: str) -> str | None:
         answers = [text_of(item, field) for item in items]
         return _ANY.join(dict.fromkeys(filter(None, answers)))
     raise InputError("a text", f"{len(items)} in {describe(items)}")
+
+
+def _is_part(names: set[str]) -> bool:
+    """Tell whether these are the fields of a part of a message, rather than of a whole one."""
+    return "type" in names and not names & {"role", "content"}
 
 
 class DifferentError(UnclearError):
