@@ -23,8 +23,7 @@ _NESTED = ("paragraphs", "qas")
 
 def rows_in(data: Any) -> list[Any]:
     """Return the rows of a document. Raises `InputError`."""
-    while isinstance(data, dict):
-        document = as_object(data)
+    while document := as_object(data):
         if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
             return _rows_of_split(document)
         inner = [document[name] for name in _LISTS if _may_be_rows(document.get(name))]

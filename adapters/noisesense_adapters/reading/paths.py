@@ -104,7 +104,7 @@ def _follow(row: Mapping[str, Any], path: str, steps: list[str]) -> Any:
             if step == "[]":
                 inner += as_list(listed)
                 continue
-            fields = listed if isinstance(listed, Mapping) else _numbered(listed)
+            fields = as_object(listed) or _numbered(listed)
             key = key_of(tuple(fields), step)
             if key is None:
                 got = f"only {named(fields)}" if fields else "nothing"
@@ -132,7 +132,9 @@ def _listed(value: Any) -> Any:
     """Return the object or the list that a cell holds; anything else as it is."""
     if isinstance(value, str) and value.lstrip().startswith("[") and not is_one_text(value):
         return parsed(value)
-    return value if isinstance(value, (dict, list)) else plain(opened(value))
+    if as_object(value) or as_list(value):
+        return value
+    return plain(opened(value))
 
 
 def named(names: Iterable[str]) -> str:
