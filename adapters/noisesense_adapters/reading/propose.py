@@ -31,7 +31,7 @@ class Proposal(NamedTuple):
         separator: between the chunks of a cell.
         options: of ``noisesense score``, by which the user would take it.
         values: each field with its path and what it gives in the first row.
-        is_whole: is there a readable place for all that a score needs?
+        is_whole: can all that a score needs be read?
     """
 
     columns: dict[str, str]
@@ -82,9 +82,9 @@ def propose(
         if chosen.get(field) != path:
             options += ["--map", f"{field}={path}"]
     reading = Reader(places.FILE, columns, separator=separator).read(rows[0])
-    values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in columns.items()]
-    has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
-    is_whole = has_all and are_told and not reading.errors
+    shown = {**reading.places, **columns}
+    values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
+    is_whole = are_told and not reading.errors
     return Proposal(columns, separator, options, values, is_whole)
 
 
@@ -124,8 +124,9 @@ def _columns(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> di
     spoken = _spoken(rows, [*columns.values()])
     answers = spoken.pop("answer")
     is_gold = spoken["response"] and not spoken["reference"]
+    home = spoken["reference" if is_gold else "response"]
     for texts in answers.keys() - spoken["response"].keys():
-        spoken["reference" if is_gold else "response"][texts] = answers[texts]
+        home[texts] = answers[texts]
     spoken[CHUNKS] = spoken[CHUNKS] or _lists(rows)
     for field, found in spoken.items():
         if field not in chosen and len(found) == 1:

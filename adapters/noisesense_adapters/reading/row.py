@@ -29,7 +29,6 @@ from noisesense_adapters.reading.paths import (
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
 from noisesense_adapters.reading.texts import agreed, output_of, text_of
 from noisesense_adapters.reading.values import (
-    as_list,
     is_blank,
     is_gap,
     is_list,
@@ -262,8 +261,8 @@ def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
     texts: dict[str, list[str]] = {}
     for place in sorted(found, key=lambda place: isinstance(found[place], str)):
         value = found[place]
-        chunks = as_list(value) if field == CHUNKS else []
-        texts[place] = [*map(text_in, chunks)] if is_list(value) else [str(value)]
+        is_chunks = field == CHUNKS and is_list(value)
+        texts[place] = [*map(text_in, value)] if is_chunks else [str(value)]
     first = agreed(texts, field) if len(texts) > 1 else next(iter(texts))
     if field == CHUNKS and isinstance(found[first], str):
         got = f"one text, {describe(found[first])}"
