@@ -171,7 +171,7 @@ def _of_text(text: str) -> Any:
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
     if re.fullmatch(_PRINTED, text):
-        got = f"{describe(text)}, how programs print an object"
+        got = f"{describe(text)}, how Python prints an object"
         hint = "give its text (a document's page_content), or a dict with it"
         raise InputError("a chunk's text", got, hint=hint)
     return text

@@ -67,9 +67,13 @@ class Reading:
         self.places = places
         self.errors = errors
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
