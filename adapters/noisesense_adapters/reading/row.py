@@ -221,6 +221,8 @@ class Reader:
         found: dict[str, Any] = {}
         is_nothing = is_blank if field == CHUNKS else is_gap
         for place, value in standing.items():
+            if isinstance(value, InputError):  # by which a host says why there is none
+                raise value
             if value is not None and not is_nothing(value):
                 with error_context(f"{field}, {place!r}"):
                     read = self._read(field, value)
@@ -230,8 +232,6 @@ class Reader:
 
     def _read(self, field: str, value: Any) -> Any:
         """Return a value as a text, or as chunks unless it is one text. Raises `InputError`."""
-        if isinstance(value, InputError):  # by which a host says why there is none
-            raise value
         if field == CHUNKS:
             parts = self._split(value)
             return parts if is_one_text(parts) else chunks_of(parts)
