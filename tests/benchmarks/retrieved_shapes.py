@@ -103,9 +103,9 @@ SHAPES: dict[str, Shape] = {
     "LlamaIndex nodes": Shape([NodeWithScore(node=TextNode(text="a"))], ["a"]),
     "a class with text": Shape([Hit("a")], ["a"]),
     "LangChain's repr": Shape(repr([DOCUMENT]), ["a"]),
-    "LangChain's repr of each": Shape([repr(DOCUMENT)], ["a"]),
-    "LangChain's str": Shape([str(DOCUMENT)], ["a"]),
-    "a document as JSON": Shape([json.dumps(DOCUMENT.model_dump())], ["a"]),
+    "LangChain's repr of each": Shape([repr(DOCUMENT)], ERROR),
+    "LangChain's str": Shape([str(DOCUMENT)], ERROR),
+    "a document as JSON": Shape([json.dumps(DOCUMENT.model_dump())], ERROR),
     "bytes": Shape([b"a"], ERROR),
     "NaN": Shape(math.nan, NOTHING),
 }

@@ -217,38 +217,13 @@ def test_an_empty_cell_is_nothing_retrieved(tmp_path: Path) -> None:
     assert summary.failed == 0
 
 
-LONG = """id,question,answer,reference,passage
-1,Who?,Ada.,Ada.,Ada built it.
-1,Who?,Ada.,Ada.,It burned.
-2,When?,1902,1902,Ada built it.
-"""
-
-
-def test_rows_with_one_chunk_each_become_one_by_what_they_share(tmp_path: Path) -> None:
-    path = tmp_path / "long.csv"
-    path.write_text(LONG)
-    columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "id"}
-    with pytest.raises(InputError, match="--map group=question"):
-        read_rows(path, {"retrieved_contexts": "passage"})
-    first, second = read_rows(path, columns)
-    assert isinstance(first, Row)
-    assert isinstance(second, Row)
-    assert first.id == "1"
-    assert second.id == "2"
-    found = [[chunk.text for chunk in row.sample.retrieved_contexts] for row in (first, second)]
-    assert found == [["Ada built it.", "It burned."], ["Ada built it."]]
-    path.write_text(LONG + "1,Who?,Ada.,Ada.,A third.\n")  # its group ended before
-    with pytest.raises(InputError, match="each id once, got '1' again"):
-        list(read_rows(path, columns))
-
-
 def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     """As pandas writes it: a chunk "nan" would be judged, and an id "nan" be there twice."""
     line = {"id": math.nan, "question": "Who?", "answer": "Ada.", "reference": "Ada."}
     first = {**line, "context_1": "Ada built it.", "context_2": math.nan}
     second = {**line, "question": math.nan, "context_1": math.nan, "context_2": math.nan}
     path = write_jsonl(tmp_path / "d.jsonl", [first, second])
-    rows = list(read_rows(path, {"retrieved_contexts": "context_*"}))
+    rows = list(read_rows(path, {"retrieved_contexts": "context_1,context_2"}))
     samples = [row.sample for row in rows if isinstance(row, Row) and row.sample]
     assert [row.id for row in rows] == [sample.key for sample in samples]
     assert [sample.user_input for sample in samples] == ["Who?", ""]
@@ -259,60 +234,8 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     assert named == [{"text": "x", "relevant": True, "id": "1"}, "y"]
 
 
-@pytest.mark.parametrize(
-    ("second", "message"),
-    [
-        ({"user_input": "When?"}, "user_input: expected the same in all rows of a group"),
-        ({"response": "Bob."}, "response: expected the same in all rows of a group"),
-        ({"reference": "Bob."}, "reference: expected the same in all rows of a group"),
-        ({"verdicts": {"response_claims": []}}, "verdicts: expected the same in all rows of a"),
-        ({"cluster": "b"}, "cluster: expected the same in all rows of a group"),
-        ({"retrieved_contexts": 1}, "expected a list of chunks, got 1"),
-        ({"topic": ""}, "line 2, group: expected a value in every row, got ''"),
-        ({"topic": None}, "line 2, group, 'topic': expected a text, got None"),
-        ({"topic": math.nan}, "line 2, group, 'topic': expected a text, got None"),
-        ({"topic": " "}, "line 2, group: expected a value in every row, got ' '"),
-    ],
-)
-def test_a_row_that_a_group_would_swallow_is_an_error(
-    second: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    """Such rows became chunks of the first one: their questions were lost without a word."""
-    line: dict[str, Any] = {"user_input": "Who?", "response": "Ada.", "reference": "Ada."}
-    line |= {"retrieved_contexts": "Ada built it.", "topic": "history"}
-    line["cluster"] = "a"
-    line["verdicts"] = {"response_claims": [{"text": "Ada", "correct": True, "entailed_by": []}]}
-    other = {**line, "topic": "art"}
-    path = write_jsonl(tmp_path / "d.jsonl", [line, {**line, **second}, other])
-    found = list(read_rows(path, {"group": "topic"}))
-    (bad,) = [row for row in found if isinstance(row, BadRow)]
-    assert message in str(bad.error)
-    assert isinstance(found[-1], Row)
-    assert found[-1].id == "art"
-
-
-def test_a_group_without_a_chunk_or_a_column_ends_no_run(tmp_path: Path) -> None:
-    """As a left join writes "nothing retrieved". The missing column was the error of the run."""
-    line = {"topic": "a", "response": "Ada.", "reference": "Ada.", "passage": "Ada built it."}
-    none = {**line, "topic": "b", "passage": ""}
-    short = {"topic": "c", "response": "Ada.", "reference": "Ada."}
-    path = write_jsonl(tmp_path / "d.jsonl", [line, none, short])
-    columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "topic"}
-    first, second, third = read_rows(path, columns)
-    assert isinstance(first, Row)
-    assert isinstance(second, Row)
-    assert isinstance(third, BadRow)
-    assert second.sample is not None
-    assert second.sample.retrieved_contexts == ()
-    assert "line 3, retrieved_contexts: expected a column 'passage'" in str(third.error)
-
-
-def test_a_separator_in_a_group_and_in_what_has_no_columns(tmp_path: Path) -> None:
+def test_a_separator_in_what_has_no_columns(tmp_path: Path) -> None:
     """It was not applied: "c1|c2" stayed one chunk."""
-    path = table(tmp_path, "c1|c2")
-    (row,) = read_rows(path, {"group": "response"}, split_contexts="|")
-    assert isinstance(row, Row)
-    assert [chunk.text for chunk in row.sample.retrieved_contexts] == ["c1", "c2"]
     line = {"sample": {"response": "r", "reference": "f", "retrieved_contexts": ["c1|c2"]}}
     lines = write_jsonl(tmp_path / "recording.jsonl", [line])
     with pytest.raises(InputError, match="expected the response at"):
@@ -370,26 +293,11 @@ def test_names_that_do_not_fit_the_contexts(names: object, message: str, tmp_pat
     assert message in ids(csv_of(tmp_path, THREE, names, NAMES))
 
 
-def test_the_names_of_rows_with_one_chunk_each(tmp_path: Path) -> None:
-    path = tmp_path / "long.csv"
-    path.write_text(
-        "topic,answer,reference,passage,retrieved_context_ids,file\n"
-        "t,Ada.,Ada.,Ada built it.,a.md,x.md\n"
-        "t,Ada.,Ada.,It burned.,,y.md\n"
-    )
-    columns: dict[str, Column] = {"retrieved_contexts": "passage", "group": "topic"}
-    assert ids(path, columns) == ["a.md", None]
-    assert ids(path, {**columns, "retrieved_context_ids": "file"}) == ["x.md", "y.md"]
-    with path.open("a") as file:
-        file.write("t,Ada.,Ada.,,lost.md,z.md\n")
-    assert "expected a list with one for each of 0 chunks, got" in ids(path, columns)
-
-
 def test_numbered_columns_and_the_names_beside_them(tmp_path: Path) -> None:
     """The names became chunks: four of them, x, a.md, y and b.md."""
     line = {"response": "r", "reference": "f", "chunk_1": "x", "doc_1": "a.md"}
     line |= {"chunk_2": "y", "doc_2": "b.md"}
     path = write_jsonl(tmp_path / "d.jsonl", [line])
-    columns: dict[str, Column] = {"retrieved_contexts": "chunk_*"}
+    columns: dict[str, Column] = {"retrieved_contexts": "chunk_1,chunk_2"}
     assert texts(line, columns, tmp_path)[3] == ["x", "y"]
-    assert ids(path, {**columns, NAMES: "doc_*"}) == ["a.md", "b.md"]
+    assert ids(path, {**columns, NAMES: "doc_1,doc_2"}) == ["a.md", "b.md"]

@@ -85,8 +85,20 @@ def test_lists_of_something_else(name: str) -> None:
     assert propose([{**ROW, name: CHUNKS}], {}).columns == WHOLE
 
 
-def test_questions_that_come_back_group_no_rows() -> None:
+def test_rows_of_one_question_may_hold_a_chunk_each() -> None:
     rows = [{**ROW, "chunk": chunk} for chunk in CHUNKS]
-    assert propose(rows, {}).columns["group"] == "question"
-    again = [*rows, {**ROW, "question": "When?", "chunk": "In 1902."}, rows[0]]
-    assert not propose(again, {}).is_whole
+    assert not propose(rows, {}).is_whole
+    assert propose([rows[0], {**rows[1], "question": "When?"}], {}).is_whole
+
+
+def test_numbered_columns_are_one_list() -> None:
+    columns = propose([{**ROW, "Context 1": CHUNKS[0], "Context 2": CHUNKS[1]}], {}).columns
+    assert columns["retrieved_contexts"] == "Context 1,Context 2"
+
+
+def test_what_names_settle_is_shown_beside_what_is_proposed() -> None:
+    row = {"answer": "Ada did.", "raw_answer": "Hm. Ada did.", "gold": "Ada.", "contexts": CHUNKS}
+    proposal = propose([row], {})
+    assert proposal.is_whole
+    assert "response" not in proposal.columns
+    assert "  response = answer: 'Ada did.'" in proposal.values

@@ -23,15 +23,11 @@ _NESTED = ("paragraphs", "qas")
 
 def rows_in(data: Any) -> list[Any]:
     """Return the rows of a document. Raises `InputError`."""
-    document = as_object(data)
-    while document:
+    while document := as_object(data):
         if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
             return _rows_of_split(document)
         inner = [document[name] for name in _LISTS if _may_be_rows(document.get(name))]
-        if not inner:
-            return _rows_of_table(document)
-        data = next(filter(is_list, inner), inner[0])
-        document = as_object(data)
+        data = next(filter(is_list, inner), inner[0]) if inner else _rows_of_table(document)
     if not is_list(data):
         raise InputError("a list of rows", describe(data))
     return [*chain.from_iterable(map(_nested_rows, data))]
@@ -61,9 +57,7 @@ def _rows_of_split(document: dict[str, Any]) -> list[Any]:
 
 
 def _may_be_rows(value: object) -> bool:
-    """Tell whether it is an object, or a list of objects or lists."""
-    items = as_list(value) if is_list(value) else [value]
-    return all(isinstance(item, (dict, list)) for item in items)
+    return isinstance(value, dict) or _are_objects(value)
 
 
 def _rows_of_table(document: dict[str, Any]) -> list[Any]:
@@ -72,9 +66,9 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
     Raises:
         InputError: the document holds neither.
     """
-    lists = [value for value in document.values() if value and _are_objects(value)]
+    lists = [as_list(value) for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
-        return as_list(lists[0])
+        return lists[0]
     if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
         return [*document.values()]
     columns = {name: _cells(value) for name, value in document.items()}
@@ -85,7 +79,7 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
     return [{name: cells[number] for name, cells in columns.items()} for number in first]
 
 
-def _cells(value: Any) -> dict[Any, Any]:
+def _cells(value: object) -> dict[Any, Any]:
     """Return the cells of a column by their numbers; none if it is no column."""
     cells: dict[Any, Any] = dict(enumerate(as_list(value)))
     return as_object(value) or cells

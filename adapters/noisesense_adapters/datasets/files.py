@@ -181,56 +181,63 @@ def _bad_byte(byte: int) -> InputError:
 
 
 def _csv_rows(path: Path) -> Iterator[Raw]:
-    """Yield the rows of CSV with a header; a broken row is an error in its place.
-
-    A row of blank cells is none: spreadsheets write such rows, also above the header.
-
-    Raises:
-        InputError: the file holds JSON, or the header cannot be read or names a column twice.
-    """
+    """Yield the rows of CSV with a header. Raises `InputError` if the file holds JSON."""
     csv.field_size_limit(_LONGEST_CELL)
     encoding = encoding_of(path).replace("utf-8", "utf-8-sig")
     with _opened(path) as file:
         lines = TextIOWrapper(file, encoding, "surrogateescape", newline="")
-        blank = 0
-        header = next(lines, "")
-        while header and not header.strip(" ,;|\t\r\n"):
-            blank += 1
-            header = next(lines, "")
+        beginning: list[str] = [""]
+        for line in lines:
+            beginning.append(line)
+            if line.strip(" ,;|\t\r\n"):
+                break
+        header = beginning[-1]
         if _JSON.match(header):
             raise InputError("a header of CSV", "what looks like JSON", hint="name it .json")
         delimiter = "\t" if ending_of(path) == ".tsv" else max(",;\t|", key=header.count)
-        reader = csv.reader(chain([header], lines), delimiter=delimiter, strict=True)
-        names = _cells(reader)
-        if not isinstance(names, list):
-            raise InputError("a header of CSV", str(names))
-        check_names(names, "header")
-        place = f"{path.name}, line {blank + reader.line_num + 1}"
-        while (cells := _cells(reader)) is not None:
-            if isinstance(cells, InputError):
-                yield Raw(place, cells)
-            elif any(cell.strip() for cell in cells):
-                yield Raw(place, _row(names, cells))
-            place = f"{path.name}, line {blank + reader.line_num + 1}"
+        reader = csv.reader(chain(beginning[1:], lines), delimiter=delimiter, strict=True)
+        yield from _table(_csv_cells(reader, path.name))
 
 
-def _row(names: list[str], cells: list[Any]) -> object:
-    """Return the cells by their columns, or an error."""
-    if len(cells) == len(names):
-        return dict(zip(names, cells, strict=True))
-    return InputError(f"{len(names)} cells, as in the header", str(len(cells)))
+def _csv_cells(reader: Any, name: str) -> Iterator[Raw]:
+    """Yield the rows' cells; in place of a broken row its error."""
+    while True:
+        place = f"{name}, line {reader.line_num + 1}"
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            yield Raw(place, InputError("a row of CSV", str(error)))
+            continue
+        if cells is None:
+            return
+        bad = next(filter(None, map(_ESCAPED.search, cells)), None)
+        yield Raw(place, _bad_byte(ord(bad[0]) - 0xDC00) if bad else cells)
 
 
-def _cells(reader: Iterator[list[str]]) -> list[str] | InputError | None:
-    """Return the cells of the next row, or its error; None at the end."""
-    try:
-        cells = next(reader, None)
-    except csv.Error as error:
-        return InputError("a row of CSV", str(error))
-    for cell in cells or ():
-        if match := _ESCAPED.search(cell):
-            return _bad_byte(ord(match[0]) - 0xDC00)
-    return cells
+def _table(rows: Iterable[Raw]) -> Iterator[Raw]:
+    """Yield the rows under a header; a broken row is an error in its place.
+
+    A row of blank cells is none: spreadsheets write such rows, also above the header.
+
+    Raises:
+        InputError: the header cannot be read, or names a column twice.
+    """
+    names: list[str] = []
+    for place, cells in rows:
+        if isinstance(cells, InputError):
+            if not names:
+                raise InputError("a header", str(cells))
+            yield Raw(place, cells)
+        elif not any(str(cell).strip() for cell in cells):
+            continue
+        elif not names:
+            names = [*map(str, cells)]
+            check_names(names, "header")
+        elif len(cells) == len(names):
+            yield Raw(place, dict(zip(names, cells, strict=True)))
+        else:
+            expected = f"{len(names)} cells, as in the header"
+            yield Raw(place, InputError(expected, str(len(cells))))
 
 
 def _workbook_rows(path: Path) -> Iterator[Raw]:
@@ -238,22 +245,18 @@ def _workbook_rows(path: Path) -> Iterator[Raw]:
     with needs_extra("report", "openpyxl"):
         openpyxl: Any = import_module("openpyxl")
     sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
-    names: list[str] = []
+    yield from _table(_workbook_cells(sheet, path.name))
+
+
+def _workbook_cells(sheet: Any, name: str) -> Iterator[Raw]:
+    """Yield the rows' cells; in place of a row with a text that Excel has cut an error."""
     for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
-        cells = ["" if value is None else value for value in values]
-        lengths = [len(str(cell).strip()) for cell in cells]
-        place = f"{path.name}, row {number}"
-        if not any(lengths):
-            continue
-        if not names:
-            names = [str(cell) for cell in cells]
-            check_names(names, "header")
-        elif max(lengths) >= _MOST_IN_A_CELL - 1:
+        cells: Any = ["" if value is None else value for value in values]
+        if any(len(str(cell)) >= _MOST_IN_A_CELL - 1 for cell in cells):
             expected = f"texts below {_MOST_IN_A_CELL:,} characters"
             hint = "write JSON lines from where the texts are"
-            yield Raw(place, InputError(expected, "one that Excel has cut", hint=hint))
-        else:
-            yield Raw(place, _row(names, cells))
+            cells = InputError(expected, "one that Excel has cut", hint=hint)
+        yield Raw(f"{name}, row {number}", cells)
 
 
 def _document_rows(path: Path) -> Iterator[Raw]:

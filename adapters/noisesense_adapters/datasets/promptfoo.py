@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from noisesense import RecordedJudge, Sample, Verdicts
-from noisesense.errors import InputError
+from noisesense.errors import InputError, check_choice
 from noisesense.scoring.results import Choices, ResultLine
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import Row
@@ -51,17 +51,16 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     """
     every = list(rows)
     names = dict.fromkeys(_system_of(raw.data) for raw in every if is_result(raw.data))
-    if provider is None and len(names) > 1:
+    if provider is not None:
+        check_choice(provider, tuple(names), "provider")
+        return [
+            raw for raw in every if not is_result(raw.data) or _system_of(raw.data) == provider
+        ]
+    if len(names) > 1:
         hint = "noisesense score FILE --provider NAME --out OUT; other commands read OUT"
         expected = "results of one provider and prompt"
         raise InputError(expected, named(names), where="provider", hint=hint)
-    if provider is not None and provider not in names:
-        raise InputError(f"one of {named(names)}", repr(provider), where="provider")
-    chosen: list[Raw] = []
-    for raw in every:
-        if provider is None or not is_result(raw.data) or _system_of(raw.data) == provider:
-            chosen.append(raw)
-    return chosen
+    return every
 
 
 def result_reader(folder: Path, *, verdicts: bool) -> Callable[[Mapping[str, Any], str], Row]:

@@ -69,8 +69,7 @@ def read_rows(
             ``retrieved_contexts`` (or ``contexts``), ``retrieved_context_ids``,
             ``user_input``, ``verdicts``, ``id`` or ``cluster`` the name of a column, a path (see
             `noisesense_adapters.reading.paths`), or a function of the row.
-            ``retrieved_context_ids`` names the contexts' documents, and ``group`` is what rows
-            with one chunk each share.
+            ``retrieved_context_ids`` names the contexts' documents.
         verdicts: whether to read the verdicts in the file.
         texts: whether samples are needed. Without them, recordings are read faster, and a line
             without an id is named by a hash of its texts.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import reduce
-from itertools import chain, groupby, islice, starmap
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,27 +15,34 @@ from noisesense_adapters.reading.chunks import IDS
 from noisesense_adapters.reading.paths import Column, MissingError, UnclearError
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
-from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading
+from noisesense_adapters.reading.row import CHUNKS, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
 from noisesense_adapters.reading.values import as_object, is_empty, is_list
 
-MAPPED = (*FIELDS, IDS, "chunk_labels", "verdicts", "id", "cluster", GROUP)
+MAPPED = (*FIELDS, IDS, "chunk_labels", "verdicts", "id", "cluster")
 """The fields that columns can be mapped to.
 
-``retrieved_context_ids`` are the names of the contexts' documents. ``group`` is what rows with
-one chunk each have in common: they become one.
+``retrieved_context_ids`` are the names of the contexts' documents.
 """
 
 _HINT = "name the column: --map {field}=COLUMN, in Python columns="
 _FIRST_ROWS = 20
-
-_Read = tuple[Raw, "Reading | InputError"]
 
 
 class UnsettledError(InputError):
     """Names do not settle where a field stands. ``proposal`` is what could be meant."""
 
     proposal: Proposal
+
+    @classmethod
+    def of(cls, error: InputError, proposal: Proposal) -> UnsettledError:
+        """Return the error with a proposal, and what takes it as its hint."""
+        hint = error.hint
+        if proposal.is_whole and "did you mean" not in hint:
+            hint = proposal.hint
+        unsettled = cls(error.expected, error.got, where=error.where, hint=hint)
+        unsettled.proposal = proposal
+        return unsettled
 
 
 class Table:
@@ -58,13 +64,7 @@ class Table:
         if not verdicts:
             del places["verdicts"]
             self._columns.pop("verdicts", None)
-        self._reader = Reader(
-            places,
-            self._columns,
-            hint=_HINT,
-            separator=separator,
-            one_chunk=GROUP in columns,
-        )
+        self._reader = Reader(places, self._columns, hint=_HINT, separator=separator)
 
     def rows(self, raws: Iterator[Raw], path: Path, *, guess: bool) -> Iterator[Row | BadRow]:
         """Return the rows.
@@ -75,29 +75,20 @@ class Table:
         """
         first = list(islice(raws, _FIRST_ROWS))
         readings = [self._read(raw) for raw in first]
-        error = self._mistaken(readings) or _unsettled(readings)
+        objects = [reading for reading in readings if isinstance(reading, Reading)]
+        error = self._mistaken(objects) or _unsettled(objects, len(first))
         if error is not None:
-            objects = [as_object(raw.data) for raw in first]
-            proposal = propose(objects, self._columns, self._separator)
+            data = [as_object(raw.data) for raw in first]
+            proposal = propose(data, self._columns, self._separator)
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}
                 table = Table(columns, proposal.separator, verdicts=self._verdicts)
                 return table.rows(chain(first, raws), path, guess=False)
             if proposal.is_whole or isinstance(error, UnclearError):
-                raise _asking(error, proposal, path)
+                raise UnsettledError.of(error.within(str(path)), proposal)
         self._check_split(path)
-        known = zip(first, readings, strict=True)
-        read = chain(known, ((raw, self._read(raw)) for raw in raws))
-        return _merged(read) if GROUP in self._columns else starmap(_row, read)
-
-    def _mistaken(self, readings: Sequence[Reading | InputError]) -> InputError | None:
-        """Return the error of a user's column that none of the rows has."""
-        objects = [reading for reading in readings if isinstance(reading, Reading)]
-        for field in self._columns:
-            errors = [_missing(reading, field) for reading in objects]
-            if errors and None not in errors:
-                return errors[0]
-        return None
+        known = map(_row, first, readings)
+        return chain(known, (_row(raw, self._read(raw)) for raw in raws))
 
     def _check_split(self, path: Path) -> None:
         """Raise `InputError` if the separator was in no cell: each would be one chunk."""
@@ -106,6 +97,16 @@ class Table:
             hint = "what is between two contexts?"
             where = f"{path}, split_contexts"
             raise InputError(expected, "none in the first rows", where=where, hint=hint)
+
+    def _mistaken(self, readings: Sequence[Reading]) -> InputError | None:
+        """Return the error of a user's column that none of the rows has."""
+        for field in self._columns:
+            name = CHUNKS if field in ("chunk_labels", IDS) else field
+            errors = [reading.errors.get(name) for reading in readings]
+            missing = [each for each in errors if isinstance(each, MissingError)]
+            if missing and len(missing) == len(readings) and missing[0].where == field:
+                return missing[0]
+        return None
 
     def _read(self, raw: Raw) -> Reading | InputError:
         """Return what a row holds, or why it cannot be read at all."""
@@ -117,47 +118,13 @@ class Table:
             return InputError("a sample", "one that is nested too deep")
 
 
-def _missing(reading: Reading, field: str) -> MissingError | None:
-    """Return the error that nothing stands at the field's column; None if something does."""
-    for error in reading.errors.values():
-        if isinstance(error, MissingError) and error.where == field:
-            return error
-    return None
-
-
-def _merged(read: Iterable[_Read]) -> Iterator[Row | BadRow]:
-    """Yield the rows of which those that follow each other and share a value are one."""
-    for key, members in groupby(read, key=_key):
-        raws, readings = zip(*members, strict=True)
-        merged = reduce(_joined, readings)
-        if isinstance(merged, Reading) and isinstance(key, str):
-            merged.values["id"] = key
-        yield _row(raws[0], merged)
-
-
-def _key(read: _Read) -> object:
-    """Return what a row shares with others; where it has nothing, what equals only itself."""
-    reading = read[1]
-    value = reading.values.get(GROUP) if isinstance(reading, Reading) else None
-    if not is_empty(value) and str(value).strip():
-        return str(value)
-    if isinstance(reading, Reading):
-        error = InputError("a value in every row", describe(value), where=GROUP)
-        reading.errors.setdefault(GROUP, error)
-    return object()
-
-
-def _unsettled(readings: Sequence[Reading | InputError]) -> InputError | None:
+def _unsettled(readings: Sequence[Reading], rows: int) -> InputError | None:
     """Why nothing may be judged yet: two places differ in some row, or no row has all texts.
 
     A row in which nothing was retrieved settles nothing: any empty cell reads so.
     """
     unclear: list[InputError] = []
-    broken = 0
     for reading in readings:
-        if isinstance(reading, InputError):
-            broken += 1
-            continue
         for error in reading.errors.values():
             if isinstance(error, DifferentError):
                 return error
@@ -166,53 +133,25 @@ def _unsettled(readings: Sequence[Reading | InputError]) -> InputError | None:
             unclear.append(problem)
         elif reading.values[CHUNKS]:
             return None
-    return unclear[0] if len(unclear) > broken else None
-
-
-def _asking(error: InputError, proposal: Proposal, path: Path) -> UnsettledError:
-    """Return the error that asks which columns are meant."""
-    hint = error.hint
-    if proposal.is_whole and "did you mean" not in hint:
-        hint = proposal.hint
-    where = f"{path}, {error.where}"
-    unsettled = UnsettledError(error.expected, error.got, where=where, hint=hint)
-    unsettled.proposal = proposal
-    return unsettled
+    return unclear[0] if len(unclear) > rows - len(readings) else None
 
 
 def _row(raw: Raw, reading: Reading | InputError) -> Row | BadRow:
     """Return the row of a reading; a `BadRow` if it cannot be read."""
     if isinstance(reading, InputError):
         return BadRow.of(raw, reading)
-    name = _name(reading, "id")
+    name, cluster = (_name(reading.values.get(field)) for field in ("id", "cluster"))
     try:
         reading.check(*reading.errors)
-        sample = reading.sample
-        cluster = _name(reading, "cluster")
-        return Row(raw.place, name or sample.key, cluster, sample, reading.verdicts)
+        return Row(
+            raw.place, name or reading.sample.key, cluster, reading.sample, reading.verdicts
+        )
     except InputError as error:
         return BadRow.of(raw, error, name)
 
 
-def _name(reading: Reading, field: str) -> str | None:
-    value = reading.values.get(field)
+def _name(value: object) -> str | None:
     return None if is_empty(value) else str(as_name(value))
-
-
-def _joined(reading: Reading | InputError, other: Reading | InputError) -> Reading | InputError:
-    """Return one reading with the chunks of two rows of a sample, or why they cannot be one."""
-    if isinstance(reading, InputError):
-        return reading
-    if isinstance(other, InputError):
-        return other
-    if CHUNKS in other.errors:
-        return other
-    for field in ("response", "reference", "user_input", "verdicts", "cluster"):
-        if str(reading.values.get(field)) != str(other.values.get(field)):
-            hint = "--map group= takes the column that only rows of one sample share"
-            return InputError("the same in all rows of a group", "another", where=field, hint=hint)
-    chunks = [*(reading.values[CHUNKS] or ()), *other.values[CHUNKS]]
-    return Reading({**reading.values, CHUNKS: chunks}, reading.places, reading.errors)
 
 
 def object_of(raw: Raw) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
@@ -22,9 +21,9 @@ from noisesense_adapters.reading.values import (
     is_list,
     normal,
     opened,
-    parsed,
     plain,
     texts_of,
+    unpacked,
     words,
 )
 
@@ -44,9 +43,11 @@ _LABELS = {
 """The labels in a table's columns, in lower case."""
 
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
-_PRINTED = r"(?s)(?:id='[^']*' )?page_content=(?P<text>'.*'|\".*\")(?: metadata=\{.*\})?"
-_NO_TEXT = r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\""
-_DUMPED = frozenset(("page_content", "pageContent", "node", "kwargs"))
+_PRINTED = (
+    r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
+    r"|Document\(.*|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*"
+)
+"""How programs print objects and bytes."""
 _BARE = frozenset(
     ("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
 )
@@ -54,6 +55,7 @@ _BARE = frozenset(
 _TEXTS = words(places.CHUNK_TEXTS)
 _PARTS = words(places.CHUNK_PARTS)
 _LISTS = words(places.CHUNK_LISTS)
+_NAMES = words(places.CHUNK_NAMES)
 
 
 def chunks_of(value: Any) -> list[Any]:
@@ -76,7 +78,7 @@ def chunks_of(value: Any) -> list[Any]:
 
 def _items(value: Any) -> list[Any]:
     """Return the items of a list of chunks. Raises `InputError`."""
-    listed = plain(parsed(value) if isinstance(value, str) else value)
+    listed: object = unpacked(value)
     if is_list(listed):
         return as_list(listed)
     lists = dict(_lists_in(as_object(listed)))
@@ -88,18 +90,17 @@ def _items(value: Any) -> list[Any]:
     raise InputError("a list of chunks", describe(value), hint=hint)
 
 
-def _lists_in(fields: Mapping[str, Any], depth: int = 3) -> Iterator[tuple[str, list[Any]]]:
+def _lists_in(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
     """Yield the lists of chunks in a retriever's answer, with their names."""
     for name, value in fields.items():
         if normal(name) not in _LISTS:
             continue
+        yield from _lists_in(as_object(opened(value)), f"{prefix}{name}.")
+        items = as_list(value)
+        if len(items) == 1 and is_list(items[0]):  # Chroma has a list for each query
+            items = as_list(items[0])
         if is_list(value):
-            items = as_list(value)
-            # Chroma has a list for each query.
-            yield name, as_list(items[0]) if len(items) == 1 and is_list(items[0]) else items
-        elif depth:
-            for inner, items in _lists_in(as_object(opened(value)), depth - 1):
-                yield f"{name}.{inner}", items
+            yield f"{prefix}{name}", items
 
 
 def _chunk(item: Any) -> Any:
@@ -108,63 +109,72 @@ def _chunk(item: Any) -> Any:
         return _of_text(item)
     if is_list(item):
         return _of_pair(as_list(item))
-    fields: object = item
-    if not as_object(fields) and hasattr(item, "__dict__"):
-        fields = plain(vars(item))
-    chunk = as_object(fields)
-    homes = [*_homes(chunk)]
-    kinds = product(homes, ("metadata", "metadatas", "meta"))
-    metadata = [as_object(home.get(name)) for home, name in kinds]
+    chunk = as_object(item) or as_object(plain(getattr(item, "__dict__", None)))
+    fields = _fields(chunk)
+    metadata: dict[str, Any] = {}
+    for name in ("metadata", "metadatas", "meta"):
+        metadata |= _fields(as_object(fields.get(name)))
     # The metadata is no part of the text, but where there is nothing else.
-    holders = homes if chunk.keys() - _BARE else metadata
-    texts = [text for home in holders for text in _texts_in(home)]
+    texts = [*_texts_in(fields if chunk.keys() - _BARE else metadata)]
     if not texts:
         expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
         raise InputError(expected, f"only {named(chunk)}" if chunk else describe(item))
     text = next(filter(str.strip, texts), texts[0])
-    homes += metadata
-    return {"text": text, "id": _id(homes, text), "relevant": _label(homes)}
+    fields = metadata | fields
+    return {"text": text, "id": _id(fields, text), "relevant": _label(fields)}
 
 
-def _homes(fields: dict[str, Any], depth: int = 3) -> Iterator[dict[str, Any]]:
-    """Yield a chunk's object and the objects in it that may hold its text."""
-    yield fields
-    for name, value in fields.items():
-        if as_object(value) and depth and normal(name) in _PARTS:
-            yield from _homes(as_object(value), depth - 1)
+def _fields(chunk: dict[str, Any]) -> dict[str, Any]:
+    """Return a chunk's fields, and those of the objects in it, by their plain names."""
+    fields: dict[str, Any] = {}
+    for name, value in chunk.items():
+        plain_name = normal(name.removeprefix("document."))
+        if plain_name in _PARTS:
+            fields = _fields(as_object(value)) | fields
+        fields[plain_name] = value
+    return fields
 
 
 def _texts_in(fields: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts in an object of a chunk."""
-    values = {normal(name.removeprefix("document.")): value for name, value in fields.items()}
+    """Yield the texts in the fields of a chunk, or those that its parts make together."""
     for name in _TEXTS:
-        if isinstance(values.get(name), str):
-            yield values[name]
-    for name in _PARTS:
-        pieces = texts_of(
-            [as_object(part).get("text", part) for part in as_list(values.get(name))]
-        )
-        if pieces:
-            yield " ".join(map(str.strip, pieces))
+        value = fields.get(name)
+        parts = [as_object(part).get("text", part) for part in as_list(value)]
+        if isinstance(value, str):
+            yield value
+        elif texts_of(parts):
+            yield " ".join(map(str.strip, parts))
+
+
+def _id(fields: dict[str, Any], text: str) -> str | None:
+    """Return the name of a chunk's document, or else its own; the chunk's text is no name."""
+    for name in _NAMES:
+        value = as_name(fields.get(name))
+        if isinstance(value, (str, Integral)) and str(value).strip() not in ("", text):
+            return str(value)
+    return None
+
+
+def _label(fields: dict[str, Any]) -> Any:
+    """Return the first label in the fields; None if there is none."""
+    for name in _LABEL_NAMES:
+        if fields.get(name) is not None:
+            return label_of(fields[name])
+    for name in _BOOL_NAMES:
+        if isinstance(fields.get(name), bool):
+            return fields[name]
+    return None
 
 
 def _of_text(text: str) -> Any:
-    """Return the chunk in a text: that text, or an object printed or marked by a framework.
-
-    Raises `InputError` for an object that was printed without its text.
-    """
+    """Return the chunk in a text. Raises `InputError` for an object that was printed."""
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
-    if re.fullmatch(_NO_TEXT, text):
+    if re.fullmatch(_PRINTED, text):
         got = f"{describe(text)}, how Python prints an object"
-        hint = "it was written without its text: give its text, or a dict with it"
+        hint = "give its text (a document's page_content), or a dict with it"
         raise InputError("a chunk's text", got, hint=hint)
-    if printed := re.fullmatch(_PRINTED, text):
-        return parsed(printed["text"])
-    if text.startswith("Document("):
-        return _chunk(parsed(text))
-    dumped = as_object(opened(text))
-    return _chunk(dumped) if _DUMPED & dumped.keys() else text
+    return text
 
 
 def _of_pair(items: list[Any]) -> Any:
@@ -178,29 +188,6 @@ def _of_pair(items: list[Any]) -> Any:
     raise InputError("a text, or an object that holds one", describe(items))
 
 
-def _id(homes: Sequence[dict[str, Any]], text: str) -> str | None:
-    """Return the name of a chunk's document, or else its own; the chunk's text is no name."""
-    for names in (places.CHUNK_NAMES, places.PIECE_NAMES):
-        for home in homes:
-            for name in names.split():
-                value = as_name(home.get(name))
-                if isinstance(value, (str, Integral)) and str(value).strip() not in ("", text):
-                    return str(value)
-    return None
-
-
-def _label(homes: Sequence[dict[str, Any]]) -> Any:
-    """Return the first label in the objects; None if there is none."""
-    for home in homes:
-        for name, value in home.items():
-            name = normal(name)
-            if value is not None and name in _LABEL_NAMES:
-                return label_of(value)
-            if isinstance(value, bool) and name in _BOOL_NAMES:
-                return value
-    return None
-
-
 def label_of(value: Any) -> Any:
     """Return a label such as ``"yes"`` or ``1`` as a bool or None; anything else as it is."""
     return _LABELS.get(str(value).strip().lower(), value)
@@ -211,9 +198,9 @@ def fields_of(chunk: Any) -> dict[str, Any]:
     return as_object(chunk) or {"text": chunk}
 
 
-def words_of(chunk: Any) -> str:
-    """Return the text of a chunk with single spaces between its words."""
-    return " ".join(str(fields_of(chunk)["text"]).split())
+def text_in(chunk: Any) -> str:
+    """Return the text of a chunk of `chunks_of`."""
+    return str(fields_of(chunk)["text"])
 
 
 def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
@@ -232,7 +219,7 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
         if label_of(values) is None:  # an empty cell
             continue
         with error_context(name):
-            listed: object = plain(parsed(values) if isinstance(values, str) else values)
+            listed: object = unpacked(values)
             entries = as_list(listed)
             if not is_list(listed) or len(entries) != len(chunks):
                 expected = f"a list with one for each of {len(chunks)} chunks"

@@ -2,8 +2,8 @@
 
 ``output.docs`` goes into objects, also in JSON; ``docs.0`` takes an item; ``docs[].text``
 that field of every item, ``docs[][]`` the items of lists of lists. A key with dots is quoted:
-``attr."x.y"``. ``positive,negative`` are the items of several columns, ``context_*`` those of
-numbered ones; a text there is one item, so that ``passage,`` is a list of one.
+``attr."x.y"``. ``positive,negative`` are the items of several columns; a text there is one item,
+so that ``passage,`` is a list of one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading.values import (
@@ -22,17 +22,18 @@ from noisesense_adapters.reading.values import (
     is_one_text,
     normal,
     opened,
+    parsed,
     plain,
 )
-from noisesense_adapters.reading.values import parsed as parsed_cell
 
 Column = str | Callable[[Mapping[str, Any]], Any]
 """A column's name, a path, or a function of the row."""
 
 _MOST_NAMES = 30
 _MOST_ITEMS = 8
-_COLUMN = r'(?:"[^"]*"|[^,"])+'
+_DEEPEST = 8
 _NAME = r'(?:"[^"]*"|[^."\[\],]+)(?:\[\])*'
+_COLUMN = rf"{_NAME}(?:\.{_NAME})*"
 _STEP = r'\[\]|"[^"]*"|[^."\[\]]+'
 
 
@@ -45,18 +46,14 @@ class MissingError(UnclearError):
 
 
 @lru_cache(maxsize=1024)
-def parse(path: str) -> tuple[tuple[str, ...], ...]:
+def parse(path: str) -> list[list[str]]:
     """Return the steps of each column in a path: names and ``[]``. Raises `InputError`."""
-    columns: list[tuple[str, ...]] = []
-    for column in map(str.strip, re.findall(_COLUMN, path)):
-        if column and not re.fullmatch(rf"{_NAME}(?:\.{_NAME})*", column):
-            columns.clear()
-            break
-        if column:
-            columns.append(tuple(step.strip('"') for step in re.findall(_STEP, column)))
-    if not columns or path.count('"') % 2:
+    if not re.fullmatch(f"{_COLUMN}(?:,{_COLUMN})*,?", path):
         raise InputError('a path such as a.b, a[].b, a."x.y" or a,b', describe(path))
-    return tuple(columns)
+    columns: list[list[str]] = []
+    for column in re.findall(_COLUMN, path):
+        columns.append([step.strip('"') for step in re.findall(_STEP, column.strip())])
+    return columns
 
 
 def value_at(row: Mapping[str, Any], path: str) -> Any:
@@ -68,15 +65,14 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
     """
     if path in row:
         return row[path]
-    if "," not in path and "*" not in path:
-        return _follow(row, path, parse(path)[0])
+    values = [_follow(row, path, steps) for steps in parse(path)]
+    if "," not in path:
+        return values[0]
     items: list[Any] = []
-    for steps in parse(path):
-        values = _numbered(row, steps[0]) if "*" in steps[0] else [_follow(row, path, steps)]
-        for value in values:
-            listed: object = None if is_empty(value) else _listed(value)
-            if listed is not None:  # a text is one item
-                items += as_list(listed) if is_list(listed) else [value]
+    for value in values:
+        listed: object = _listed(value)
+        if not is_empty(listed):
+            items += as_list(listed) if is_list(listed) else [value]  # a text is one item
     return items
 
 
@@ -98,33 +94,29 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
         raise InputError(expected, got, where=field) from error
 
 
-def _numbered(row: Mapping[str, Any], stem: str) -> list[Any]:
-    """Return the values of the columns ``name_1``, ``name_2``, …, in order."""
-    cells: dict[int, Any] = {}
-    for name, cell in row.items():
-        number = normal(name).removeprefix(normal(stem))
-        if number.isdecimal() and normal(name).startswith(normal(stem)):
-            cells[int(number)] = cell
-    return [cells[number] for number in sorted(cells)]
-
-
-def _follow(row: Mapping[str, Any], path: str, steps: tuple[str, ...]) -> Any:
+def _follow(row: Mapping[str, Any], path: str, steps: list[str]) -> Any:
+    """Return what the steps of a path lead to. Raises `MissingError`."""
     values: list[Any] = [row]
     for step in steps:
-        if step == "[]":
-            values = [item for value in values for item in as_list(_listed(value))]
-        else:
-            values = [_field(_fields(value), step, path) for value in values]
+        inner: list[Any] = []
+        for value in values:
+            listed: Any = _listed(value)
+            if step == "[]":
+                inner += as_list(listed)
+                continue
+            fields = as_object(listed) or _numbered(listed)
+            key = key_of(tuple(fields), step)
+            if key is None:
+                got = f"only {named(fields)}" if fields else "nothing"
+                raise MissingError(f"a column {path!r}", f"{got} in place of {step!r}")
+            inner.append(fields[key])
+        values = inner
     return values if "[]" in steps else values[0]
 
 
-def _field(fields: Mapping[str, Any], name: str, path: str) -> Any:
-    """Return the field of a name. Raises `MissingError`."""
-    key = key_of(tuple(fields), name)
-    if key is None:
-        got = f"only {named(fields)}" if fields else "nothing"
-        raise MissingError(f"a column {path!r}", f"{got} in place of {name!r}")
-    return fields[key]
+def _numbered(value: object) -> dict[str, Any]:
+    """Return the items of a list by their numbers."""
+    return {str(number): item for number, item in enumerate(as_list(value))}
 
 
 @lru_cache(maxsize=4096)  # every row has the same names
@@ -136,53 +128,42 @@ def key_of(names: tuple[str, ...], name: str) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _fields(value: Any) -> Mapping[str, Any]:
-    """The fields of an object, or the items of a list by their numbers; also of those in JSON."""
-    value = _listed(value)
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value)
-    return {str(number): item for number, item in enumerate(as_list(value))}
-
-
 def _listed(value: Any) -> Any:
     """Return the object or the list that a cell holds; anything else as it is."""
-    if isinstance(value, (dict, list)):
-        return cast("object", value)
     if isinstance(value, str) and value.lstrip().startswith("[") and not is_one_text(value):
-        return parsed_cell(value)
+        return parsed(value)
+    if as_object(value) or as_list(value):
+        return value
     return plain(opened(value))
 
 
 def named(names: Iterable[str]) -> str:
     """Return the first names as a list for an error."""
-    listed = list(names)
-    more = [f"{len(listed) - _MOST_NAMES:,} more"] if len(listed) > _MOST_NAMES else []
-    return ", ".join([*map(describe, listed[:_MOST_NAMES]), *more])
+    listed = [*map(describe, names)]
+    more = ["…"] if len(listed) > _MOST_NAMES else []
+    return ", ".join([*listed[:_MOST_NAMES], *more])
 
 
-def inner_paths(
-    value: Any, prefix: str = "", *, by_number: bool = False, depth: int = 6
-) -> Iterator[str]:
+def inner_paths(value: Any, prefix: str = "", *, by_number: bool = False) -> Iterator[str]:
     """Yield the paths in a value, nested ones included.
 
     Args:
         value: an object, a list or JSON.
         prefix: the value's own path.
         by_number: go into each item of a list of objects, rather than into all at once.
-        depth: of objects.
     """
+    if prefix.count(".") > _DEEPEST:
+        return
     try:
         inner: object = _listed(value)
     except InputError:
         return
     homes = {prefix: as_object(inner)}
-    items = [each for each in as_list(inner)[:_MOST_ITEMS] if as_object(each)]
-    for number, item in enumerate(items if by_number else items[:1]):
-        homes[f"{prefix}.{number}" if by_number else f"{prefix}[]"] = item
+    for number, item in enumerate(as_list(inner)[:_MOST_ITEMS]):
+        homes.setdefault(f"{prefix}.{number}" if by_number else f"{prefix}[]", as_object(item))
     for home, fields in homes.items():
         for name, item in fields.items():
             step = name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
             path = f"{home}.{step}" if home else step
             yield path
-            if depth:
-                yield from inner_paths(item, path, by_number=by_number, depth=depth - 1)
+            yield from inner_paths(item, path, by_number=by_number)

@@ -61,7 +61,7 @@ SOURCES = f"{ROW_NAMES['retrieved_contexts']} docs nodes hits sources citations 
 # Of a chunk.
 CHUNK_TEXTS = (
     "page_content text content contents context chunk chunk_text body passage passage_text"
-    " paragraph_text segment snippet page_snippet evidence_text document doc"
+    " paragraph_text segment snippet page_snippet evidence_text document doc sentences"
 )
 CHUNK_PARTS = (
     "node document doc payload _source properties entity fields data kwargs text_resource"
@@ -71,8 +71,9 @@ CHUNK_PARTS = (
 CHUNK_NAMES = (
     "id doc_id source doc_uri document_id docid doc_name document.id file_name filename"
     " document_name file file_path filepath path title url uri page_url name document doc"
+    " chunk_id id_ _id ids file_id"
 )
-PIECE_NAMES = "chunk_id id_ _id ids file_id"
+"""The names of a chunk's document, and then its own."""
 
 # The words of names, by which columns are proposed. An answer beside a prediction is the gold one.
 GOLD = (

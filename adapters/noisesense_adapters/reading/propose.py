@@ -8,20 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, groupby
 from shlex import quote
 from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
-from noisesense_adapters.reading.chunks import chunks_of, fields_of
+from noisesense_adapters.reading.chunks import chunks_of, text_in
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
-from noisesense_adapters.reading.row import CHUNKS, GROUP, Reader, Reading, without_gold
+from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
 from noisesense_adapters.reading.values import is_one_text
 
-_BARS = ("|||", "||", "|")
-"""What stands between chunks, and hardly in them."""
 _MARKS = re.compile(r"[\n\t;§•¶#<>*]|--")
 """What may stand between chunks, and in them."""
 
@@ -34,7 +31,7 @@ class Proposal(NamedTuple):
         separator: between the chunks of a cell.
         options: of ``noisesense score``, by which the user would take it.
         values: each field with its path and what it gives in the first row.
-        is_whole: is there a readable place for all that a score needs?
+        is_whole: can all that a score needs be read?
     """
 
     columns: dict[str, str]
@@ -73,16 +70,21 @@ def propose(
     are_told = True
     cells = _cells(rows, columns.get(CHUNKS))
     if cells and separator is None:
-        separator, are_told = _set_for_texts(columns, rows, cells)
-        options = ["--split-contexts", separator] if separator else []
-    named = [f"{name}={path}" for name, path in columns.items() if chosen.get(name) != path]
-    options = [*chain.from_iterable(("--map", each) for each in named), *options]
-    read = {field: path for field, path in columns.items() if field != GROUP}
-    reader = Reader(places.FILE, read, separator=separator, one_chunk=GROUP in columns)
-    reading = reader.read(rows[0])
-    values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in columns.items()]
-    has_all = {"response", "reference", CHUNKS} <= columns.keys() | chosen.keys()
-    is_whole = has_all and are_told and not reading.errors
+        questions = {str(row.get(columns.get("user_input", ""))) for row in rows}
+        are_told = len(questions) == len(rows)  # or else a row may hold one chunk of several
+        separator = _bars(cells)
+        if separator is not None:
+            options = ["--split-contexts", separator]
+        else:
+            columns[CHUNKS] += ","
+            are_told = are_told and 2 * sum(map(bool, map(_MARKS.search, cells))) < len(cells)
+    for field, path in columns.items():
+        if chosen.get(field) != path:
+            options += ["--map", f"{field}={path}"]
+    reading = Reader(places.FILE, columns, separator=separator).read(rows[0])
+    shown = {**reading.places, **columns}
+    values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
+    is_whole = are_told and not reading.errors
     return Proposal(columns, separator, options, values, is_whole)
 
 
@@ -91,28 +93,8 @@ def _shown(reading: Reading, field: str) -> object:
     value = reading.values.get(field)
     shown = describe(value)
     if field == CHUNKS and value:
-        shown = f"{len(value)} chunks, the first {describe(fields_of(value[0])['text'])}"
+        shown = f"{len(value)} chunks, the first {describe(text_in(value[0]))}"
     return reading.errors.get(field, shown)
-
-
-def _set_for_texts(
-    columns: dict[str, str], rows: Sequence[Mapping[str, Any]], cells: Sequence[str]
-) -> tuple[str | None, bool]:
-    """Set what makes chunks of cells of text: a group, or a list of one.
-
-    Returns:
-        What stands between their chunks, and whether it can be told how chunks stand in them.
-    """
-    group = _group(rows, columns.get("user_input", ""), columns.get("response", ""))
-    if group:
-        columns.setdefault(GROUP, group)
-        return None, True
-    separator = _bars(cells)
-    if separator is not None:
-        return separator, group is not None
-    columns[CHUNKS] += ","
-    marked = [cell for cell in cells if _MARKS.search(cell)]
-    return None, group is not None and 2 * len(marked) < len(cells)
 
 
 def _cells(rows: Sequence[Mapping[str, Any]], path: str | None) -> list[str]:
@@ -128,25 +110,12 @@ def _cells(rows: Sequence[Mapping[str, Any]], path: str | None) -> list[str]:
 
 def _bars(cells: Sequence[str]) -> str | None:
     """Return the longest bars, if they are in half of the cells or more."""
-    for bar in _BARS:
-        split = [cell for cell in cells if bar in cell]
-        if split:
-            is_spaced = all(cell.count(f" {bar} ") == cell.count(bar) for cell in split)
-            between = f" {bar} " if is_spaced else bar
-            return between if 2 * len(split) >= len(cells) else None
-    return None
-
-
-def _group(rows: Sequence[Mapping[str, Any]], question: str, response: str) -> str | None:
-    """Return the question's column where a row has one chunk of several, "" where it has all.
-
-    None where questions come back, so that it cannot be told.
-    """
-    texts = [(row.get(question), row.get(response)) for row in rows]
-    samples = [sample for sample, _ in groupby(texts)]
-    if len({asked for asked, _ in samples}) < len(samples):
+    bar = max(re.findall(r"\|+", " ".join(cells)), key=len, default=None)
+    split = [cell for cell in cells if bar and bar in cell]
+    if 2 * len(split) < len(cells):
         return None
-    return question if len(samples) < len(rows) else ""
+    is_spaced = all(cell.count(f" {bar} ") == cell.count(str(bar)) for cell in split)
+    return f" {bar} " if is_spaced else bar
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> dict[str, str]:
@@ -154,11 +123,10 @@ def _columns(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> di
     columns = {field: path for field, path in chosen.items() if isinstance(path, str)}
     spoken = _spoken(rows, [*columns.values()])
     answers = spoken.pop("answer")
-    if spoken["response"] and not spoken["reference"]:
-        for texts in answers.keys() - spoken["response"].keys():
-            spoken["reference"][texts] = answers[texts]
-    else:
-        spoken["response"] |= answers
+    is_gold = spoken["response"] and not spoken["reference"]
+    home = spoken["reference" if is_gold else "response"]
+    for texts in answers.keys() - spoken["response"].keys():
+        home[texts] = answers[texts]
     spoken[CHUNKS] = spoken[CHUNKS] or _lists(rows)
     for field, found in spoken.items():
         if field not in chosen and len(found) == 1:
@@ -199,30 +167,27 @@ def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     return found
 
 
-def _paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, None]:
+def _paths(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the paths in the first rows, in order. Numbered columns are one."""
-    paths: dict[str, None] = {}
+    columns: dict[str, dict[str, None]] = {}
     for row in rows:
         for path in without_gold(inner_paths(row)):
-            stem = re.sub(r"(?<!\d)\d+$", "*", path)
-            if path == "positive" and "negative" in row:
-                stem = "positive,negative"
-            paths[path if "." in path or len(stem) < 2 else stem] = None
-    return paths
+            stem = path if "." in path else path.rstrip("0123456789")
+            columns.setdefault({"negative": "positive"}.get(path, stem), {})[path] = None
+    return [*map(",".join, columns.values())]
 
 
 def _field_of(path: str) -> str | None:
     """Return the field of which the words of a path speak."""
-    names = ".".join(parse(path)[0]).split(".")
-    steps = [_words_in(name) for name in names]
-    if steps[-1] and steps[-1][-1] in places.NO_TEXTS.split():
+    steps = [_words_in(name) for name in ".".join(parse(path)[0]).split(".")]
+    if steps[-1] and steps[-1][-1] in _NO_TEXTS:
         return None
     gold = [number for number, step in enumerate(steps) if not _GOLD.isdisjoint(step)]
-    if not gold:
-        return _last_spoken(steps)
     # What stands around a gold answer is only its home.
-    spoken = _last_spoken(steps[gold[-1] :])
-    return "reference" if spoken in (None, "response", "answer") else None
+    spoken = _last_spoken(steps[gold[-1] :] if gold else steps)
+    if gold:
+        return "reference" if spoken in (None, "response", "answer") else None
+    return spoken
 
 
 def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
@@ -239,6 +204,7 @@ def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
 
 _GOLD = {*places.GOLD.split()}
 _OTHERS = _GOLD | {*places.OTHER_LISTS.split()}
+_NO_TEXTS = {*places.NO_TEXTS.split()}
 _FIELDS = {word: field for field, known in places.WORDS.items() for word in known.split()}
 
 
@@ -254,13 +220,11 @@ def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[st
 
 def _text(value: Any, field: str) -> str:
     """Return what a value holds as a field. Raises `InputError` if it can be none."""
-    if field in ("response", "user_input") and isinstance(value, (int, float)):
-        return ""  # a count, or a price
     if field != CHUNKS:
         return text_of(value, "reference" if field == "answer" else field) or ""
     if is_one_text(value):
         return value if " " in value else ""
-    texts = [fields_of(chunk)["text"] for chunk in chunks_of(value)]
+    texts = [*map(text_in, chunks_of(value))]
     return str(texts) if any(" " in text for text in texts) else ""
 
 

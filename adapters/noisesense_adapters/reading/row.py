@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from noisesense.errors import InputError, describe, error_context
 from noisesense_adapters.reading.chunks import (
     IDS,
     LABELS,
     chunks_of,
+    text_in,
     with_fields,
-    words_of,
 )
 from noisesense_adapters.reading.paths import (
     Column,
@@ -27,14 +27,14 @@ from noisesense_adapters.reading.paths import (
     value_at,
 )
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
-from noisesense_adapters.reading.texts import agreed, different, output_of, text_of
+from noisesense_adapters.reading.texts import agreed, output_of, text_of
 from noisesense_adapters.reading.values import (
-    is_empty,
+    is_blank,
     is_gap,
+    is_list,
     is_one_text,
     normal,
-    parsed,
-    plain,
+    unpacked,
     without_nulls,
     words,
 )
@@ -43,20 +43,12 @@ if TYPE_CHECKING:
     from noisesense import Sample, Verdicts
 
 CHUNKS = "retrieved_contexts"
-GROUP = "group"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _ONE_TEXT_HINT = (
     "if it is one chunk, name the place with a comma behind it; else what stands between chunks:"
-    " --split-contexts SEP; if each row has one chunk: --map group=COLUMN"
+    " --split-contexts SEP; of rows with a chunk each make one first, as pandas' groupby does"
 )
 _NEEDED = ("response", "reference", CHUNKS)
-
-
-class Found(NamedTuple):
-    """A value, and the place at which it stands; empty where a function gave it."""
-
-    value: Any
-    place: str
 
 
 class Reading:
@@ -92,7 +84,7 @@ class Reading:
         """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
         self.check("verdicts")
         value = self.values["verdicts"]
-        if is_empty(value) or (isinstance(value, str) and not value.strip()):
+        if value is None or is_blank(value):
             return None
         return read_verdicts(value, self.sample, self.places["verdicts"])
 
@@ -117,8 +109,7 @@ def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
     from noisesense import Verdicts
 
     with error_context(where):
-        value = parsed(data) if isinstance(data, str) else data
-        verdicts = Verdicts.model_validate(without_nulls(value))
+        verdicts = Verdicts.model_validate(without_nulls(unpacked(data)))
         return verdicts if sample is None else verdicts.with_sample(sample)
 
 
@@ -132,7 +123,6 @@ class Reader:
             row.
         hint: of the error where a field is missing.
         separator: between chunks in a cell that holds no list.
-        one_chunk: whether a text is one chunk.
 
     Attributes:
         has_split: was the separator in a cell?
@@ -146,20 +136,18 @@ class Reader:
         *,
         hint: str = HOST_HINT,
         separator: str | None = None,
-        one_chunk: bool = False,
     ) -> None:
         self._groups = {
             field: [group.split() for group in text.split(">")] for field, text in places.items()
         }
         self._chosen: dict[str, Column] = {}
-        self._hint = hint
-        self._separator = separator
-        self._one_chunk = one_chunk
-        self.has_split = False
         for field, column in (chosen or {}).items():
             if column is not None:
                 self._chosen[CHUNKS if field == "contexts" else field] = column
         self._fields = dict.fromkeys((*places, *self._chosen))
+        self._hint = hint
+        self._separator = separator
+        self.has_split = False
 
     def read(self, row: Mapping[str, Any]) -> Reading:
         """Return all that is read of a row. What cannot be read is an error in it."""
@@ -170,104 +158,93 @@ class Reader:
             try:
                 found = self._find(field, row)
                 if found is not None:
-                    values[field] = found.value
-                    places[field] = found.place
+                    values[field], places[field] = found
             except InputError as error:
                 errors[CHUNKS if field in (LABELS, IDS) else field] = error
         if CHUNKS not in errors:
             try:
-                ids = self._split(values.get(IDS))
-                values[CHUNKS] = with_fields(values[CHUNKS], values.get(LABELS), ids)
+                beside = values.get(LABELS), values.get(IDS)
+                values[CHUNKS] = with_fields(values[CHUNKS], *beside)
             except InputError as error:
                 errors[CHUNKS] = error
         values["user_input"] = values["user_input"] or ""
-        if places.get("response") and places["response"] == places.get("reference"):
+        if "response" in places and places["response"] == places.get("reference") != "":
             hint = "--map response=COLUMN --map reference=COLUMN, in Python the arguments"
             expected = "a response and a reference at two places"
             errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
         return Reading(values, places, errors)
 
-    def _find(self, field: str, row: Mapping[str, Any]) -> Found | None:
+    def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
         """Return a field's value and its place; None if an optional one is missing."""
-        column = self._chosen.get(field)
-        empty: str | None = None
+        null: str | None = None
         for group in self._groups.get(field, [[]]):
-            standing = (
-                _standing(field, row, group) if column is None else _chosen(field, row, column)
-            )
-            candidates: dict[str, Any] = {}
+            standing = self._standing(field, row, group)
+            found = self._read_each(field, standing)
+            if found:
+                return _agreed(field, found)
             for place, value in standing.items():
-                if value is None or (is_gap(value) and field != CHUNKS):
-                    empty = place
-                else:
-                    candidates[place] = value
-            found = self._agreed(field, candidates)
-            if found is not None:
-                return found
-        if column is None and field not in _NEEDED:
+                if field == CHUNKS and value is not None:
+                    return [], place
+                if value is None or is_gap(value):
+                    null = place
+        if field not in (*_NEEDED, *self._chosen):
             return None
-        if empty is None:
+        if null is None:
             raise self._missing(field, row)
         expected = "a list of chunks" if field == CHUNKS else "a text"
-        raise InputError(expected, "None", where=f"{field}, {empty!r}")
+        raise InputError(expected, "None", where=f"{field}, {null!r}")
 
-    def _agreed(self, field: str, candidates: Mapping[str, Any]) -> Found | None:
-        """Return the value of all places that have one. Raises `InputError` if they differ."""
-        for value in candidates.values():
+    def _standing(
+        self, field: str, row: Mapping[str, Any], places: Iterable[str]
+    ) -> dict[str, Any]:
+        """Return what stands at a field's places, or at the user's, by its path."""
+        if field in self._chosen:
+            column = self._chosen[field]
+            place = column if isinstance(column, str) else ""
+            return {place: picked(row, column, field)}
+        found: dict[str, Any] = {}
+        for place in places:
+            path = place.removesuffix(".")
+            if path.isidentifier() and key_of(tuple(row), path) is None:
+                continue
+            with suppress(MissingError):
+                if path == place:
+                    found[place] = value_at(row, place)
+                    continue
+                home = output_of(value_at(row, path)) if path else row
+                for name in _known(tuple(home), field):
+                    found[f"{place.removeprefix('.')}{name}"] = home[name]
+        return found
+
+    def _read_each(self, field: str, standing: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what can be read of a field's places. Raises `InputError`."""
+        found: dict[str, Any] = {}
+        is_nothing = is_blank if field == CHUNKS else is_gap
+        for place, value in standing.items():
             if isinstance(value, InputError):  # by which a host says why there is none
                 raise value
-        if not candidates:
-            return None
+            if value is not None and not is_nothing(value):
+                with error_context(f"{field}, {place!r}"):
+                    read = self._read(field, value)
+                if read is not None:
+                    found[place] = read
+        return found
+
+    def _read(self, field: str, value: Any) -> Any:
+        """Return a value as a text, or as chunks unless it is one text. Raises `InputError`."""
         if field == CHUNKS:
-            return self._agreed_chunks(candidates)
-        if field not in FIELDS:
-            return Found(*next((value, place) for place, value in candidates.items()))
-        texts: dict[str, str] = {}
-        for place, value in candidates.items():
-            with error_context(f"{field}, {place!r}"):
-                text = text_of(value, field)
-            if text is not None:
-                texts[place] = text
-        first = agreed(texts, field)
-        return None if first is None else Found(texts[first], first)
-
-    def _agreed_chunks(self, candidates: Mapping[str, Any]) -> Found:
-        """Return the chunks of all places that have some. Raises `InputError` if they differ.
-
-        One text for all chunks, as a prompt's template joins them, is no other place.
-        """
-        lists: dict[str, list[Any]] = {}
-        joined: set[str] = set()
-        for place, value in candidates.items():
-            if is_gap(value) or (isinstance(value, str) and not value.strip()):
-                continue
             parts = self._split(value)
-            if is_one_text(parts):
-                joined.add(place)
-                parts = [parts]
-            with error_context(f"contexts, {place!r}" if place else "contexts"):
-                lists[place] = parts if place in joined else chunks_of(parts)
-        if not lists:
-            return Found([], next(iter(candidates)))
-        most = max(lists, key=lambda place: (place not in joined, len(lists[place])))
-        if most in joined:
-            got = f"one text, {describe(lists[most][0])}"
-            where = f"contexts, {most!r}"
-            raise UnclearError("a list of chunks", got, where=where, hint=_ONE_TEXT_HINT)
-        if len(lists) > 1:
-            _check_same(lists, most)
-        return Found(lists[most], most)
+            return parts if is_one_text(parts) else chunks_of(parts)
+        return text_of(value, field) if field in FIELDS else value
 
     def _split(self, value: Any) -> Any:
         """Return the parts of a cell that holds no list."""
-        separator = self._separator
-        if separator and isinstance(value, str):
-            self.has_split = self.has_split or separator in value
+        if not self._separator or not isinstance(value, str):
+            return value
+        self.has_split = self.has_split or self._separator in value
         if not is_one_text(value):
             return value
-        if separator:
-            return [part for part in value.split(separator) if part.strip()]
-        return [value] if self._one_chunk else value
+        return [part for part in value.split(self._separator) if part.strip()]
 
     def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""
@@ -276,44 +253,26 @@ class Reader:
             known = ROW_NAMES[field].split() if place.endswith(".") else [""]
             names += [f"{place.removeprefix('.')}{name}" for name in known[:3]]
         expected = f"the {field} at {' or '.join(map(repr, names[:4]))}"
-        there = named(inner_paths(row, depth=1))
+        there = named(path for path in inner_paths(row) if path.count(".") < 2)
         got = f"only {there}" if there else "an empty row"
         argument = "contexts" if field == CHUNKS else field
         hint = self._hint.format(argument=argument, field=field)
         return MissingError(expected, got, where=field, hint=hint)
 
 
-def _chosen(field: str, row: Mapping[str, Any], column: Column) -> dict[str, Any]:
-    """Return what stands at a user's column. Raises `InputError`."""
-    place = column if isinstance(column, str) else ""
-    return {place: plain(picked(row, column, field))}
-
-
-def _check_same(lists: Mapping[str, list[Any]], most: str) -> None:
-    """Raise `DifferentError` if a place has other chunks than the one with most of them."""
-    texts = [*map(words_of, lists[most])]
-    for place, chunks in lists.items():
-        others = [*map(words_of, chunks)]
-        is_joined = len(others) == 1 and texts and all(text in others[0] for text in texts)
-        if others != texts and not is_joined:
-            raise different({most: texts, place: others}, CHUNKS)
-
-
-def _standing(field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:
-    """Return what stands at places of a field, by its path."""
-    found: dict[str, Any] = {}
-    for place in places:
-        path = place.removesuffix(".")
-        if path.isidentifier() and key_of(tuple(row), path) is None:
-            continue
-        with suppress(MissingError):
-            if path == place:
-                found[place] = value_at(row, place)
-                continue
-            home = output_of(value_at(row, path)) if path else row
-            for name in _known(tuple(home), field):
-                found[f"{place.removeprefix('.')}{name}"] = home[name]
-    return found
+def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return the value of all places, and the one that has most of it. Raises `InputError`."""
+    texts: dict[str, list[str]] = {}
+    for place in sorted(found, key=lambda place: isinstance(found[place], str)):
+        value = found[place]
+        is_chunks = field == CHUNKS and is_list(value)
+        texts[place] = [*map(text_in, value)] if is_chunks else [str(value)]
+    first = agreed(texts, field) if len(texts) > 1 else next(iter(texts))
+    if field == CHUNKS and isinstance(found[first], str):
+        got = f"one text, {describe(found[first])}"
+        where = f"{field}, {first!r}"
+        raise UnclearError("a list of chunks", got, where=where, hint=_ONE_TEXT_HINT)
+    return found[first], first
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from numbers import Real
@@ -35,6 +35,8 @@ _OTHERS = ("user", "human", "system", "developer", "tool", "function")
 """Who writes messages beside an assistant."""
 _GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
 """How Promptfoo's CSV begins its answers."""
+_ANY = "\nor: "
+"""Between answers of which any is right."""
 _LEAD_INS = ("answer", "finalanswer")
 """What an object behind a sentence has to hold to be an application's output."""
 
@@ -64,7 +66,7 @@ def _in_text(text: str, field: str) -> str | None:
     """Return a text, or what stands in the object or the list that it holds."""
     if field == "reference" and text.lstrip().startswith("["):
         with suppress(InputError):
-            return "\nor: ".join(dict.fromkeys(texts_of(parsed(text)))) or text
+            return _ANY.join(dict.fromkeys(texts_of(parsed(text)))) or text
         return text
     if field == "response" and re.match(_GRADED, text):
         hint = "promptfoo eval -o out.json has the answers alone"
@@ -87,16 +89,14 @@ def output_of(value: Any) -> dict[str, Any]:
     fields = as_object(plain(opened(value)))
     if fields or not isinstance(value, str) or "{" not in value:
         return fields
-    text = value
-    inside = text[text.index("{") : text.rfind("}") + 1]
-    fields = as_object(opened(inside))
-    for name, value in fields.items():
-        if (normal(name) in _SOURCES and isinstance(value, list)) or normal(name) in _LEAD_INS:
-            return fields
-    names = {normal(part) for part in text.replace("'", '"').split('"')}
-    if not fields and text.lstrip().startswith(("{", "```")) and names & _SOURCES.keys():
+    inside = as_object(opened(value[value.index("{") : value.rfind("}") + 1]))
+    for name, each in inside.items():
+        if (normal(name) in _SOURCES and is_list(each)) or normal(name) in _LEAD_INS:
+            return inside
+    is_object = value.lstrip().startswith(("{", "```")) and not inside
+    if is_object and any(f'"{name}"' in value for name in places.SOURCES.split()):
         hint = "retrieved texts stand in this answer; was it cut off?"
-        raise InputError("an answer, or a whole object with one", describe(text), hint=hint)
+        raise InputError("an answer, or a whole object with one", describe(value), hint=hint)
     return {}
 
 
@@ -115,7 +115,7 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
         text = text_of(value, field)
         if text is not None:
             texts[name] = text
-    return texts.get(agreed(texts, field) or "")
+    return texts[agreed({name: [text] for name, text in texts.items()}, field)] if texts else None
 
 
 def _in_list(items: list[Any], field: str) -> str | None:
@@ -128,7 +128,8 @@ def _in_list(items: list[Any], field: str) -> str | None:
     if len(items) == 1 or (items and all(each & {"role", "type"} for each in names)):
         return text_of(items[-1], field)
     if field == "reference" and items:
-        return _any_of(items)
+        answers = [text_of(item, field) for item in items]
+        return _ANY.join(dict.fromkeys(filter(None, answers)))
     raise InputError("a text", f"{len(items)} in {describe(items)}")
 
 
@@ -137,34 +138,31 @@ def _is_part(names: set[str]) -> bool:
     return "type" in names and not names & {"role", "content"}
 
 
-def _any_of(answers: list[Any]) -> str:
-    """Return the texts of answers of which any is right."""
-    texts = dict.fromkeys(text_of(answer, "reference") or "" for answer in answers)
-    return "\nor: ".join(filter(None, texts))
-
-
-def agreed(texts: Mapping[str, str], field: str) -> str | None:
-    """The first place with a text, if all hold the same; blank ones count only where all are.
-
-    Raises:
-        DifferentError: two places hold different texts. It names them.
-    """
-    full = {place: text for place, text in texts.items() if text.strip()}
-    first = next(iter(full or texts), None)
-    for place, text in full.items():
-        if place != first and text.split() != full[str(first)].split():
-            raise different({str(first): full[str(first)], place: text}, field)
-    return first
-
-
 class DifferentError(UnclearError):
     """Two places hold different texts."""
 
 
-def different(candidates: Mapping[str, object], field: str) -> DifferentError:
-    """Return the error that names two places, and what chooses between them."""
-    argument = "contexts" if field == "retrieved_contexts" else field
-    (first, text), (second, other) = candidates.items()
-    got = f"{describe(text)} at {first!r} and {describe(other)} at {second!r}"
-    hint = f"say which: {argument}={first!r}; in a file --map {field}={first}"
-    return DifferentError(f"one {field}", got, where=field, hint=hint)
+def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
+    """Return the place with most texts; a blank one counts only where all are.
+
+    One text for all chunks, as a prompt's template joins them, is no other place.
+
+    Raises:
+        DifferentError: two places hold different texts. It names them, and what chooses.
+    """
+    texts = {place: [" ".join(text.split()) for text in each] for place, each in found.items()}
+    first = max(texts, key=lambda place: (any(texts[place]), len(texts[place])))
+    most = texts[first]
+    for place, others in texts.items():
+        is_joined = len(others) == 1 and all(text in others[0] for text in most)
+        if others in (most, [""]) or (is_joined and field == "retrieved_contexts"):
+            continue
+        argument = "contexts" if field == "retrieved_contexts" else field
+        got = f"{_shown(most)} at {first!r} and {_shown(others)} at {place!r}"
+        hint = f"say which: {argument}={first!r}; in a file --map {field}={first}"
+        raise DifferentError(f"one {field}", got, where=field, hint=hint)
+    return first
+
+
+def _shown(texts: Sequence[str]) -> str:
+    return describe(texts[0] if len(texts) == 1 else texts)

@@ -43,7 +43,7 @@ def texts_of(value: object) -> list[str]:
 @lru_cache(maxsize=4096)
 def normal(name: str) -> str:
     """A name without case and punctuation, so that ``Ground Truth`` equals ``ground_truth``."""
-    return re.sub(r"[\W_]+", "", name).lower()
+    return re.sub(r"^\W+|\W+$|(?<=[^\W_])[\W_]+(?=[^\W_])", "", name).lower()
 
 
 def words(names: str) -> dict[str, None]:
@@ -58,9 +58,14 @@ def is_gap(cell: object) -> bool:
     return type(cell).__name__ in ("NAType", "NaTType")
 
 
+def is_blank(cell: object) -> bool:
+    """Tell whether it is a gap, or a text without words."""
+    return is_gap(cell) or (isinstance(cell, str) and not cell.strip())
+
+
 def is_empty(cell: object) -> bool:
-    """Tell whether nothing is in the cell: null, a gap, or a text without characters."""
-    return cell is None or is_gap(cell) or (isinstance(cell, str) and not cell)
+    """Tell whether nothing is in the cell: null, a gap, or a blank text."""
+    return cell is None or is_blank(cell)
 
 
 _A_LIST = r"\s*(?:array\()?[\[({]\s*(?:['\"\[\](){}]|\w+\(|$)"
@@ -120,6 +125,11 @@ def parsed(text: str) -> Any:
         raise InputError("JSON, or a list as Python prints it", describe(text)) from None
 
 
+def unpacked(value: Any) -> Any:
+    """Return a value as dicts and lists, also out of a cell's text. Raises `InputError`."""
+    return plain(parsed(value) if isinstance(value, str) else value)
+
+
 class _Literals(ast.NodeTransformer):
     """Turns ``array([…], dtype=object)`` into its list, ``Document(id="a")`` into a dict."""
 
@@ -150,27 +160,24 @@ def _with_commas(text: str) -> str:
     return with_commas
 
 
-_FENCED = r"(?s)```\w*[^\S\n]*\n(?P<inside>.*)\n[^\S\n]*```"
+_OBJECT = r"(?s)\s*(?:```\w*[^\S\n]*\n\s*)?(\{.*\})\s*(?:```\s*)?"
+"""An object that a text holds, alone or in a fence."""
 
 
 def opened(value: Any) -> Any:
     """Return the object that a text holds, alone or in a fence; anything else as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "```")):
         return value
-    fields = _object_in(value.strip())
-    return value if fields is None else fields
+    return _object_in(value) or value
 
 
 @lru_cache(maxsize=64)  # one text may hold the answer and the chunks
-def _object_in(text: str) -> dict[str, Any] | None:
-    """Return the object in a text; None if there is none, or an empty one."""
-    fenced = re.fullmatch(_FENCED, text)
-    if fenced is not None:
-        text = fenced["inside"].strip()
-    if text.startswith("{"):
-        with suppress(InputError):
-            return as_object(parsed(text)) or None
-    return None
+def _object_in(text: str) -> dict[str, Any]:
+    """Return the object in a text, or an empty one."""
+    found = re.fullmatch(_OBJECT, text)
+    with suppress(InputError):
+        return as_object(parsed(found[1])) if found else {}
+    return {}
 
 
 def without_nulls(value: Any) -> Any:
