@@ -33,7 +33,7 @@ from noisesense_adapters.datasets.tables import MAPPED, Table, UnsettledError, o
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
 from noisesense_adapters.reading.row import CHUNKS
-from noisesense_adapters.reading.values import as_object, without_nulls
+from noisesense_adapters.reading.values import as_object, is_empty, without_nulls
 
 if TYPE_CHECKING:
     from noisesense import Sample
@@ -205,7 +205,9 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column]) -> Row | BadRow:
         if is_result(fields):
             names["id"] = result_name(fields)
         for field, column in columns.items():
-            names[field] = str(as_name(picked(fields, column, field)))
+            name = picked(fields, column, field)
+            if not is_empty(name):
+                names[field] = str(as_name(name))
         return replace(read(fields, raw.place), **names)
     except InputError as error:
         return BadRow.of(raw, error, names.get("id"))

@@ -78,7 +78,8 @@ class Table:
         objects = [reading for reading in readings if isinstance(reading, Reading)]
         error = self._mistaken(objects) or _unsettled(objects, len(first))
         if error is not None:
-            data = [as_object(raw.data) for raw in first]
+            pairs = zip(first, readings, strict=True)
+            data = [as_object(raw.data) for raw, read in pairs if isinstance(read, Reading)]
             proposal = propose(data, self._columns, self._separator)
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}

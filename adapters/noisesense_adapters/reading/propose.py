@@ -32,6 +32,7 @@ class Proposal(NamedTuple):
         options: of ``noisesense score``, by which the user would take it.
         values: each field with its path and what it gives in the first row.
         is_whole: can all that a score needs be read?
+        missing: the fields that nothing speaks of, where that is all that is wrong.
     """
 
     columns: dict[str, str]
@@ -39,6 +40,7 @@ class Proposal(NamedTuple):
     options: list[str]
     values: list[str]
     is_whole: bool
+    missing: list[str]
 
     @property
     def hint(self) -> str:
@@ -46,11 +48,18 @@ class Proposal(NamedTuple):
         return f"is it {' '.join(map(quote, self.options))}? guess=True takes that"
 
     def lines(self, arguments: Sequence[str]) -> list[str]:
-        """Each field with its path and first value, and the whole command with the arguments."""
-        if not self.is_whole:
+        """Each field with its path and first value, and the whole command with the arguments.
+
+        Where fields are missing, the options alone, with a COLUMN for each of them.
+        """
+        if self.is_whole:
+            command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))
+            return [*self.values, "If that is right, add --guess, or run", f"  {command}"]
+        if not self.missing:
             return []
-        command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))
-        return [*self.values, "If that is right, add --guess, or run", f"  {command}"]
+        gaps = [f"--map {field}=COLUMN" for field in self.missing]
+        options = " ".join([*gaps, *map(quote, self.options)])
+        return [*self.values, "Name each COLUMN and, if the others are right, add", f"  {options}"]
 
 
 def propose(
@@ -85,7 +94,10 @@ def propose(
     shown = {**reading.places, **columns}
     values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
     is_whole = are_told and not reading.errors
-    return Proposal(columns, separator, options, values, is_whole)
+    missing = [field for field in reading.errors if field not in shown]
+    if not are_told or len(missing) < len(reading.errors):
+        missing = []
+    return Proposal(columns, separator, options, values, is_whole, missing)
 
 
 def _shown(reading: Reading, field: str) -> object:

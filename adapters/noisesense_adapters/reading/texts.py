@@ -112,6 +112,8 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
     for name, value in fields.items():
         if value is None or normal(name) not in _NAMES[field] or isinstance(value, bool):
             continue
+        if normal(name) == "message" and isinstance(value, str):
+            continue  # a failed service says so there
         text = text_of(value, field)
         if text is not None:
             texts[name] = text
