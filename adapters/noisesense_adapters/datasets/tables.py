@@ -78,9 +78,7 @@ class Table:
         objects = [reading for reading in readings if isinstance(reading, Reading)]
         error = self._mistaken(objects) or _unsettled(objects, len(first))
         if error is not None:
-            pairs = zip(first, readings, strict=True)
-            data = [as_object(raw.data) for raw, read in pairs if isinstance(read, Reading)]
-            proposal = propose(data, self._columns, self._separator)
+            proposal = self._proposal(first, readings)
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}
                 table = Table(columns, proposal.separator, verdicts=self._verdicts)
@@ -90,6 +88,12 @@ class Table:
         self._check_split(path)
         known = map(_row, first, readings)
         return chain(known, (_row(raw, self._read(raw)) for raw in raws))
+
+    def _proposal(self, raws: Sequence[Raw], readings: Sequence[object]) -> Proposal:
+        """Return what the rows that can be read may mean."""
+        pairs = zip(raws, readings, strict=True)
+        data = [as_object(raw.data) for raw, read in pairs if isinstance(read, Reading)]
+        return propose(data, self._columns, self._separator)
 
     def _check_split(self, path: Path) -> None:
         """Raise `InputError` if the separator was in no cell: each would be one chunk."""

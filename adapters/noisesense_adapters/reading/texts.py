@@ -110,14 +110,18 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
         raise InputError("a message of the assistant", describe(fields))
     texts: dict[str, str] = {}
     for name, value in fields.items():
-        if value is None or normal(name) not in _NAMES[field] or isinstance(value, bool):
+        if value is None or isinstance(value, bool) or not _is_text_name(name, value, field):
             continue
-        if normal(name) == "message" and isinstance(value, str):
-            continue  # a failed service says so there
         text = text_of(value, field)
         if text is not None:
             texts[name] = text
     return texts[agreed({name: [text] for name, text in texts.items()}, field)] if texts else None
+
+
+def _is_text_name(name: str, value: object, field: str) -> bool:
+    """Tell whether the field's text may stand under the name. A failed service has a message."""
+    known = normal(name)
+    return known in _NAMES[field] and not (known == "message" and isinstance(value, str))
 
 
 def _in_list(items: list[Any], field: str) -> str | None:
