@@ -206,13 +206,14 @@ class Evaluator:
         return run_blocking(self._by_judge(row, None))
 
     def _without_judge(self, row: Row) -> Evaluated | None:
-        """Return the score that needs no judge; None if a judge is needed."""
+        """Return the score of the row's own verdicts, or of a sample for which nothing was
+        retrieved; None if a judge is needed."""
         verdicts = row.verdicts
         if verdicts is not None:
             return Evaluated(self.settings.score(verdicts), GIVEN_VERDICTS)
-        empty = skip_judging(row.sample, self.settings.definition)
-        if empty is not None:
-            return Evaluated(self.settings.score(empty.verdicts), NO_JUDGE, empty)
+        unasked = skip_judging(row.sample, self.settings.definition)
+        if unasked is not None:
+            return Evaluated(self.settings.score(unasked.verdicts), NO_JUDGE, unasked)
         return None
 
     async def _by_judge(self, row: Row, run: object) -> Evaluated:

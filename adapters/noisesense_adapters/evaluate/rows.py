@@ -86,7 +86,8 @@ class RowEvaluator:
     """Evaluates a host's rows: each is judged once, for both modes.
 
     Args:
-        places: where the host keeps the texts; see `noisesense_adapters.reading.places`.
+        places: for each field of a sample, where the host keeps it; see
+            `noisesense_adapters.reading.places`.
         bridge: makes a `noisesense.StructuredLLM` over the model.
         name: how its scores' names begin; two evaluators in one run, as of two answers or two
             judges, need two.
@@ -120,7 +121,7 @@ class RowEvaluator:
             hint = "model='openai:gpt-4.1-mini', or judge='recording.jsonl'"
             raise InputError("a judge or a model", "neither", where="noise_sensitivity", hint=hint)
         self.modes = check_modes(mode, definition)
-        self.begin = name
+        self.score_prefix = name
         chosen = {"contexts": contexts, "reference": reference}
         chosen |= {"response": response, "user_input": user_input}
         self.reader = Reader(places, chosen)
@@ -139,7 +140,7 @@ class RowEvaluator:
 
     def name(self, mode: str) -> str:
         """Return a score's name, e.g. ``noise_sensitivity_relevant_paper``; see `score_name`."""
-        return score_name(mode, self.definition, self.begin)
+        return score_name(mode, self.definition, self.score_prefix)
 
     async def evaluate(self, row: Mapping[str, Any], place: str) -> Result:
         """Judge and score one row. The same row is judged anew each time.
@@ -184,11 +185,11 @@ class RowEvaluator:
         """
         result = await self.evaluate(row, place)
         figures = self.figures(result)
-        figures[0].metadata["scored"] = as_scored(result, self.modes) | {"name": self.begin}
+        figures[0].metadata["scored"] = as_scored(result, self.modes) | {"name": self.score_prefix}
         return figures
 
 
-def rows_of(evaluator: object) -> RowEvaluator:
+def row_evaluator_of(evaluator: object) -> RowEvaluator:
     """Return the rows behind a host's evaluator.
 
     Args:

@@ -14,7 +14,7 @@ from noisesense_adapters.evaluate.rows import (
     Figure,
     RowEvaluator,
     mean_of,
-    rows_of,
+    row_evaluator_of,
     summary_of,
 )
 from noisesense_adapters.extras import needs_extra
@@ -89,13 +89,13 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
     Raises:
         InputError: some other function.
     """
-    rows = rows_of(evaluator)
+    rows = row_evaluator_of(evaluator)
 
     def noise_sensitivity_run(
         *, item_results: Sequence[ExperimentItemResult], **_: Any
     ) -> list[Evaluation]:
         metadata = [[each.metadata for each in item.evaluations] for item in item_results]
-        summary = summary_of(metadata, rows.definition, rows.begin)
+        summary = summary_of(metadata, rows.definition, rows.score_prefix)
         means = [mean_of(summary, mode) for mode in rows.modes]
         return [_shown(rows.name(f"{mean.mode}_mean"), mean) for mean in means]
 

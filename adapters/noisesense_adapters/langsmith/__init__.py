@@ -18,7 +18,7 @@ from noisesense_adapters.evaluate.rows import (
     Figure,
     RowEvaluator,
     mean_of,
-    rows_of,
+    row_evaluator_of,
     summary_of,
 )
 from noisesense_adapters.factory import structured_llm
@@ -92,7 +92,7 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
     Raises:
         InputError: some other function.
     """
-    rows = rows_of(evaluator)
+    rows = row_evaluator_of(evaluator)
     kept = vars(evaluator)["kept"]
 
     def noise_sensitivity_summary(
