@@ -13,6 +13,7 @@ from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import Any, TypeVar
+from zlib import crc32
 
 from noisesense.errors import InputError, RecordingError, describe
 
@@ -111,7 +112,8 @@ def whole_file(path: Path, *, alone: bool = False) -> Generator[Callable[[str], 
     """
     target = Path(os.path.realpath(path))
     # Beside the file, and not by tempfile, whose files are private.
-    prefix = f".{target.name[:40]}."
+    whole_name = crc32(os.fsencode(target.name))
+    prefix = f".{target.name[:40]}.{whole_name:08x}."
     temporary = target.with_name(prefix + secrets.token_hex(6))
     written = partial(_usable, path, "a file that can be written", InputError)
     with written():

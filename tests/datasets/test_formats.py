@@ -147,6 +147,7 @@ def test_a_spreadsheet_with_blank_lines_above_and_columns_without_a_name(tmp_pat
     assert good.place == "d.csv, line 4"
     assert good.data == {"question": "q", "answer": "a", "": ""}
     assert short.place == "d.csv, line 5"
+    assert isinstance(short.data, InputError)
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])

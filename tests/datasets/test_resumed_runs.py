@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from noisesense import (
     read_results,
 )
 from noisesense.errors import JudgeSetupError, ReplyError
+from noisesense.jsonl import whole_file
 from noisesense_adapters.datasets.read import results_of
 from noisesense_adapters.datasets.score import score_dataset
 from support.command import ROOTS, environment
@@ -152,6 +154,14 @@ def test_one_run_writes_and_a_killed_one_stops_nobody_and_leaves_nothing(tmp_pat
     score_dataset(data, judge=second, out=out)
     assert [result.score for result in results_of(out)] == expected()
     assert names(tmp_path) == [own.name, "data.jsonl", out.name]
+
+
+def test_a_run_leaves_alone_what_another_with_a_like_name_writes(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{'evaluation-of-the-support-bot' * 2}-{name}.jsonl" for name in "ab"]
+    with ExitStack() as files:
+        for path in paths:
+            files.enter_context(whole_file(path, alone=True))(path.stem[-1])
+    assert [path.read_text("utf-8") for path in paths] == ["a\n", "b\n"]
 
 
 LIMITED = """

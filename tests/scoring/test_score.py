@@ -105,6 +105,9 @@ def test_a_response_whose_claims_nobody_asked_for_is_not_said_to_have_none(
     """As of a sample without chunks that was judged for another definition."""
     unasked = score(Verdicts(response_claims=(), chunks=()), definition=definition)
     assert unasked.lack == "nothing_retrieved"
+    reference = {"text": "a", "entailed_by": ()}
+    blank = Verdicts(response_claims=(), reference_claims=(reference,), chunks=(" ",))
+    assert score(blank, definition=definition).lack == "nothing_retrieved"
 
 
 def test_nothing_retrieved_is_measured_where_no_chunk_is_needed() -> None:

@@ -38,8 +38,8 @@ def command() -> None:
     type=options.COUNT,
     default=0,
     metavar="N",
-    help="Ask for at most so many more answers, to leave out one document at a time: those that "
-    "say no wrong claim, and whose answers most often have one of their own.",
+    help="Ask for at most so many more answers, to leave out one document at a time, of those "
+    "that support no wrong claim: the ones whose answers most often have one.",
 )
 def write_plan(
     results: Path,

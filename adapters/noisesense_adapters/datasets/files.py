@@ -27,8 +27,8 @@ from noisesense_adapters.extras import needs_extra
 _SAMPLE = 1 << 20
 _BATCH = 50
 _LONGEST_CELL = 1 << 30  # a chunk may be longer than the csv module's default
-_MOST_IN_A_CELL = 32_767
-"""Excel cuts longer texts without a word."""
+_MOST_IN_A_CELL = 32_766
+"""UTF-16 units. Excel cuts texts of more than one more without a word, and no character in two."""
 _CONVERT_HINT = (
     "convert it, or unpack the archive; of a Hugging Face dataset:"
     ' dataset.to_parquet("data.parquet")'
@@ -252,7 +252,8 @@ def _workbook_cells(sheet: Any, name: str) -> Iterator[Raw]:
     """Yield the rows' cells; in place of a row with a text that Excel has cut an error."""
     for number, values in enumerate(sheet.iter_rows(values_only=True), start=1):
         cells: Any = ["" if value is None else value for value in values]
-        if any(len(str(cell)) >= _MOST_IN_A_CELL - 1 for cell in cells):
+        units = [len(str(cell).encode("utf-16-le", "surrogatepass")) // 2 for cell in cells]
+        if max(units, default=0) >= _MOST_IN_A_CELL:
             expected = f"texts below {_MOST_IN_A_CELL:,} characters"
             hint = "write JSON lines from where the texts are"
             cells = InputError(expected, "one that Excel has cut", hint=hint)

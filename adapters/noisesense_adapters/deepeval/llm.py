@@ -129,7 +129,8 @@ def _is_of_others(_: logging.LogRecord) -> bool:
 
 
 def _watched_model(llm: Any) -> Any:
-    """Return a model of DeepEval's own, which returns a text and keeps to itself why it ended."""
+    """Return a copy of a model of DeepEval's own whose client notes why a text ended: the model
+    hands on the text alone."""
     watched = copy.copy(llm)
 
     def load_model(*arguments: Any, **options: Any) -> _Watched:

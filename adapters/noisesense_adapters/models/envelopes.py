@@ -84,7 +84,7 @@ def problem_of(reply: object, form: str = "") -> str:
 
 
 def _failure_in(part: dict[str, Any]) -> str:
-    """Return what the fields of one part of a reply say: that it failed, and by which of them."""
+    """Return by which field one part of a reply says that it failed; empty if by none."""
     reason = fields_of(part.get("incompletedetails")).get("reason")
     if reason:
         return stop_problem(reason)

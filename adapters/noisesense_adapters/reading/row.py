@@ -261,7 +261,10 @@ class Reader:
 
 
 def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return the value of all places, and the one that has most of it. Raises `InputError`."""
+    """Return the value that all places agree on, and the place with most texts of it.
+
+    Raises `InputError` if two places differ.
+    """
     texts: dict[str, list[str]] = {}
     for place in sorted(found, key=lambda place: isinstance(found[place], str)):
         value = found[place]

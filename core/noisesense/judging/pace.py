@@ -27,7 +27,8 @@ class Pace:
     rate grows by 1% a second.
 
     Args:
-        most_wait: seconds to wait in a row for a provider that takes no call.
+        most_wait: seconds to wait in a row for a provider that takes no call. After that calls
+            start at once, and a refused one is not made again, until one is taken.
     """
 
     def __init__(self, most_wait: float) -> None:

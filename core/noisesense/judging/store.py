@@ -237,8 +237,10 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.execute("BEGIN IMMEDIATE")
         with connection:
             _check_format(connection, path)
-        # After the check, as this writes to the file, which could be another program's.
-        connection.execute("PRAGMA journal_mode = WAL")
+        # After the check, as this writes to the file, which could be another program's. It does
+        # not wait for another process that is opening the file, and will do the same.
+        with suppress(sqlite3.OperationalError):
+            connection.execute("PRAGMA journal_mode = WAL")
     except BaseException:
         connection.close()
         raise

@@ -329,8 +329,8 @@ def _nothing_retrieved(verdicts: VerdictsForm) -> bool:
     listed where the response has no claims.
     """
     chunks = verdicts.chunks
-    if not verdicts.response_claims:
-        return chunks == ()
+    if chunks is None and not verdicts.response_claims:
+        return False
     claims = (*verdicts.response_claims, *verdicts.reference_claims)
     for claim in claims:
         if claim.entailed_by or claim.undetermined:
