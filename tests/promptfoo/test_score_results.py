@@ -94,6 +94,22 @@ def test_what_the_assertion_judged_is_read_and_not_the_variables(tmp_path: Path)
     assert "vars.contextChunks: expected a text, got 'file://chunks.json'" in str(unknown.error)
 
 
+def test_a_result_without_a_score_has_the_reason_of_its_assertion(tmp_path: Path) -> None:
+    """Also where its places name what only the provider's raw output has."""
+    moved = {"contextChunks": "{{output.docs}}"}
+    context = {"vars": {"query": "q", "reference": "r"}, "config": {"max_noise": 1}, "test": {}}
+    asserted = get_assert("an answer", context)
+    result = {
+        **row(0, 0, "A", "q"), "vars": {**context["vars"], "contextChunks": LABELED},
+        "gradingResult": {"componentResults": [asserted]},
+        "testCase": {"assert": [{"type": "python", "config": moved}]},
+    }  # fmt: skip
+    (found,) = results_of(write(tmp_path / "out.jsonl", result))
+    assert found.score is None
+    assert str(found.error).startswith("config: expected only ")
+    assert str(found.error) in asserted["reason"]
+
+
 # ------------------------------------------------ who answered, what it is called, what repeats
 
 LABELED = [{"text": "c", "relevant": True}]

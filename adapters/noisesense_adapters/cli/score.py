@@ -117,7 +117,8 @@ def command(
         summary = _scored(dataset, progress, store, settings)
         if written is not None and summary.scored:  # else earlier results may still be there
             name = dataset.name
-            options.write_report(report, results_of(written), name, saved_as=written.name)
+            saved_as = name if judging is None and out is None else written.name
+            options.write_report(report, results_of(written), name, saved_as=saved_as)
     if as_json:
         show_json({"input": str(dataset), **summary.to_dict()})
     else:

@@ -13,6 +13,7 @@ from noisesense.errors import InputError, check_choice
 from noisesense.scoring.results import Choices, ResultLine
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import Row
+from noisesense_adapters.promptfoo.result import failure_in
 from noisesense_adapters.promptfoo.sample import Inputs
 from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.row import read_verdicts
@@ -86,21 +87,20 @@ def result_reader(folder: Path, *, verdicts: bool) -> Callable[[Mapping[str, Any
         config = _config(row, ours)
         context = {"vars": row.get("vars"), "providerResponse": response}
         inputs = Inputs(response["output"], context, config)
-        if metadata.get("sample") is not None:  # the test's are as before files and transforms
-            sample = Sample.model_validate(without_nulls(metadata["sample"]))
-        else:
-            sample = inputs.sample
-        line = ResultLine()
+        line = ResultLine(error=_failure(row))
         if ours:
             line = _line({**metadata, **config}, as_object(metadata.get("judge")))
-        return Row(
-            place,
-            result_name(row),
-            row.get("cluster"),
-            sample,
-            read_given(inputs, sample, metadata) if verdicts else None,
-            line,
-        )
+        try:
+            if metadata.get("sample") is not None:  # the test's are as before files and transforms
+                sample = Sample.model_validate(without_nulls(metadata["sample"]))
+            else:
+                sample = inputs.sample
+            given = read_given(inputs, sample, metadata) if verdicts else None
+        except InputError:
+            if line.error is None:
+                raise
+            sample = given = None
+        return Row(place, result_name(row), row.get("cluster"), sample, given, line)
 
     def read_given(inputs: Inputs, sample: Sample, metadata: Mapping[str, Any]) -> Verdicts | None:
         inputs.reading.check("verdicts")
@@ -118,10 +118,20 @@ def result_reader(folder: Path, *, verdicts: bool) -> Callable[[Mapping[str, Any
 
 
 def _our_assertions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the results of our assertions in a result of Promptfoo."""
+    """Return the results of our assertions that gave a score."""
+    results = _assertions(row)
+    return [each for each in results if "noiseSensitivity" in as_object(each.get("metadata"))]
+
+
+def _failure(row: Mapping[str, Any]) -> str | None:
+    """Return why our assertion gave no score; None if it does not say."""
+    return next(filter(None, map(failure_in, _assertions(row))), None)
+
+
+def _assertions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the results of all assertions in a result of Promptfoo."""
     grading = as_object(row.get("gradingResult"))
-    components = map(as_object, as_list(grading.get("componentResults")))
-    return [each for each in components if "noiseSensitivity" in as_object(each.get("metadata"))]
+    return [*map(as_object, as_list(grading.get("componentResults")))]
 
 
 def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any]:

@@ -107,7 +107,8 @@ def offender_legend(table: Table) -> str:
     for title in table.titles:
         if title in _LEGEND:
             parts.append(f"{title}: {_LEGEND[title]}")
-    return f"{'; '.join(parts)}. Where intervals overlap, the order may be chance."
+    order = "Ranked by the low end of the interval; where they overlap, the order may be chance."
+    return f"{'; '.join(parts)}. {order}"
 
 
 _SHORT = 28

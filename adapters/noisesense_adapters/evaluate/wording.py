@@ -29,7 +29,7 @@ def headline(summary: Summary) -> Headline:
     kinds = summary.partition
     noise = summary.from_chunks
     if not kinds.total:
-        return Headline("Nothing was measured", f"{summary.unmeasured}.")
+        return Headline("Nothing was measured", f"{summary.unmeasured.capitalize()}.")
     amount = f"{noise.noisy:,}"
     if noise.highest != noise.noisy:
         amount += f" to {noise.highest:,}"

@@ -219,7 +219,7 @@ def _unreached(links: _Links, model: str) -> JudgeError | None:
         hint = "allow more time (timeout), or make fewer calls at once"
         return JudgeError(f"{model} gave no reply in time ({names}). Hint: {hint}")
     if "Connect" in names:
-        hint = "see that it runs, and that its address (base_url, --base-url) is right"
+        hint = "see that it runs, and that its address (base_url, baseUrl, --base-url) is right"
         return JudgeSetupError(f"{model} cannot be reached ({names}). Hint: {hint}")
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -93,6 +94,18 @@ def _claims(score: Score, mode: Mode) -> dict[str, Any]:
     }
 
 
+FAILED = "Noise sensitivity could not be computed: "
+"""How the reason of an assertion without a score begins."""
+
+
+def failure_in(result: Mapping[str, Any]) -> str | None:
+    """Return why an assertion gave no score; None if it gave one, or is not ours."""
+    reason = result.get("reason")
+    if not isinstance(reason, str) or not reason.startswith(FAILED):
+        return None
+    return reason.removeprefix(FAILED).removesuffix(f" {_NO_THIRD_OUTCOME}")
+
+
 def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     """Return what the assertion returns if there is no score: the reason, and no named score."""
     cause = str(error).removesuffix(".")
@@ -100,7 +113,7 @@ def as_failure(error: NoiseSenseError) -> dict[str, Any]:
     result: dict[str, Any] = {
         "pass": False,
         "score": 0.0,
-        "reason": f"Noise sensitivity could not be computed: {cause}. {_NO_THIRD_OUTCOME}",
+        "reason": f"{FAILED}{cause}. {_NO_THIRD_OUTCOME}",
         "metadata": {"status": status},
     }
     usage: Any = getattr(error, "usage", None)

@@ -40,8 +40,8 @@ _MOST_NESTED = 8
 _RAW = r"(?s)\{%-?\s*raw\s*-?%\}((?:(?!\{%-?\s*raw\b).)*?)\{%-?\s*endraw\s*-?%\}"
 _FILE = "file://"
 _HINT = (
-    "elsewhere: config, {field}: '{{{{metadata.…}}}}' or '{{{{output.…}}}}'; for the response the"
-    " provider's or the test's transform"
+    "elsewhere: config, {field}: '{{{{variable}}}}', '{{{{metadata.…}}}}' or '{{{{output.…}}}}';"
+    " for the response the provider's or the test's transform"
 )
 _SPLIT_HINT = (
     "one text for all chunks is a 'context'; in a CSV column write a JSON list; in YAML"
