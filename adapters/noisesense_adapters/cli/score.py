@@ -116,9 +116,8 @@ def command(
         settings |= {"judge": judging, "concurrency": asking.concurrency, "out": written}
         summary = _scored(dataset, progress, store, settings)
         if written is not None and summary.scored:  # else earlier results may still be there
-            name = dataset.name
-            saved_as = name if judging is None and out is None else written.name
-            options.write_report(report, results_of(written), name, saved_as=saved_as)
+            saved_as = (out or dataset).name
+            options.write_report(report, results_of(written), dataset.name, saved_as=saved_as)
     if as_json:
         show_json({"input": str(dataset), **summary.to_dict()})
     else:

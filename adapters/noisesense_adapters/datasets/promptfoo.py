@@ -90,16 +90,18 @@ def result_reader(folder: Path, *, verdicts: bool) -> Callable[[Mapping[str, Any
         line = ResultLine(error=_failure(row))
         if ours:
             line = _line({**metadata, **config}, as_object(metadata.get("judge")))
+        sample: Sample | None = None
+        given: Verdicts | None = None
         try:
             if metadata.get("sample") is not None:  # the test's are as before files and transforms
                 sample = Sample.model_validate(without_nulls(metadata["sample"]))
             else:
                 sample = inputs.sample
-            given = read_given(inputs, sample, metadata) if verdicts else None
+            if verdicts:
+                given = read_given(inputs, sample, metadata)
         except InputError:
             if line.error is None:
                 raise
-            sample = given = None
         return Row(place, result_name(row), row.get("cluster"), sample, given, line)
 
     def read_given(inputs: Inputs, sample: Sample, metadata: Mapping[str, Any]) -> Verdicts | None:
