@@ -42,7 +42,7 @@ def test_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, env: dict[st
 
 def test_the_columns_on_the_page_are_read() -> None:
     page = page_named("cli").read_text("utf-8")
-    table = page.split("| | response | reference | contexts | question |\n")[1]
+    table = page.split("| | response | reference | retrieved_contexts | user_input |\n")[1]
     read = [
         f"| {tool} | {' | '.join(f'`{n}`' for n in names.split())} |"
         for tool, names in FILES.items()
