@@ -94,10 +94,14 @@ def propose(
     shown = {**reading.places, **columns}
     values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
     is_whole = are_told and not reading.errors
-    missing = [field for field in reading.errors if field not in shown]
-    if not are_told or len(missing) < len(reading.errors):
-        missing = []
+    missing = _missing(reading, shown) if are_told else []
     return Proposal(columns, separator, options, values, is_whole, missing)
+
+
+def _missing(reading: Reading, shown: Mapping[str, str]) -> list[str]:
+    """Return the fields that have no place, if that is all that is wrong."""
+    missing = [field for field in reading.errors if field not in shown]
+    return missing if len(missing) == len(reading.errors) else []
 
 
 def _shown(reading: Reading, field: str) -> object:

@@ -124,6 +124,12 @@ class Case:
             documents.setdefault(document_of(chunk), position)
         return documents
 
+    @property
+    def misleading(self) -> set[str]:
+        """The documents that noisy claims come from."""
+        chunks = self.sample.retrieved_contexts
+        return {document_of(chunk) for chunk in chunks if chunk.text in self.sources}
+
     def chunks_of(self, position: int) -> set[str]:
         """Return the texts of the chunks of the same document as the one at this position."""
         chunks = self.sample.retrieved_contexts

@@ -223,12 +223,11 @@ def causes_of(arms: Iterable[Arm]) -> tuple[Cause, ...]:
                 suspect = _Suspect(document_of(chunks[position]), entails=False)
                 followed[suspect].append((arm, claim))
                 continue
-            taken = {document_of(chunk) for chunk in chunks if chunk.text in arm.case.sources}
             entailing = arm.case.claims[claim].entailed_by
             for document in {document_of(chunks[chunk]) for chunk in entailing}:
                 suspect = _Suspect(document, entails=True)
                 followed[suspect].append((arm, claim))
-                shared[suspect] += len(taken) > 1
+                shared[suspect] += len(arm.case.misleading) > 1
     tests = 0
     for claims in followed.values():
         tests += len({arm.case.unit for arm, _ in claims}) >= MIN_PAIRS

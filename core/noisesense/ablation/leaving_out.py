@@ -9,7 +9,6 @@ from random import Random
 from typing import NamedTuple
 
 from noisesense.ablation.cases import LEAVE_OUT, Case
-from noisesense.stats.offenders import document_of
 from noisesense.stats.paired import MIN_PAIRS
 from noisesense.stats.shrinkage import Hits, prior_of, shrunken
 
@@ -63,10 +62,11 @@ def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
     than others, as each test makes those of the rest less sure; nor of one in fewer than six
     clusters of such answers: they could not be told from chance.
     """
-    sources = _sources(cases)
+    sources = set[str]()
     places = defaultdict[str, list[_Place]](list)
     retrieved = Counter[str]()
     for case in cases:
+        sources |= case.misleading
         retrieved.update(case.documents.keys())
         if case.unexplained and len(case.documents) > 1:
             for document, position in case.documents.items():
@@ -80,13 +80,3 @@ def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
         is_suspect = document not in sources and rates[hits[document]].mean > usual
         if is_suspect and len(units) >= MIN_PAIRS:
             yield from places[document]
-
-
-def _sources(cases: Sequence[Case]) -> set[str]:
-    """Return the documents that entail a wrong claim."""
-    found = set[str]()
-    for case in cases:
-        for chunk in case.sample.retrieved_contexts:
-            if chunk.text in case.sources:
-                found.add(document_of(chunk))
-    return found
