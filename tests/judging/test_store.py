@@ -192,6 +192,7 @@ def test_a_foreign_lock_is_waited_for_and_an_error_if_it_stays(
     unlock.start()
     assert claim(store, "a")
     unlock.join()
+    store.close()  # or else it renews its claim, and locks the file, at any moment
     monkeypatch.setattr(store_module, "_BUSY_SECONDS", 0.0)
     with VerdictStore(path) as other:
         connection.execute("BEGIN IMMEDIATE")
