@@ -57,6 +57,21 @@ def under(names: str) -> dict[str, Any]:
     return dict(zip(names.split(), ("Capital?", "Lyon.", "Paris.", ["a", "b"]), strict=True))
 
 
+def test_fields_are_called_as_in_any_tool(tmp_path: Path) -> None:
+    columns = {"question": "q", "answer": "a", "ground_truth": "g", "contexts": "c"}
+    found = texts(under("q a g c"), columns, tmp_path)
+    assert found == ("Capital?", "Lyon.", "Paris.", ["a", "b"])
+    with pytest.raises(InputError, match="each field once, got 'query'"):
+        texts(under("q a g c"), {**columns, "query": "q"}, tmp_path)
+
+
+def test_what_is_guessed_is_told(tmp_path: Path) -> None:
+    said: list[str] = []
+    path = write_jsonl(tmp_path / "d.jsonl", [under("question answer gold contexts")])
+    list(read_rows(path, guess=True, on_note=said.append))
+    assert "  reference = gold: 'Paris.'" in said
+
+
 TWO = {**under("question answer gt_answer contexts"), "reference": "Rome."}
 
 
@@ -96,7 +111,7 @@ def test_names_paths_and_functions(tmp_path: Path) -> None:
 
 
 ERRORS: dict[str, tuple[dict[str, Column], tuple[str, ...]]] = {
-    "no field of a sample": ({"answer": "out"}, ("columns", "'answer'", "reference")),
+    "no field of a sample": ({"vote": "out"}, ("columns", "'vote'", "reference")),
     "no such column": ({"reference": "gold"}, ("reference: ", "'gold'", "'meta'", "'q'")),
     "no such path": (
         {"reference": "meta.answer"},

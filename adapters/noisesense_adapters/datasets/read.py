@@ -32,14 +32,16 @@ from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.tables import MAPPED, Table, UnsettledError, object_of
 from noisesense_adapters.evaluate.evaluator import choices
 from noisesense_adapters.reading.paths import Column, picked
-from noisesense_adapters.reading.row import CHUNKS
-from noisesense_adapters.reading.values import as_object, is_empty, without_nulls
+from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
+from noisesense_adapters.reading.values import as_object, is_empty, normal, without_nulls, words
 
 if TYPE_CHECKING:
     from noisesense import Sample
 
 _FIRST_ROWS = 20
 _LINE = frozenset(ResultLine.model_fields)
+_CALLED = {name: field for field in FIELDS for name in words(ROW_NAMES[field])}
+"""What tools call the fields: a user may, too."""
 
 Read = Callable[[Mapping[str, Any], str], Row]
 """Reads a row from its data and its place. Raises `InputError`."""
@@ -66,9 +68,10 @@ def read_rows(
     Args:
         path: the file.
         columns: columns with other names: for ``response``, ``reference``,
-            ``retrieved_contexts`` (or ``contexts``), ``retrieved_context_ids``,
-            ``user_input``, ``verdicts``, ``id`` or ``cluster`` the name of a column, a path (see
-            `noisesense_adapters.reading.paths`), or a function of the row.
+            ``retrieved_contexts``, ``retrieved_context_ids``, ``user_input``, ``verdicts``,
+            ``id`` or ``cluster`` the name of a column, a path (see
+            `noisesense_adapters.reading.paths`), or a function of the row. A field may be called
+            as other tools do: ``answer``, ``contexts``, ``question``.
             ``retrieved_context_ids`` names the contexts' documents.
         verdicts: whether to read the verdicts in the file.
         texts: whether samples are needed. Without them, recordings are read faster, and a line
@@ -100,7 +103,7 @@ def read_rows(
         raise InputError("Promptfoo's results", "others", where=f"{path}, provider")
     if not is_plain or not _is_line(row):
         table = Table(chosen, split_contexts, verdicts=verdicts)
-        rows = table.rows(map(_parsed, raws), path, guess=guess)
+        rows = table.rows(map(_parsed, raws), path, on_note, guess=guess)
         return _each_once(_noted(rows, on_note))
     if verdicts and not texts and not chosen:
         lines = (light_row(raw.place, raw.data, keyed=False) for raw in raws)
@@ -172,14 +175,16 @@ def _checked_columns(
     """Return the user's columns by their fields.
 
     Raises:
-        InputError: an unknown field, or an empty separator.
+        InputError: an unknown field, one that is given twice, or an empty separator.
     """
     if separator == "":
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked: dict[str, Column] = {}
     for field, column in (columns or {}).items():
-        name = CHUNKS if field == "contexts" else field
-        checked[check_choice(name, MAPPED, "columns")] = column
+        name = check_choice(_CALLED.get(normal(field), field), MAPPED, "columns")
+        if name in checked:
+            raise InputError("each field once", f"{field!r} beside another name", where="columns")
+        checked[name] = column
     return checked
 
 

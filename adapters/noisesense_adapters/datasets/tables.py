@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
@@ -66,8 +66,10 @@ class Table:
             self._columns.pop("verdicts", None)
         self._reader = Reader(places, self._columns, hint=_HINT, separator=separator)
 
-    def rows(self, raws: Iterator[Raw], path: Path, *, guess: bool) -> Iterator[Row | BadRow]:
-        """Return the rows.
+    def rows(
+        self, raws: Iterator[Raw], path: Path, on_note: Callable[[str], object], *, guess: bool
+    ) -> Iterator[Row | BadRow]:
+        """Return the rows; if columns are guessed, after a note that says which.
 
         Raises:
             UnsettledError: names do not settle where a field stands.
@@ -82,7 +84,9 @@ class Table:
             if guess and proposal.is_whole:
                 columns = {**self._columns, **proposal.columns}
                 table = Table(columns, proposal.separator, verdicts=self._verdicts)
-                return table.rows(chain(first, raws), path, guess=False)
+                for line in ("note: these columns were guessed", *proposal.values):
+                    on_note(line)
+                return table.rows(chain(first, raws), path, on_note, guess=False)
             if proposal.is_whole or isinstance(error, UnclearError):
                 raise UnsettledError.of(error.within(str(path)), proposal)
         self._check_split(path)

@@ -104,6 +104,9 @@ def _as_input_error(model: type[BaseModel], problem: ErrorDetails) -> InputError
         location = location[:-1]
         got = f"the field {name!r}"
         hint = f"remove or rename {name!r}"
+        if not location:
+            known = [field.alias or name for name, field in model.model_fields.items()]
+            hint += f"; known are {', '.join(known)}"
     where = _place(location)
     if not where and not issubclass(model, Line):
         where = model.__name__
