@@ -79,7 +79,7 @@ def _inside(fields: dict[str, Any]) -> bad.Misbehavior:
 
 @pytest.mark.parametrize("name", HAND_ON)
 @pytest.mark.parametrize("place", [_outside, _inside])
-@pytest.mark.parametrize("fields", odd.FAILED.values(), ids=odd.FAILED)
+@pytest.mark.parametrize("fields", odd.LISTED["failed"].values(), ids=odd.LISTED["failed"])
 def test_what_says_that_it_failed(name: str, place: Any, fields: dict[str, Any]) -> None:
     with pytest.raises(JudgeError):
         _asked(name, place(fields))
@@ -96,7 +96,7 @@ def test_what_says_nothing_of_the_kind_changes_nothing(
 
 def test_an_error_beside_an_answer_over_langchain() -> None:
     with pytest.raises(JudgeError):
-        _asked("langchain", _outside(odd.FAILED["error"]))
+        _asked("langchain", _outside(odd.LISTED["failed"]["error"]))
 
 
 def _shuffled(completion: dict[str, Any]) -> dict[str, Any]:

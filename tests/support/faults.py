@@ -456,7 +456,7 @@ FURTHER: tuple[Fault, ...] = tuple(_further())
 
 def _envelopes() -> Iterator[Fault]:
     """Another reply of the same form beside a field that says it failed, in two places."""
-    for name, fields in odd.FAILED.items():
+    for name, fields in odd.LISTED["failed"].items():
         inside = _choice({"message": {"role": "assistant", "content": "DRAFT"}, **fields})
         outside = Misbehavior(name, reshape=_with(**fields), mutate=_flipped)
         yield Fault(f"reply: {name}", outside, "unusable", _SPOILED)

@@ -7,7 +7,8 @@ in other words. ``plain``: texts that hold the answer alone; ``texts``: that may
 ``swaps``: what stands in the JSON, and in its place. ``ends``: reasons that an endpoint gives for
 the end of a reply that looks whole. ``messages``: of a chat completion whose text is the true
 reply; ``no messages``: that may not be read. ``no choices``: in place of the one with the true
-reply. ``statuses``: of an HTML page.
+reply. ``failed``: what a provider says beside a whole answer that ended with "stop", in the
+reply itself or in its choice. ``statuses``: of an HTML page.
 """
 
 from __future__ import annotations
@@ -63,23 +64,3 @@ BODIES: dict[str, tuple[Callable[[bytes], bytes], dict[str, str]]] = {
 }
 REFUSED_BY_CLIENTS = ("a refusal in parts", "content a number", "content an object")
 """Of the messages that are none: what some clients raise an error of their own for."""
-
-# What a provider says beside a whole answer that ended with "stop": in the reply itself, or in
-# its choice.
-FAILED: dict[str, Fields] = {
-    "error": {"error": ERROR},
-    "error, a text": {"error": "overloaded"},
-    "Errors": {"Errors": ["timeout"]},
-    "success": {"success": False},
-    "Success, a word": {"Success": "false"},
-    "status": {"status": "failed"},
-    "STATUS": {"STATUS": "Cancelled"},
-    "status, a number": {"status": 500},
-    "incomplete_details": {"incomplete_details": {"reason": "max_output_tokens"}},
-    "incompleteDetails": {"incompleteDetails": {"why": "nobody knows"}},
-    "base_resp": {"base_resp": {"status_code": 1004, "status_msg": "login fail"}},
-    "code": {"code": 500},
-    "code, digits": {"code": "503"},
-    "object": {"object": "error"},
-    "type": {"type": "error"},
-}
