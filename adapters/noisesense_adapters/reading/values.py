@@ -43,7 +43,8 @@ def texts_of(value: object) -> list[str]:
 @lru_cache(maxsize=4096)
 def normal(name: str) -> str:
     """A name without case and punctuation, so that ``Ground Truth`` equals ``ground_truth``."""
-    return re.sub(r"^\W+|\W+$|(?<=[^\W_])[\W_]+(?=[^\W_])", "", name).lower()
+    words = re.search(r"(?s)\w(?:.*\w)?", name)
+    return re.sub(r"(?<=[^\W_])[\W_]+(?=[^\W_])", "", words[0]).lower() if words else ""
 
 
 def words(names: str) -> dict[str, None]:

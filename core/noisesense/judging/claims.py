@@ -24,7 +24,7 @@ _BARE_LETTERS = 3
 _ITEM = re.compile(r"^\W{0,4}\d{1,3}[.):、）](?=\D)")
 _MARK = re.compile(r"\[[^\[\]\n]{0,40}\]|【[^【】\n]{0,40}】")
 # The head of a table is said with each of its rows.
-_TABLE_HEAD = re.compile(r"^.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
+_TABLE_HEAD = re.compile(r"^[^|\n]*\|.*\n[ \t|:]*-[-|: \t]*$", re.MULTILINE)
 
 _MOSTLY_NEW = 0.5
 """A claim with a greater share of new letters may be of another text."""

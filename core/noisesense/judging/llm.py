@@ -157,7 +157,9 @@ class LLMJudge(PlannedJudge):
 
     async def _listed(self, run: SampleRun, which: TextKind, source: ClaimSource) -> list[str]:
         """A list that can be believed; an empty one if two agree, or the text has no letters."""
-        believed = not any(map(str.isalnum, source.text))
+        if not any(map(str.isalnum, source.text)):
+            return []
+        believed = False
         attempt = 0
         most = self._attempts
         while attempt < most:

@@ -16,6 +16,8 @@ _AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›¿¡。，、；：！�
 _BETWEEN = str.maketrans(dict.fromkeys("，、；：。！？「」『』《》", " "))
 _WORD = re.compile(r"[^\s\d!-/:-@\[-`{-¿–—‘-‟…、。「」『』《》，！？：；（）،؛؟।॥۔]+")
 _DIGITS = re.compile(r"\d{1,15}")
+# Thai to Myanmar, Khmer, kana and Han: a stretch between spaces may be a whole sentence.
+_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _GRAM = 3
 _NEW_PAIRS = 4
 _FEWEST_NEW_PAIRS = 3
@@ -47,12 +49,13 @@ def distinct(claims: Iterable[str]) -> list[str]:
 
 
 class _Word(NamedTuple):
-    """A word of a script with capital letters, as runs of letters."""
+    """A word, as runs of letters."""
 
     grams: tuple[str, ...]
     weight: int
     is_capital: bool
     is_first: bool
+    has_cases: bool
 
 
 class Vocabulary(NamedTuple):
@@ -60,10 +63,10 @@ class Vocabulary(NamedTuple):
 
     Attributes:
         numbers: its numbers, whatever the script of their digits.
-        words: its words of scripts with capital letters.
+        words: its words.
         by_gram: for each run of three letters, the words that have it.
-        stretches: what stands between spaces and punctuation in other scripts, where that may be
-            a whole sentence: as pairs of letters.
+        stretches: what stands between spaces and punctuation in scripts where that may be a whole
+            sentence: as pairs of letters.
         pairs: all of these pairs, and their letters.
     """
 
@@ -78,7 +81,7 @@ class Vocabulary(NamedTuple):
 
         So inflected forms are found.
         """
-        if word.is_capital and word.grams[0] not in self.by_gram:
+        if (word.is_capital or not word.has_cases) and word.grams[0] not in self.by_gram:
             return False
         shared = Counter[int]()
         for gram in word.grams:
@@ -92,7 +95,7 @@ class Novelty(NamedTuple):
     Attributes:
         number: has it a number that they have not?
         name: has it a word that may be a name, and that they have not? In scripts without
-            capital letters any new word may be one.
+            capital letters any word may be one that begins otherwise.
         share: of its letters, those in words that they have not; 0 to 1.
     """
 
@@ -110,13 +113,14 @@ def vocabulary(text: str) -> Vocabulary:
     stretches: list[list[str]] = []
     for at, word in enumerate(_words(plain)):
         folded = word.casefold()
-        if not has_cases(word):
+        if _UNSPACED.search(word):
             stretches.append(list(map("".join, pairwise(f" {folded} "))))
             continue
         grams = _runs(folded)
         for gram in set(grams):
             by_gram.setdefault(gram, []).append(len(words))
-        words.append(_Word(grams, len(word), word[:1].isupper(), is_first=at == 0))
+        marks = word[:1].isupper(), at == 0, has_cases(word)
+        words.append(_Word(grams, len(word), *marks))
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
     pairs = frozenset(chain(*stretches))
     return Vocabulary(numbers, words, by_gram, stretches, pairs.union("".join(pairs)))
@@ -165,7 +169,10 @@ def novelty(text: str, *others: str, aside: str = "", strict: bool = False) -> N
         is_new = not known.has(word)
         letters[is_new] += word.weight
         # At the head of a text every word has a capital letter.
-        names += is_new and word.is_capital and (strict or not word.is_first)
+        is_name = word.is_capital and (strict or not word.is_first)
+        if not word.has_cases:
+            is_name = word.grams[0] not in known.by_gram
+        names += is_new and is_name
     for pair in chain(*own.stretches):
         if pair not in beside.pairs:
             letters[pair not in known.pairs] += _PAIR
