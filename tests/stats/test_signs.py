@@ -114,9 +114,9 @@ BROKEN: dict[str, tuple[str, Change]] = {
             replace(row, correct=NO, claims=(NO, NO), answer="42") if row.number % 3 else row
         ),
     ),
-    "two answers without a chunk of use, and no other looked at": (
+    "a quarter of the answers without a chunk of use, and no other looked at": (
         "none-supported",
-        lambda row: unsupported(row) if row.number < 2 else unasked(row),
+        lambda row: unsupported(row) if row.number % 4 == 0 else unasked(row),
     ),
     "the contexts of the first row": (
         "same-context",
@@ -159,6 +159,9 @@ SOUND: dict[str, Change] = {
     "all right, and nothing asked of the chunk that comes with every answer": lambda row: replace(
         unasked(row), chunks=[f"chunk {row.number}", "About us"]
     ),
+    "two answers without a chunk of use, and no other looked at": lambda row: (
+        unsupported(row) if row.number < 2 else unasked(row)
+    ),
     "a chunk that most have, and that helps a few": lambda row: (
         replace(row, chunks=["About us", "x"])
         if row.number % 5 == 0
@@ -182,6 +185,12 @@ NOTED = {
     ),
     "one answer without a chunk of use, and no other looked at": (
         "no chunk supports a claim, in 1 of the 1 samples where chunks were asked"
+    ),
+    "two answers without a chunk of use, and no other looked at": (
+        "no chunk supports a claim, in 2 of the 2 samples where chunks were asked"
+    ),
+    "all right, and nothing asked of the chunk that comes with every answer": (
+        "no chunk was asked about, as no answer is wrong: the retriever is not tested"
     ),
 }
 """What a broken system may have, too, so that it is told and passes."""

@@ -11,13 +11,13 @@ from noisesense.errors import InputError, describe
 from noisesense.verdicts.form import as_name
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import BadRow, Row
-from noisesense_adapters.reading.chunks import IDS
+from noisesense_adapters.reading.chunks import IDS, label_of
 from noisesense_adapters.reading.paths import Column, MissingError, UnclearError
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading
 from noisesense_adapters.reading.texts import DifferentError
-from noisesense_adapters.reading.values import as_object, is_empty, is_list
+from noisesense_adapters.reading.values import as_object, is_list
 
 MAPPED = (*FIELDS, IDS, "chunk_labels", "verdicts", "id", "cluster")
 """The fields that columns can be mapped to.
@@ -160,7 +160,8 @@ def _row(raw: Raw, reading: Reading | InputError) -> Row | BadRow:
 
 
 def _name(value: object) -> str | None:
-    return None if is_empty(value) else str(as_name(value))
+    """Return an id or a cluster; None for what tables write where there is none."""
+    return None if label_of(value) is None else str(as_name(value))
 
 
 def object_of(raw: Raw) -> dict[str, Any]:

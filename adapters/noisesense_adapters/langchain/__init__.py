@@ -17,6 +17,7 @@ from noisesense_adapters.extras import needs_extra
 from noisesense_adapters.models.bridge import Bridge, Reply
 from noisesense_adapters.models.envelopes import (
     REFUSED,
+    UNFINISHED,
     another_call,
     call_name,
     problem_of,
@@ -118,10 +119,12 @@ def message_problem(message: object, form: str = "") -> str:
     """
     extra = as_object(getattr(message, "additional_kwargs", None))
     blocks = as_list(getattr(message, "content", None))
-    refusals = [block for block in blocks if as_object(block).get("type") == "refusal"]
-    if extra.get("refusal") or refusals:
+    kinds = [as_object(block).get("type") for block in blocks]
+    if extra.get("refusal") or "refusal" in kinds:
         return REFUSED
-    called: list[object] = []
+    if "error" in kinds:
+        return UNFINISHED
+    called = [call_name(extra.get("function_call"))]
     for field in _CALLS:
         called += map(call_name, as_list(getattr(message, field, None)))
     problem = problem_of(getattr(message, "response_metadata", None))

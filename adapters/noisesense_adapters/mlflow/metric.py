@@ -189,7 +189,8 @@ class NoiseSensitivity(Scorer):
             NoiseSenseError: the row cannot be evaluated; MLflow stores it as the scorer's error.
         """
         row = {"outputs": outputs, "expectations": expectations, "inputs": inputs}
-        row |= {"retrieved": _retrieved(trace), "trace": trace}
+        retrieved = _retrieved(trace)
+        row |= {"trace": trace} if retrieved is None else {"trace": trace, "retrieved": retrieved}
         name = None if trace is None else trace.info.trace_id
         place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
         figures = run_blocking(self._rows.kept_figures(row, place))

@@ -38,7 +38,7 @@ _BOOL_NAMES = ("relevance", "issupporting", "isgold", "isselected")
 _LABELS = {
     **dict.fromkeys(("true", "yes", "1", "1.0"), True),
     **dict.fromkeys(("false", "no", "0", "0.0"), False),
-    **dict.fromkeys(("", "null", "none", "nan", "<na>", "nat")),
+    **dict.fromkeys(("", "null", "none", "nan", "na", "<na>", "nat")),
 }
 """The labels in a table's columns, in lower case."""
 
@@ -81,7 +81,12 @@ def _items(value: Any) -> list[Any]:
     listed: object = unpacked(value)
     if is_list(listed):
         return as_list(listed)
-    lists = dict(_lists_in(as_object(listed)))
+    fields = as_object(listed)
+    titles = as_list(fields.get("title"))
+    texts = as_list(fields.get("sentences"))
+    if is_list(fields.get("sentences")) and len(titles) == len(texts):  # HotpotQA in columns
+        return [list(pair) for pair in zip(titles, texts, strict=True)]
+    lists = dict(_lists_in(fields))
     if len({*map(str, lists.values())}) > 1:
         raise InputError("one list of chunks", f"different ones in {named(lists)}")
     for items in lists.values():

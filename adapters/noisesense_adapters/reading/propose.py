@@ -19,7 +19,7 @@ from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gol
 from noisesense_adapters.reading.texts import text_of
 from noisesense_adapters.reading.values import is_one_text
 
-_MARKS = re.compile(r"[\n\t;§•¶#<>*]|--")
+_MARKS = re.compile(r"[\n\t;§•¶#<>*]|--|//|~~|==|\[\d|\d[:)]|\", \"")
 """What may stand between chunks, and in them."""
 
 

@@ -286,7 +286,8 @@ def _known(names: tuple[str, ...], field: str) -> list[str]:
 
 
 def without_gold(names: Iterable[str]) -> list[str]:
-    """Leave out ``context`` beside ``retrieval_context``: in DeepEval's cases it is gold."""
+    """Leave out ``context`` in DeepEval's cases, where it is gold."""
     by_name = {name: normal(name) for name in names}
-    gold = "context" if "retrievalcontext" in by_name.values() else None
+    is_case = not {"retrievalcontext", "actualoutput"}.isdisjoint(by_name.values())
+    gold = "context" if is_case else None
     return [name for name, plain_name in by_name.items() if plain_name != gold]

@@ -31,7 +31,8 @@ _NAMES = {
     "user_input": words(places.QUESTIONS),
 }
 _SOURCES = words(places.SOURCES)
-_OTHERS = ("user", "human", "system", "developer", "tool", "function")
+_SPEAKERS = {"user", "human"}
+_OTHERS = (*_SPEAKERS, "system", "developer", "tool", "function")
 """Who writes messages beside an assistant."""
 _GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
 """How Promptfoo's CSV begins its answers."""
@@ -64,10 +65,9 @@ def text_of(value: Any, field: str) -> str | None:
 
 def _in_text(text: str, field: str) -> str | None:
     """Return a text, or what stands in the object or the list that it holds."""
-    if field == "reference" and text.lstrip().startswith("["):
-        with suppress(InputError):
-            return _ANY.join(dict.fromkeys(texts_of(parsed(text)))) or text
-        return text
+    items = _items_in(text, field)
+    if items is not None:
+        return _in_list(items, field)
     if field == "response" and re.match(_GRADED, text):
         hint = "promptfoo eval -o out.json has the answers alone"
         raise InputError("an answer", f"one behind a grade, {describe(text)}", hint=hint)
@@ -78,6 +78,19 @@ def _in_text(text: str, field: str) -> str | None:
     if inner is None and any(normal(name) in _SOURCES for name in fields):
         return None
     return text if inner is None else inner
+
+
+def _items_in(text: str, field: str) -> list[Any] | None:
+    """Return the messages in a text, or a reference's answers; None if it holds neither."""
+    listed: object = None
+    if text.lstrip().startswith("["):
+        with suppress(InputError):
+            listed = parsed(text)
+    items = as_list(listed)
+    if items and all(map(as_object, items)):
+        return items
+    is_answers = all(item is None or isinstance(item, str) for item in items)
+    return items if field == "reference" and is_list(listed) and is_answers else None
 
 
 def output_of(value: Any) -> dict[str, Any]:
@@ -105,8 +118,7 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 
     Raises `InputError` for a message of somebody else in place of a response.
     """
-    said_by = {str(fields.get(name)).lower() for name in ("role", "type")}
-    if field == "response" and not said_by.isdisjoint(_OTHERS):
+    if field == "response" and not _said_by(fields).isdisjoint(_OTHERS):
         raise InputError("a message of the assistant", describe(fields))
     texts: dict[str, str] = {}
     for name, value in fields.items():
@@ -116,6 +128,11 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
         if text is not None:
             texts[name] = text
     return texts[agreed({name: [text] for name, text in texts.items()}, field)] if texts else None
+
+
+def _said_by(message: Mapping[str, Any]) -> set[str]:
+    """Return who wrote a message."""
+    return {str(message.get(name)).lower() for name in ("role", "type")}
 
 
 def _is_text_name(name: str, value: object, field: str) -> bool:
@@ -131,8 +148,11 @@ def _in_list(items: list[Any], field: str) -> str | None:
         parts = [item.get("text", "") for item in items]
         if any(parts):
             return "".join(parts)
-    if len(items) == 1 or (items and all(each & {"role", "type"} for each in names)):
-        return text_of(items[-1], field)
+    if items and all(each & {"role", "type"} for each in names):
+        asked = [item for item in items if not _SPEAKERS.isdisjoint(_said_by(item))]
+        return text_of((asked if field == "user_input" and asked else items)[-1], field)
+    if len(items) == 1:
+        return text_of(items[0], field)
     if field == "reference" and items:
         answers = [text_of(item, field) for item in items]
         return _ANY.join(dict.fromkeys(filter(None, answers)))
@@ -160,14 +180,25 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
     first = max(texts, key=lambda place: (any(texts[place]), len(texts[place])))
     most = texts[first]
     for place, others in texts.items():
-        is_joined = len(others) == 1 and all(text in others[0] for text in most)
-        if others in (most, [""]) or (is_joined and field == "retrieved_contexts"):
+        is_joined = field == "retrieved_contexts" and _is_joined(others, most)
+        if others in (most, [""]) or is_joined:
             continue
         argument = "contexts" if field == "retrieved_contexts" else field
         got = f"{_shown(most)} at {first!r} and {_shown(others)} at {place!r}"
         hint = f"say which: {argument}={first!r}; in a file --map {field}={first}"
         raise DifferentError(f"one {field}", got, where=field, hint=hint)
     return first
+
+
+def _is_joined(others: Sequence[str], texts: Sequence[str]) -> bool:
+    """Tell whether it is one text, of the texts and at most the same label before each."""
+    if len(others) != 1 or not all(text in others[0] for text in texts):
+        return False
+    rest = others[0]
+    for text in sorted(texts, key=len, reverse=True):
+        rest = rest.replace(text, " ", 1)
+    labels = re.findall(r"[^\W\d_]+", rest)
+    return not labels or (len({*labels}) == 1 < len(labels) == len(texts))
 
 
 def _shown(texts: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import time
 
 _FIRST_PAUSE = 0.5
 _LONGER = 1.25  # each pause: so at most a fifth of all the waiting is in vain
+_SHORTEST_PAUSE = 0.1  # that a provider may ask for; some ask for 0 seconds, and mean nothing
 _LONGEST_PAUSE = 60.0  # seconds; beyond, a single call asks whether it is over
 _BELOW = 0.92
 """The share of the rate that was taken, to go on with."""
@@ -126,7 +127,9 @@ class Pace:
         self._probing = False
         self._refusals += 1
         growth = _LONGER ** min(self._refusals - 1, 30)
-        pause = _FIRST_PAUSE * growth if asked_for is None else max(asked_for, 0.0)
+        pause = _FIRST_PAUSE * growth
+        if asked_for is not None and asked_for >= _SHORTEST_PAUSE:
+            pause = asked_for
         if self._refused_since is None:
             self._refused_since = now
         self._paused_at = now

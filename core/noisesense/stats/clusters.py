@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Hashable, Iterable
 from hashlib import blake2b
 
@@ -12,11 +13,15 @@ _QUESTION = "question "
 
 
 def question_cluster(sample: SampleBase | None) -> str | None:
-    """Name what the samples with this question and reference share; None without texts."""
+    """Name what the samples with this question and reference share; None without texts.
+
+    Case, white space and the form of characters make no difference.
+    """
     if sample is None:
         return None
     user_input, _, reference, _ = sample.texts
-    asked = f"{len(user_input)} {user_input}{reference}".encode("utf-8", "surrogatepass")
+    plain = unicodedata.normalize("NFKC", f"{user_input}\n?\n{reference}").casefold()
+    asked = " ".join(plain.split()).encode("utf-8", "surrogatepass")
     return _QUESTION + blake2b(asked, digest_size=8).hexdigest()
 
 

@@ -34,9 +34,9 @@ _FEW = 5
 """With fewer samples nothing is a sign: a handful may be alike by chance."""
 _MANY = 20
 """So many samples with verdicts all alike are a sign."""
-_LOOKED_AT = 2
-"""So many samples without support are a sign: a lazy plan asks only where some claim is wrong, and
-of a single one the retriever may just have missed the documents."""
+_LOOKED_AT = 0.2
+"""So many of the samples without support are a sign: a lazy plan asks only where some claim is
+wrong, which in a sound system may be where the retriever has missed the documents."""
 _MOST_ODD = 0.1
 """As many samples as may be undefined may have an error in place of an answer."""
 _MOST_TEXTS = 3_000
@@ -160,6 +160,8 @@ class SignCounts:
                 yield f"{agreed}, as a judge that cannot say no would have it"
         looked_at = self._counts["looked at"]
         useless = self._counts["useless"]
+        if not looked_at and self._counts["chunks"]:
+            yield "no chunk was asked about, as no answer is wrong: the retriever is not tested"
         if 2 * useless > looked_at:
             of = f"{useless:,} of the {looked_at:,} samples where chunks were asked"
             yield f"no chunk supports a claim, in {of}"
@@ -192,7 +194,7 @@ class SignCounts:
         seen = self._seen
         if ("correct", False) in seen and not seen & {("correct", True), ("claim", True)}:
             yield Sign("none-correct", "no claim is correct, and none comes from a chunk")
-        elif not seen & _SAID and self._counts["looked at"] >= _LOOKED_AT:
+        elif not seen & _SAID and self._counts["looked at"] > _LOOKED_AT * samples:
             yield Sign("none-supported", "no chunk supports a claim of a response or a reference")
         elif samples >= _MANY and len(self._agreed(samples)) == 2:
             yield Sign("all-alike", "the judge said yes to everything")
