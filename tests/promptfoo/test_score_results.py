@@ -106,8 +106,8 @@ def test_a_result_without_a_score_has_the_reason_of_its_assertion(tmp_path: Path
     }  # fmt: skip
     (found,) = results_of(write(tmp_path / "out.jsonl", result))
     assert found.score is None
-    assert str(found.error).startswith("config: expected only ")
-    assert str(found.error) in asserted["reason"]
+    assert str(found.error).startswith("test 0, A, prompt 0: config: expected only ")
+    assert str(found.error).partition("prompt 0: ")[2] in asserted["reason"]
 
 
 # ------------------------------------------------ who answered, what it is called, what repeats

@@ -44,8 +44,8 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
 
     Args:
         rows: all rows of a file.
-        provider: its name and the number of the prompt, ``"A, prompt 1"``; None if there is only
-            one.
+        provider: its name and the number of the prompt, ``"A, prompt 1"``, or the name alone if
+            it has one prompt; None if there is only one.
 
     Raises:
         InputError: no such provider, or several and none chosen.
@@ -53,10 +53,10 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     every = list(rows)
     names = dict.fromkeys(_system_of(raw.data) for raw in every if is_result(raw.data))
     if provider is not None:
-        check_choice(provider, tuple(names), "provider")
-        return [
-            raw for raw in every if not is_result(raw.data) or _system_of(raw.data) == provider
-        ]
+        of_provider = [name for name in names if name.startswith(f"{provider}, prompt ")]
+        system = of_provider[0] if len(of_provider) == 1 else provider
+        check_choice(system, tuple(names), "provider")
+        return [raw for raw in every if not is_result(raw.data) or _system_of(raw.data) == system]
     if len(names) > 1:
         hint = "noisesense score FILE --provider NAME --out OUT; other commands read OUT"
         expected = "results of one provider and prompt"
@@ -126,8 +126,9 @@ def _our_assertions(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _failure(row: Mapping[str, Any]) -> str | None:
-    """Return why our assertion gave no score; None if it does not say."""
-    return next(filter(None, map(failure_in, _assertions(row))), None)
+    """Return which result has no score of our assertion, and why; None if it does not say."""
+    why = next(filter(None, map(failure_in, _assertions(row))), None)
+    return why and f"{result_name(row)}: {why}"
 
 
 def _assertions(row: Mapping[str, Any]) -> list[dict[str, Any]]:

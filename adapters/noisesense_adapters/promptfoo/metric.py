@@ -137,10 +137,6 @@ def _settings(context: dict[str, Any]) -> _Settings:
         if any(assertion.get("contextTransform") for assertion, _ in _candidates(context)):
             hint = "Promptfoo applies it to its own alone: contextChunks: '{{output.docs}}'"
             raise InputError("no contextTransform at this assertion", "one", hint=hint)
-        if config.get("mode") == "both":
-            raise InputError(
-                "one mode", "'both'", where="mode", hint="write an assertion for each"
-            )
         scoring = Settings.checked(**{name: config[name] for name in _SCORING if name in config})
         return _Settings(
             config,

@@ -32,6 +32,7 @@ _AUTHORED = ("reference", CHUNKS, "user_input", "verdicts")
 NAMES = words(" ".join(ROW_NAMES[field] for field in _AUTHORED))
 """What config may say beside settings: the names of what else stands in ``vars``."""
 
+_CALLED = {CHUNKS: "contextChunks", "reference": "reference", "user_input": "query"}
 _VERDICTS = words(ROW_NAMES["verdicts"])
 _CHUNKS = words(ROW_NAMES[CHUNKS])
 _ONE_TEXT = "context"  # the one name of chunks under which a test may hold one text
@@ -82,7 +83,7 @@ class Inputs:
             "metadata": self._one_chunked(metadata),
             "providerOutput": self._one_chunked(outputs),
         }
-        self.reading: Reading = Reader(HOSTS["promptfoo"], hint=_HINT).read(row)
+        self.reading: Reading = Reader(HOSTS["promptfoo"], hint=_HINT, called=_CALLED).read(row)
 
     def _authored(self, place: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return what the test's author wrote under the known names, its templates filled.
@@ -108,7 +109,9 @@ class Inputs:
         value = self._filled(value, where)
         is_split = is_one_text(value) and bool(value.strip())
         if is_split and normal(name) in _CHUNKS and name != _ONE_TEXT:
-            raise InputError("a list of chunks", "one text", where=where, hint=_SPLIT_HINT)
+            is_path = re.fullmatch(r"\w+(?:\.\w+)+", value)
+            hint = f"did you mean '{{{{{value}}}}}'?" if is_path else _SPLIT_HINT
+            raise InputError("a list of chunks", "one text", where=where, hint=hint)
         return value
 
     def _one_chunked(self, fields: dict[str, Any]) -> dict[str, Any]:

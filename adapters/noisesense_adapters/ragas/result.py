@@ -121,14 +121,15 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
     document is its text.
 
     Args:
-        result: what ``evaluate()`` gave, or a list of what ``ascore`` did.
+        result: what ``evaluate()`` gave, or a list of what ``ascore`` did. Of a sample in both
+            modes the first one counts, which has both figures.
         name: as in `summarize`.
 
     Raises:
         InputError: as `summarize`.
     """
     if is_list(result):
-        return [_result_of(*each) for each in enumerate(as_list(result))]
+        return _results_of_list(as_list(result))
     dataset = getattr(result, "dataset", None)
     if dataset is None:
         hint = "a pandas column or a file keeps numbers alone"
@@ -138,6 +139,18 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
     for number, (row, scores) in enumerate(zip(dataset, result.scores, strict=True)):
         with error_context(f"row {number}"):
             results.append(_result(number, row.model_dump(), scores[column]))
+    return results
+
+
+def _results_of_list(found: Sequence[Any]) -> list[Result]:
+    """Return the results of samples that ``ascore`` scored, each in one mode."""
+    results: list[Result] = []
+    modes: dict[str, Mode] = {}
+    for number, each in enumerate(found):
+        result = _result_of(number, each)
+        mode = each.value.mode
+        if modes.setdefault(result.id, mode) == mode:
+            results.append(result)
     return results
 
 

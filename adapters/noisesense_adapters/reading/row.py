@@ -123,6 +123,7 @@ class Reader:
             row.
         hint: of the error where a field is missing.
         separator: between chunks in a cell that holds no list.
+        called: for each field what its host calls it, for errors.
 
     Attributes:
         has_split: was the separator in a cell?
@@ -136,7 +137,9 @@ class Reader:
         *,
         hint: str = HOST_HINT,
         separator: str | None = None,
+        called: Mapping[str, str] | None = None,
     ) -> None:
+        self._called = called or {}
         self._groups = {
             field: [group.split() for group in text.split(">")] for field, text in places.items()
         }
@@ -192,7 +195,8 @@ class Reader:
         if null is None:
             raise self._missing(field, row)
         expected = "a list of chunks" if field == CHUNKS else "a text"
-        raise InputError(expected, "None", where=f"{field}, {null!r}")
+        where = field if null == field else f"{field}, {null!r}"
+        raise InputError(expected, "None", where=where)
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]
@@ -249,15 +253,17 @@ class Reader:
     def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""
         names: list[str] = []
+        called = self._called.get(field, field)
+        all_known = [called] if field in self._called else ROW_NAMES[field].split()
         for place in chain.from_iterable(self._groups[field]):
-            known = ROW_NAMES[field].split() if place.endswith(".") else [""]
+            known = all_known if place.endswith(".") else [""]
             names += [f"{place.removeprefix('.')}{name}" for name in known[:3]]
-        expected = f"the {field} at {' or '.join(map(repr, names[:4]))}"
+        expected = f"the {called} at {' or '.join(map(repr, names[:4]))}"
         there = named(path for path in inner_paths(row) if path.count(".") < 2)
         got = f"only {there}" if there else "an empty row"
         argument = "contexts" if field == CHUNKS else field
-        hint = self._hint.format(argument=argument, field=field)
-        return MissingError(expected, got, where=field, hint=hint)
+        hint = self._hint.format(argument=argument, field=called)
+        return MissingError(expected, got, where=called, hint=hint)
 
 
 def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:

@@ -20,7 +20,6 @@ from noisesense_adapters.reading.values import (
     opened,
     parsed,
     plain,
-    texts_of,
     words,
 )
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from noisesense.errors import check_choice
+from noisesense.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     from noisesense.verdicts.form import ClaimForm, VerdictsForm
@@ -222,6 +222,8 @@ def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
 
 def check_mode(mode: str) -> Mode:
     """Return the mode of that name. Raises `InputError`."""
+    if mode == "both":
+        raise InputError("one mode", "'both'", where="mode", hint="make one for each")
     return check_choice(mode, MODES, "mode")
 
 
