@@ -200,8 +200,23 @@ def test_a_bit_of_another_claim_stays() -> None:
     assert distinct(["Paris", "Paris is big", "?!", "paris."]) == ["Paris", "Paris is big"]
 
 
-def test_sentences_that_were_copied_together_are_taken_apart() -> None:
-    assert ClaimSource(f"{NOON} {BIKES}").read([f"{NOON} {BIKES}"]) == [NOON, BIKES]
+def test_lines_that_were_copied_together_are_taken_apart() -> None:
+    assert ClaimSource(f"{NOON}\n{BIKES}").read([f"{NOON}\n{BIKES}"]) == [NOON, BIKES]
+    copy = "It was run by Prof. Meyer of the Univ. Hospital."  # no language is read
+    assert ClaimSource(copy).read([copy]) == [copy]
+
+
+def test_what_is_left_out_of_many_sentences_without_capital_letters() -> None:
+    """Six sentences have nearly all pairs of letters that a seventh has."""
+    lines = (
+        "부산은 대한민국의 제2의 도시이다.", "인구는 많고 바다와 접해 있다.",
+        "자갈치 시장에서는 신선한 해산물을 판다.", "항구는 수출에 중요한 역할을 한다.",
+        "지하철 노선이 도심을 연결한다.", "감천 문화 마을은 벽화로 유명하다.",
+        "겨울은 서울보다 따뜻하다.",
+    )  # fmt: skip
+    source = ClaimSource("\n".join(lines))
+    for line in lines:
+        assert source.untouched([each for each in lines if each != line]) == [line]
 
 
 @pytest.mark.parametrize(

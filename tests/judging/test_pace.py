@@ -94,7 +94,9 @@ def test_the_rate_after_a_pause_is_what_was_taken(monkeypatch: pytest.MonkeyPatc
     for _ in range(20):
         held.taken(clock.now)
     clock.now = 102.0
-    assert held.refused(101.9, 101.9, 2.0)
+    assert held.refused(101.9, 101.9, 0.0)
+    assert held.waiting == 0.5  # who asks for nothing means nothing
+    assert held.refused(101.9, 102.0, 2.0)
     assert held.waiting == 2.0
     probe = asyncio.run(held.turn())  # one asks whether the pause is over
     assert probe == 104.0

@@ -33,6 +33,7 @@ SHAPES = {
     "heading": "# {heading}\n\n{answer}",
     "bold heading": "**{short_answer}:**\n{answer}",
     "thoughts": "<think>\n{thought}\n</think>\n\n{answer}",
+    "thoughts whose beginning is in the prompt": "{thought}\n</think>\n\n{answer}",
     "code": '{answer}\n\n```python\nresult = lookup("q1")\nprint(result)\n```',
     "table": "| {item} | {detail} |\n|---|---|\n| {label_a} | {value_a} |"
     "\n| {label_b} | {value_b} |\n| {label_c} | {value_c} |",

@@ -109,8 +109,10 @@ def test_texts(field: str, host: str) -> None:
 @pytest.mark.parametrize("host", [host for host in HOSTS if host not in ("ragas", "deepeval")])
 def test_two_places_with_different_texts(host: str) -> None:
     """Names are never ranked: the error names both places, and what chooses."""
+    more = seen(host, more={"documents": ["a, and b, and more"]})  # both are within it
     other = seen(host, more={"documents": ["stale"]})
     assert isinstance(other, str)
+    assert isinstance(more, str)
     assert "contexts'" in other or "contextChunks'" in other
     assert "documents'" in other
     assert "contexts=" in other

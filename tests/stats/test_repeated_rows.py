@@ -21,9 +21,9 @@ ROWS = [
     row("b", noisy=False),
     row("a", noisy=True),
     row("c", noisy=False),
-    row("a", noisy=False),
+    row("A ", noisy=False),
 ]
-"""Three times the same texts, once judged otherwise."""
+"""Three times the same question, once judged otherwise."""
 
 
 @pytest.mark.parametrize("with_ids", [True, False])
@@ -31,7 +31,9 @@ def test_answers_to_one_question_are_one_cluster(with_ids: bool) -> None:
     rows = [replace(each, id=str(i)) for i, each in enumerate(ROWS)] if with_ids else ROWS
     found = summarize(rows)
     # As if a, b and c had been named as clusters: three units, of three samples, one and one.
-    named = summarize(replace(each, cluster=each.sample.user_input) for each in rows)
+    named = summarize(
+        replace(each, cluster=each.sample.user_input.strip().lower()) for each in rows
+    )
     assert found.clusters == named.clusters == 3
     assert found.relevant == named.relevant
     assert found.relevant.mean == (0.4, 0.4)

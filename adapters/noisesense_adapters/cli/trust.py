@@ -73,6 +73,8 @@ def command(
         checked_by = checked_by or "people"
     else:
         people = list(reading.results(on))
+        if checked_by is None:
+            tell("note: nothing says that a person gave these labels; --checked-by NAME does")
     trust = trust_results(
         judged, people, judge=_judge_names(judged), checked_by=checked_by, confidence=confidence
     )

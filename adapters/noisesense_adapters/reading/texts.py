@@ -148,14 +148,21 @@ def _in_list(items: list[Any], field: str) -> str | None:
         if any(parts):
             return "".join(parts)
     if items and all(each & {"role", "type"} for each in names):
-        asked = [item for item in items if not _SPEAKERS.isdisjoint(_said_by(item))]
-        return text_of((asked if field == "user_input" and asked else items)[-1], field)
+        return text_of(_last_message(items, field), field)
     if len(items) == 1:
         return text_of(items[0], field)
     if field == "reference" and items:
         answers = [text_of(item, field) for item in items]
         return _ANY.join(dict.fromkeys(filter(None, answers)))
     raise InputError("a text", f"{len(items)} in {describe(items)}")
+
+
+def _last_message(messages: list[Any], field: str) -> Any:
+    """Return the last message, for a question the last of the user."""
+    asked: list[Any] = []
+    if field == "user_input":
+        asked = [each for each in messages if not _SPEAKERS.isdisjoint(_said_by(each))]
+    return (asked or messages)[-1]
 
 
 def _is_part(names: set[str]) -> bool:

@@ -11,6 +11,7 @@ _END = re.compile(r"(?<![.!?…؟۔।])[.!?…؟۔।]+[\"'”’»)\]]*(?=\s)|
 _NEXT = re.compile(r"\s*(\S?)")
 # The number of an item ("1.", "iv.") is all that stands before its stop.
 _ITEM = re.compile(r"[\W_]{0,8}(?:\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivxIVX]{1,4})")
+_LONGEST_ITEM = 60
 _SHORT = re.compile(r"(?:\A|[\W_])([^\W_]{1,3})\Z")
 
 
@@ -51,7 +52,7 @@ def _goes_on(text: str, start: int, mark: re.Match[str]) -> bool:
         return True
     if mark[0][0] != ".":
         return False
-    if _ITEM.fullmatch(text, start, mark.start()):
+    if mark.start() - start < _LONGEST_ITEM and _ITEM.fullmatch(text, start, mark.start()):
         return True
     short = _SHORT.search(text, max(mark.start() - 4, 0), mark.start())
     if short is None or text[mark.end()] == "\n":

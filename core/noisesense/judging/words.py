@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -111,7 +111,7 @@ def vocabulary(text: str) -> Vocabulary:
     words: list[_Word] = []
     by_gram: dict[str, list[int]] = {}
     stretches: list[list[str]] = []
-    for at, word in enumerate(_words(plain)):
+    for at, word in enumerate(_WORD.findall(plain)):
         folded = word.casefold()
         if _UNSPACED.search(word):
             stretches.append(list(map("".join, pairwise(f" {folded} "))))
@@ -124,18 +124,6 @@ def vocabulary(text: str) -> Vocabulary:
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
     pairs = frozenset(chain(*stretches))
     return Vocabulary(numbers, words, by_gram, stretches, pairs.union("".join(pairs)))
-
-
-def _words(plain: str) -> Iterator[str]:
-    """Yield the words of a text; two where letters of two cases meet others ("LIC以其")."""
-    for word in _WORD.findall(plain):
-        start = 0
-        for at, (before, letter) in enumerate(pairwise(word), start=1):
-            is_in_words = before.isalpha() and letter.isalpha()
-            if is_in_words and has_cases(before) is not has_cases(letter):
-                yield word[start:at]
-                start = at
-        yield word[start:]
 
 
 def has_cases(text: str) -> bool:
