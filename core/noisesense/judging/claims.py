@@ -68,7 +68,7 @@ class ClaimSource:
     def read(self, listed: Sequence[str]) -> list[str] | None:
         """Read a model's list; no two claims of the same words, no copies of the example.
 
-        Lines copied together are taken apart, and a bare answer stands behind its question.
+        The lines of a claim are claims, and a bare answer stands behind its question.
         None if the list cannot be believed: it is longer than the text can hold, has JSON in place
         of a claim, or holds nothing but copies.
         """
@@ -80,7 +80,7 @@ class ClaimSource:
         single: list[str] = []
         for claim in listed:
             if not self._is_of_example(claim):
-                single += self._single_lines(claim)
+                single += claim.splitlines()
         claims = [self._behind_question(claim.strip()) for claim in distinct(single)]
         return None if listed and not claims else claims
 
@@ -118,11 +118,6 @@ class ClaimSource:
             if new.number or new.name or new.share > _PARTLY_NEW:
                 found.append(line)
         return found
-
-    def _single_lines(self, claim: str) -> list[str]:
-        """Take lines of the text apart that were copied together."""
-        is_copy = by_words(claim) in self._text_words
-        return claim.splitlines() if is_copy else [claim]
 
     def _is_of_example(self, claim: str) -> bool:
         """Tell whether it is copied from the example that the model is asked with."""

@@ -14,10 +14,12 @@ from typing import NamedTuple
 _AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›¿¡。，、；：！？「」『』（）《》｡،؛؟।॥۔"
 # East Asian marks stand between words without a space.
 _BETWEEN = str.maketrans(dict.fromkeys("，、；：。！？「」『』《》", " "))
-_WORD = re.compile(r"[^\s\d!-/:-@\[-`{-¿–—‘-‟…、。「」『』《》，！？：；（）،؛؟।॥۔]+")
-_DIGITS = re.compile(r"\d{1,15}")
 # Thai to Myanmar, Khmer, kana and Han: a stretch between spaces may be a whole sentence.
-_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+_UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_STRETCH = re.compile(rf"(?:(?!\d)[{_UNSPACED}])+")
+_SIGNS = r"\s\d!-/:-@\[-`{-¿–—‘-‟…、。「」『』《》，！？：；（）،؛؟।॥۔"
+_WORD = re.compile(f"{_STRETCH.pattern}|[^{_UNSPACED}{_SIGNS}]+")
+_DIGITS = re.compile(r"\d{1,15}")
 _GRAM = 3
 _NEW_PAIRS = 4
 _FEWEST_NEW_PAIRS = 3
@@ -113,7 +115,7 @@ def vocabulary(text: str) -> Vocabulary:
     stretches: list[list[str]] = []
     for at, word in enumerate(_WORD.findall(plain)):
         folded = word.casefold()
-        if _UNSPACED.search(word):
+        if _STRETCH.match(word):
             stretches.append(list(map("".join, pairwise(f" {folded} "))))
             continue
         grams = _runs(folded)
