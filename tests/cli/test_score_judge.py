@@ -93,7 +93,7 @@ def test_every_reply_is_kept_and_another_judge_asks_anew(
     assert again.status == 0
     assert figures(out) == EXPECTED
     assert server.log.calls == calls
-    assert f"judged with {calls} calls saved" in again.out
+    assert f"judged with {calls} answers known already" in again.out
 
 
 class Chatty:

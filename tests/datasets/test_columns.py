@@ -72,6 +72,13 @@ def test_what_is_guessed_is_told(tmp_path: Path) -> None:
     assert "  reference = gold: 'Paris.'" in said
 
 
+def test_names_of_documents_are_split_as_their_texts(tmp_path: Path) -> None:
+    line = {**under("question answer reference contexts"), "contexts": "a || b", "ids": "x || y"}
+    path = write_jsonl(tmp_path / "d.jsonl", [line])
+    (row,) = read_rows(path, {"retrieved_context_ids": "ids"}, split_contexts=" || ")
+    assert [chunk.id for chunk in row.sample.retrieved_contexts] == ["x", "y"]
+
+
 TWO = {**under("question answer gt_answer contexts"), "reference": "Rome."}
 
 

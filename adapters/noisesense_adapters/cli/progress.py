@@ -112,7 +112,7 @@ def spent(usage: Usage) -> str:
     if usage.calls:
         parts.append(counted(usage.calls, "call"))
     if usage.cached_calls:
-        parts.append(f"{counted(usage.cached_calls, 'call')} saved")
+        parts.append(f"{counted(usage.cached_calls, 'answer')} known already")
     tokens = usage.input_tokens + usage.output_tokens
     if tokens:
         parts.append(f"{tokens:,} tokens")

@@ -81,17 +81,31 @@ class Table:
         error = self._mistaken(objects) or _unsettled(objects, len(first))
         if error is not None:
             proposal = self._proposal(first, readings)
-            if guess and proposal.is_whole:
-                columns = {**self._columns, **proposal.columns}
-                table = Table(columns, proposal.separator, verdicts=self._verdicts)
-                for line in ("note: these columns were guessed", *proposal.values):
-                    on_note(line)
+            table = self._guessed(proposal, path, on_note) if guess else None
+            if table is not None:
                 return table.rows(chain(first, raws), path, on_note, guess=False)
             if proposal.is_whole or isinstance(error, UnclearError):
                 raise UnsettledError.of(error.within(str(path)), proposal)
         self._check_split(path)
         known = map(_row, first, readings)
         return chain(known, (_row(raw, self._read(raw)) for raw in raws))
+
+    def _guessed(
+        self, proposal: Proposal, path: Path, on_note: Callable[[str], object]
+    ) -> Table | None:
+        """Return the reader of the columns that are proposed, after a note; None if some lack.
+
+        Raises `InputError` for what one of them holds.
+        """
+        error = proposal.error
+        if error is not None and not isinstance(error, MissingError):
+            raise error.within(str(path))
+        if not proposal.is_whole:
+            return None
+        for line in ("note: these columns were guessed", *proposal.values):
+            on_note(line)
+        columns = {**self._columns, **proposal.columns}
+        return Table(columns, proposal.separator, verdicts=self._verdicts)
 
     def _proposal(self, raws: Sequence[Raw], readings: Sequence[object]) -> Proposal:
         """Return what the rows that can be read may mean."""

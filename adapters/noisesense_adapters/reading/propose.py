@@ -33,6 +33,7 @@ class Proposal(NamedTuple):
         values: each field with its path and what it gives in the first row.
         is_whole: can all that a score needs be read?
         missing: the fields that nothing speaks of, where that is all that is wrong.
+        error: of what the columns hold.
     """
 
     columns: dict[str, str]
@@ -41,6 +42,7 @@ class Proposal(NamedTuple):
     values: list[str]
     is_whole: bool
     missing: list[str]
+    error: InputError | None
 
     @property
     def hint(self) -> str:
@@ -95,7 +97,8 @@ def propose(
     values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
     is_whole = are_told and not reading.errors
     missing = _missing(reading, shown) if are_told else []
-    return Proposal(columns, separator, options, values, is_whole, missing)
+    error = reading.error(*reading.errors)
+    return Proposal(columns, separator, options, values, is_whole, missing, error)
 
 
 def _missing(reading: Reading, shown: Mapping[str, str]) -> list[str]:

@@ -239,6 +239,8 @@ class Reader:
         if field == CHUNKS:
             parts = self._split(value)
             return parts if is_one_text(parts) else chunks_of(parts)
+        if field in (LABELS, IDS):
+            return self._split(value)
         return text_of(value, field) if field in FIELDS else value
 
     def _split(self, value: Any) -> Any:
