@@ -21,7 +21,7 @@ BAD_CONFIG: dict[str, tuple[Any, tuple[str, ...]]] = {
     "an unknown setting": ({"zzz": 1}, ("config", "'zzz'", "known are mode, maxNoise")),
     "maxNoise NaN": ({"maxNoise": float("nan")}, ("config, maxNoise", "from 0 to 1", "nan")),
     "both": ({"maxNoise": 0.1, "threshold": 0.1}, ("config", "maxNoise or threshold", "both")),
-    "both modes": ({"mode": "both"}, ("mode", "one mode", "one for each")),
+    "both modes": ({"mode": "both"}, ("mode", "'both'", "one for each")),
     "mode null": ({"mode": None}, ("config, mode", "'irrelevant'", "None")),
     "verdicts as a number": ({"verdicts": 3}, ("config.verdicts", "an object", "3")),
     "verdicts as broken JSON": ({"verdicts": '{"resp'}, ("config.verdicts", "readable file")),

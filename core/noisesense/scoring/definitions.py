@@ -223,7 +223,8 @@ def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
 def check_mode(mode: str) -> Mode:
     """Return the mode of that name. Raises `InputError`."""
     if mode == "both":
-        raise InputError("one mode", "'both'", where="mode", hint="make one for each")
+        expected = "'relevant' or 'irrelevant'"
+        raise InputError(expected, "'both'", where="mode", hint="make one for each")
     return check_choice(mode, MODES, "mode")
 
 
