@@ -379,7 +379,8 @@ def _message(fields: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
 def _failed(completion: dict[str, Any]) -> object:
     """With another reply of the same form, and an error beside the choices."""
     message = {"role": "assistant", "content": "DRAFT"}
-    drafted = {"choices": [{"message": message, "finish_reason": "stop"}], "error": odd.ERROR}
+    choices = [{"message": message, "finish_reason": "stop"}]
+    drafted = {"choices": choices, **odd.LISTED["failed"]["error"]}
     return {**completion, **_filled(drafted, _text_of(completion))}
 
 

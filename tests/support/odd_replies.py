@@ -38,8 +38,6 @@ CLAIMS: dict[str, Callable[[list[str]], object]] = {
 
 HTML = b"<!DOCTYPE html><html><title>Bad gateway</title></html>"
 EVENTS = b'data: {"choices": [{"delta": {"content": "DRAFT"}}]}\n\ndata: [DONE]\n\n'
-# Beside the choices, of which one holds another reply: the provider's failure.
-ERROR = {"code": 502, "message": "the provider went away"}
 # The body of a reply with the true answer in other bytes, with another type, or another body.
 BODIES: dict[str, tuple[Callable[[bytes], bytes], dict[str, str]]] = {
     "byte order mark": (lambda body: b"\xef\xbb\xbf" + body, {}),

@@ -144,8 +144,8 @@ class NoiseSensitivity(Scorer):
             top-level retriever spans of the trace returned, else ``contexts``,
             ``retrieved_contexts`` or ``documents`` of the outputs, then of the inputs; the
             reference is ``expected_response`` of the expectations and nothing else. A function
-            of the row gets a dict of ``inputs``, ``outputs``, ``expectations``, ``retrieved``
-            and ``trace``.
+            of the row gets a dict of ``inputs``, ``outputs``, ``expectations``, ``trace`` and,
+            if the trace has retrievers, ``retrieved``.
 
     Raises:
         InputError: an unknown mode, definition or place, or something beside a judge.
@@ -188,9 +188,10 @@ class NoiseSensitivity(Scorer):
         Raises:
             NoiseSenseError: the row cannot be evaluated; MLflow stores it as the scorer's error.
         """
-        row = {"outputs": outputs, "expectations": expectations, "inputs": inputs}
+        row = {"outputs": outputs, "expectations": expectations, "inputs": inputs, "trace": trace}
         retrieved = _retrieved(trace)
-        row |= {"trace": trace} if retrieved is None else {"trace": trace, "retrieved": retrieved}
+        if retrieved is not None:
+            row["retrieved"] = retrieved
         name = None if trace is None else trace.info.trace_id
         place = f"inputs {describe(inputs)}" if name is None else f"trace {name}"
         figures = run_blocking(self._rows.kept_figures(row, place))

@@ -38,13 +38,15 @@ CONTROL = re.compile(
 def without_thoughts(text: str) -> str:
     """Leave out the thoughts at the head of an answer; they are no part of it.
 
-    Thoughts that do not end are left: where the answer begins cannot be told. Where they begin
-    may stand in the prompt, and their end on a line alone.
+    Thoughts that do not end are left: where the answer begins cannot be told. Those that a
+    template has begun in the prompt end on a line of their own.
     """
     rest = text.lstrip()
     for start, end in THOUGHTS:
-        begins = rest.startswith(start)
-        thought, closed, answer = rest.partition(end if begins else f"\n{end}\n")
-        if begins or (closed and start not in thought):
+        if rest.startswith(start):
+            _, closed, answer = rest.partition(end)
             return without_thoughts(answer) if closed else text
+        thought, closed, answer = rest.partition(f"\n{end}\n")
+        if closed and start not in thought:
+            return without_thoughts(answer)
     return text

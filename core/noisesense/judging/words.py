@@ -121,8 +121,8 @@ def vocabulary(text: str) -> Vocabulary:
         grams = _runs(folded)
         for gram in set(grams):
             by_gram.setdefault(gram, []).append(len(words))
-        marks = word[:1].isupper(), at == 0, has_cases(word)
-        words.append(_Word(grams, len(word), *marks))
+        is_capital = word[:1].isupper()
+        words.append(_Word(grams, len(word), is_capital, at == 0, has_cases(word)))
     numbers = frozenset(map(int, _DIGITS.findall(plain)))
     pairs = frozenset(chain(*stretches))
     return Vocabulary(numbers, words, by_gram, stretches, pairs.union("".join(pairs)))
@@ -158,9 +158,9 @@ def novelty(text: str, *others: str, aside: str = "", strict: bool = False) -> N
             continue
         is_new = not known.has(word)
         letters[is_new] += word.weight
-        # At the head of a text every word has a capital letter.
-        is_name = word.is_capital and (strict or not word.is_first)
-        if not word.has_cases:
+        if word.has_cases:  # at the head of a text every word has a capital letter
+            is_name = word.is_capital and (strict or not word.is_first)
+        else:
             is_name = word.grams[0] not in known.by_gram
         names += is_new and is_name
     for pair in chain(*own.stretches):

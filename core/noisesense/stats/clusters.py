@@ -20,9 +20,14 @@ def question_cluster(sample: SampleBase | None) -> str | None:
     if sample is None:
         return None
     user_input, _, reference, _ = sample.texts
-    plain = unicodedata.normalize("NFKC", f"{user_input}\n?\n{reference}").casefold()
-    asked = " ".join(plain.split()).encode("utf-8", "surrogatepass")
+    question = _plain(user_input)
+    asked = f"{len(question)} {question}{_plain(reference)}".encode("utf-8", "surrogatepass")
     return _QUESTION + blake2b(asked, digest_size=8).hexdigest()
+
+
+def _plain(text: str) -> str:
+    """Return a text in one form of its characters, case and white space."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def cluster_of(*results: Result) -> str | None:
