@@ -17,6 +17,7 @@ from noisesense_adapters.langchain import LangChainLLM
 from noisesense_adapters.models.envelopes import problem_of
 from support import misbehavior as bad
 from support import odd_replies as odd
+from support.faults import Fault, envelopes_through
 from support.host_bridges import BRIDGES
 from support.langchain_models import run
 from support.says import Says
@@ -77,12 +78,10 @@ def _inside(fields: dict[str, Any]) -> bad.Misbehavior:
     return bad.Misbehavior("beside", reshape=reshape)
 
 
-@pytest.mark.parametrize("name", HAND_ON)
-@pytest.mark.parametrize("place", [_outside, _inside])
-@pytest.mark.parametrize("fields", odd.LISTED["failed"].values(), ids=odd.LISTED["failed"])
-def test_what_says_that_it_failed(name: str, place: Any, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("fault", "name"), envelopes_through(HAND_ON))
+def test_what_says_that_it_failed(fault: Fault, name: str) -> None:
     with pytest.raises(JudgeError):
-        _asked(name, place(fields))
+        _asked(name, fault.misbehavior)
 
 
 @pytest.mark.parametrize("name", HAND_ON)

@@ -467,16 +467,30 @@ def _envelopes() -> Iterator[Fault]:
 ENVELOPES: tuple[Fault, ...] = tuple(_envelopes())
 
 
+def envelopes_through(clients: Sequence[str]) -> list[ParameterSet]:
+    """Each envelope with each client; in every run with one of them, by turns."""
+    return [
+        pytest.param(
+            fault,
+            client,
+            id=f"{fault.id}-{client}",
+            marks=[] if number % len(clients) == place else [pytest.mark.broad],
+        )
+        for number, fault in enumerate(ENVELOPES)
+        for place, client in enumerate(clients)
+    ]
+
+
 def faults_through(clients: Mapping[str, T], every: Sequence[str]) -> list[ParameterSet]:
     """Each fault with each client, most of them among the broad tests only.
 
     In every run, what is wrong in the text of a reply goes through one of ``every``, by turns:
     all clients hand the text to the same reader. Another fault goes through one of all clients,
-    by turns; of the further ones each fifth.
+    by turns; of the further ones each seventh.
     """
 
     def usual(number: int, fault: Fault) -> str:
-        if fault in FURTHER and number % 5:
+        if fault in FURTHER and number % 7:
             return ""
         turns = every if fault in REPLIES else list(clients)
         return turns[number % len(turns)]
