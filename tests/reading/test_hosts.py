@@ -131,9 +131,10 @@ def test_two_places_with_different_texts(host: str) -> None:
 @pytest.mark.parametrize("host", [h for h in HOSTS if h not in (*FLAT, "ragas", "deepeval")])
 def test_a_task_comes_before_its_item(host: str) -> None:
     assert seen(host, item={"contexts": ["stale"], "output": "old"}) == seen(host)
-    taken = seen(host, item={"contexts": ["its own"]}, contexts=None)
-    assert isinstance(taken, tuple)
-    assert taken[2] == ["its own"]
+    its_own = {"contexts": ["its own"]}
+    taken = seen(host, item=its_own, contexts=INSIDE)
+    assert taken == seen(host, contexts=["its own"])
+    assert "list of chunks, got None" in seen(host, item=its_own, contexts=None)
 
 
 @pytest.mark.parametrize(

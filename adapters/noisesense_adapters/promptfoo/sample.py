@@ -166,7 +166,8 @@ class Inputs:
             return LightVerdicts(()) if is_unmerged and is_blank else None
         if isinstance(value, str):
             return _recorded(_located(value, where), reading)
-        if not isinstance(reading.errors.get(CHUNKS), MissingError):
+        bring_chunks = "chunks" in as_object(value)
+        if not bring_chunks or not isinstance(reading.errors.get(CHUNKS), MissingError):
             reading.check(CHUNKS)
         chunks = reading.values[CHUNKS]
         verdicts = light_verdicts(value, chunks)

@@ -120,11 +120,10 @@ def _chunk(item: Any) -> Any:
     for name in ("metadata", "metadatas", "meta"):
         metadata |= _fields(as_object(fields.get(name)))
     # The metadata is no part of the text, but where there is nothing else.
-    texts = [*_texts_in(fields if chunk.keys() - _BARE else metadata)]
-    if not texts:
+    text = _text_in(fields if chunk.keys() - _BARE else metadata)
+    if text is None:
         expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
         raise InputError(expected, f"only {named(chunk)}" if chunk else describe(item))
-    text = next(filter(str.strip, texts), texts[0])
     fields = metadata | fields
     return {"text": text, "id": _id(fields, text), "relevant": _label(fields)}
 
@@ -138,6 +137,23 @@ def _fields(chunk: dict[str, Any]) -> dict[str, Any]:
             fields = _fields(as_object(value)) | fields
         fields[plain_name] = value
     return fields
+
+
+def _text_in(fields: dict[str, Any]) -> str | None:
+    """Return the text in the fields of a chunk; a blank one only where all are; None if none is.
+
+    Raises `InputError` for different ones.
+    """
+    texts = [*_texts_in(fields)]
+    document = fields.get("document", fields.get("doc"))
+    if not texts and isinstance(document, str):  # a text, or the name of one
+        others = [value for name, value in fields.items() if name not in _NAMES]
+        texts = [document, *(text for text in others if isinstance(text, str) and " " in text)]
+    different = {" ".join(text.split()): text for text in texts if text.strip()}
+    if len(different) > 1:
+        hint = "name its place: contexts=, or --map retrieved_contexts=, as docs[].text"
+        raise InputError("one text", " and ".join(map(describe, different)), hint=hint)
+    return next(iter(different.values()), texts[0] if texts else None)
 
 
 def _texts_in(fields: dict[str, Any]) -> Iterator[str]:

@@ -61,7 +61,7 @@ SOURCES = f"{ROW_NAMES['retrieved_contexts']} docs nodes hits sources citations 
 # Of a chunk.
 CHUNK_TEXTS = (
     "page_content text content contents context chunk chunk_text body passage passage_text"
-    " paragraph_text segment snippet page_snippet evidence_text document doc sentences"
+    " paragraph_text segment snippet page_snippet evidence_text sentences"
 )
 CHUNK_PARTS = (
     "node document doc payload _source properties entity fields data kwargs text_resource"

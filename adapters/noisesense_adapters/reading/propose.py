@@ -101,6 +101,22 @@ def propose(
     return Proposal(columns, separator, options, values, is_whole, missing, error)
 
 
+def rivals_of(rows: Sequence[Mapping[str, Any]], place: str) -> dict[str, tuple[str, ...]]:
+    """Return the columns that may hold the responses where ``answer`` may be the gold one.
+
+    Args:
+        rows: the first ones.
+        place: where the responses were read. If it says more than "answer", there are none.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    names = [path for path in inner_paths(rows[0]) if "." not in path]
+    for name in names if _field_of(place) == "answer" else ():
+        texts = _texts(rows, name, "response") if _field_of(name) == "response" else ()
+        if texts:
+            found[name] = texts
+    return found
+
+
 def _missing(reading: Reading, shown: Mapping[str, str]) -> list[str]:
     """Return the fields that have no place, if that is all that is wrong."""
     missing = [field for field in reading.errors if field not in shown]

@@ -179,7 +179,7 @@ class Reader:
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
         """Return a field's value and its place; None if an optional one is missing."""
-        null: str | None = None
+        is_needed = field in (*_NEEDED, *self._chosen)
         for group in self._groups.get(field, [[]]):
             standing = self._standing(field, row, group)
             found = self._read_each(field, standing)
@@ -188,15 +188,13 @@ class Reader:
             for place, value in standing.items():
                 if field == CHUNKS and value is not None:
                     return [], place
-                if value is None or is_gap(value):
-                    null = place
-        if field not in (*_NEEDED, *self._chosen):
-            return None
-        if null is None:
+                if is_needed and (value is None or is_gap(value)):
+                    expected = "a list of chunks" if field == CHUNKS else "a text"
+                    where = field if place == field else f"{field}, {place!r}"
+                    raise InputError(expected, "None", where=where)
+        if is_needed:
             raise self._missing(field, row)
-        expected = "a list of chunks" if field == CHUNKS else "a text"
-        where = field if null == field else f"{field}, {null!r}"
-        raise InputError(expected, "None", where=where)
+        return None
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]

@@ -106,9 +106,10 @@ def output_of(value: Any) -> dict[str, Any]:
         if (normal(name) in _SOURCES and is_list(each)) or normal(name) in _LEAD_INS:
             return inside
     is_object = value.lstrip().startswith(("{", "```")) and not inside
-    if is_object and any(f'"{name}"' in value for name in places.SOURCES.split()):
-        hint = "retrieved texts stand in this answer; was it cut off?"
-        raise InputError("an answer, or a whole object with one", describe(value), hint=hint)
+    known = (*places.SOURCES.split(), *places.ROW_NAMES["response"].split())
+    if is_object and any(f'"{name}"' in value for name in known):
+        expected = "an answer, or a whole object with one"
+        raise InputError(expected, describe(value), hint="was it cut off?")
     return {}
 
 
