@@ -47,7 +47,7 @@ RESPONSES: dict[str, tuple[Any, str]] = {
         ERROR,
     ),
     "a chat completion": ({"choices": [{"message": {"content": TEXT}}]}, TEXT),
-    "a blank name beside it": ({"answer": " ", "output": TEXT}, TEXT),
+    "a blank name beside it": ({"answer": " ", "output": TEXT}, ERROR),
     "the same text twice": ({"answer": TEXT, "output": TEXT}, TEXT),
     "two texts": ({"answer": TEXT, "output": "Bob did."}, ERROR),
     "two texts in JSON": (json.dumps({"answer": TEXT, "response": "Bob did."}), ERROR),

@@ -38,7 +38,8 @@ def _nested_rows(row: Any) -> Iterator[Any]:
     fields = as_object(row)
     for name in _NESTED:
         inner = as_list(fields.get(name))
-        if inner and _are_objects(inner):
+        is_squad = name == "qas" or all("qas" in as_object(each) for each in inner)
+        if inner and is_squad and _are_objects(inner):
             for each in inner:
                 yield from _nested_rows({**fields, name: None, **each})
             return

@@ -133,15 +133,17 @@ class Table:
         return None
 
     def _check_rivals(self, path: Path, raws: Sequence[Raw], readings: Sequence[object]) -> None:
-        """Raise `DifferentError` for an answer that may be gold, beside another response."""
+        """Raise `DifferentError` if another column's name says that it holds a field, too."""
         pairs = [pair for pair in zip(raws, readings, strict=True) if isinstance(pair[1], Reading)]
-        place = pairs[0][1].places.get("response") if pairs else None
-        if place is None or "response" in self._columns:
-            return
-        rivals = rivals_of([as_object(raw.data) for raw, _ in pairs], place)
-        texts = [str(reading.values["response"]) for _, reading in pairs]
-        with error_context(str(path)):
-            agreed({place: texts, **rivals}, "response")
+        rows = [as_object(raw.data) for raw, _ in pairs]
+        for field in ("response", "reference", CHUNKS):
+            place = pairs[0][1].places.get(field) if pairs else None
+            if place is None or field in self._columns:
+                continue
+            found = rivals_of(rows, field, place)
+            if len(found) > 1:
+                with error_context(str(path)):
+                    agreed(found, field)
 
     def _read(self, raw: Raw) -> Reading | InputError:
         """Return what a row holds, or why it cannot be read at all."""

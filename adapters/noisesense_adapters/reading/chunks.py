@@ -148,7 +148,8 @@ def _text_in(fields: dict[str, Any]) -> str | None:
     document = fields.get("document", fields.get("doc"))
     if not texts and isinstance(document, str):  # a text, or the name of one
         others = [value for name, value in fields.items() if name not in _NAMES]
-        texts = [document, *(text for text in others if isinstance(text, str) and " " in text)]
+        longer = [text for text in others if isinstance(text, str) and len(text) > len(document)]
+        texts = [document, *longer]
     different = {" ".join(text.split()): text for text in texts if text.strip()}
     if len(different) > 1:
         hint = "name its place: contexts=, or --map retrieved_contexts=, as docs[].text"

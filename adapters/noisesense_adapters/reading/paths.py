@@ -163,6 +163,8 @@ def inner_paths(value: Any, prefix: str = "", *, by_number: bool = False) -> Ite
         homes.setdefault(f"{prefix}.{number}" if by_number else f"{prefix}[]", as_object(item))
     for home, fields in homes.items():
         for name, item in fields.items():
+            if '"' in name:  # no path can say it
+                continue
             step = name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
             path = f"{home}.{step}" if home else step
             yield path

@@ -100,7 +100,7 @@ OTHER_LISTS = "queries query messages history claims"
 """The words of lists of something else than chunks, as are the words of gold ones."""
 NO_TEXTS = (
     "id ids name names score scores model type url source status time date version index role"
-    " tokens cost"
+    " tokens cost llm"
 )
 """The last words of names that hold no text of a sample."""
 

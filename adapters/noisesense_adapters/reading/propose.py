@@ -101,20 +101,34 @@ def propose(
     return Proposal(columns, separator, options, values, is_whole, missing, error)
 
 
-def rivals_of(rows: Sequence[Mapping[str, Any]], place: str) -> dict[str, tuple[str, ...]]:
-    """Return the columns that may hold the responses where ``answer`` may be the gold one.
+def rivals_of(
+    rows: Sequence[Mapping[str, Any]], field: str, place: str
+) -> dict[str, tuple[str, ...]]:
+    """Return what a field's place holds, and the other columns that by their names hold it, too.
 
     Args:
         rows: the first ones.
-        place: where the responses were read. If it says more than "answer", there are none.
+        field: the field.
+        place: where it was read.
     """
+    names = without_gold(dict.fromkeys(name for row in rows for name in row))
+    alike = [name for name in names if name != place and _holds(name, field)]
     found: dict[str, tuple[str, ...]] = {}
-    names = [path for path in inner_paths(rows[0]) if "." not in path]
-    for name in names if _field_of(place) == "answer" else ():
-        texts = _texts(rows, name, "response") if _field_of(name) == "response" else ()
-        if texts:
+    for name in (place, *alike):
+        texts = _texts(rows, name, field)
+        if any(" " in text for text in texts):
             found[name] = texts
     return found
+
+
+def _holds(name: str, field: str) -> bool:
+    """Tell whether the last word of a name says that it holds the field."""
+    words = _words_in(name)
+    last = words[-1] if words and words[-1] not in _NO_TEXTS else ""
+    said = {"answer": "response"}.get(_FIELDS.get(last, ""), _FIELDS.get(last))
+    if not _GOLD.isdisjoint(words):
+        said = "reference" if said == "response" or last in _GOLD else None
+    return said == field
 
 
 def _missing(reading: Reading, shown: Mapping[str, str]) -> list[str]:

@@ -182,16 +182,14 @@ class Reader:
         is_needed = field in (*_NEEDED, *self._chosen)
         for group in self._groups.get(field, [[]]):
             standing = self._standing(field, row, group)
-            found = self._read_each(field, standing)
-            if found:
-                return _agreed(field, found)
             for place, value in standing.items():
-                if field == CHUNKS and value is not None:
-                    return [], place
-                if is_needed and (value is None or is_gap(value)):
+                if is_needed and (value is None or (field != CHUNKS and is_gap(value))):
                     expected = "a list of chunks" if field == CHUNKS else "a text"
                     where = field if place == field else f"{field}, {place!r}"
                     raise InputError(expected, "None", where=where)
+            found = self._read_each(field, standing)
+            if found:
+                return _agreed(field, found)
         if is_needed:
             raise self._missing(field, row)
         return None
@@ -221,11 +219,12 @@ class Reader:
     def _read_each(self, field: str, standing: Mapping[str, Any]) -> dict[str, Any]:
         """Return what can be read of a field's places. Raises `InputError`."""
         found: dict[str, Any] = {}
-        is_nothing = is_blank if field == CHUNKS else is_gap
         for place, value in standing.items():
             if isinstance(value, InputError):  # by which a host says why there is none
                 raise value
-            if value is not None and not is_nothing(value):
+            if field == CHUNKS and is_blank(value):
+                found[place] = []
+            elif value is not None and not is_gap(value):
                 with error_context(f"{field}, {place!r}"):
                     read = self._read(field, value)
                 if read is not None:

@@ -74,9 +74,8 @@ def _in_text(text: str, field: str) -> str | None:
     if not fields:
         return text
     inner = _in_object(fields, field)
-    if inner is None and any(normal(name) in _SOURCES for name in fields):
-        return None
-    return text if inner is None else inner
+    is_output = any(normal(name) in _SOURCES for name in fields) and opened(text) != text
+    return text if inner is None and not is_output else inner
 
 
 def _items_in(text: str, field: str) -> list[Any] | None:
@@ -101,8 +100,10 @@ def output_of(value: Any) -> dict[str, Any]:
     fields = as_object(plain(opened(value)))
     if fields or not isinstance(value, str) or "{" not in value:
         return fields
-    inside = as_object(opened(value[value.index("{") : value.rfind("}") + 1]))
-    for name, each in inside.items():
+    end = value.rfind("}") + 1
+    inside = as_object(opened(value[value.index("{") : end]))
+    is_last = re.match(r"\s*(?:```|\n|\Z)", value[end:])  # or else a sentence speaks of it
+    for name, each in inside.items() if is_last else ():
         if (normal(name) in _SOURCES and is_list(each)) or normal(name) in _LEAD_INS:
             return inside
     is_object = value.lstrip().startswith(("{", "```")) and not inside
@@ -145,7 +146,8 @@ def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
     names = [{*map(normal, as_object(item))} for item in items]
     if all(map(_is_part, names)):
-        parts = [item.get("text", "") for item in items]
+        # Others hold thoughts, or documents.
+        parts = [item.get("text", "") for item in items if str(item.get("type")).endswith("text")]
         if any(parts):
             return "".join(parts)
     if items and all(each & {"role", "type"} for each in names):
@@ -176,7 +178,7 @@ class DifferentError(UnclearError):
 
 
 def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
-    """Return the place with most texts; a blank one counts only where all are.
+    """Return the place with most texts.
 
     One text for all chunks, as a prompt's template joins them, is no other place.
 
@@ -184,11 +186,11 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
         DifferentError: two places hold different texts. It names them, and what chooses.
     """
     texts = {place: [" ".join(text.split()) for text in each] for place, each in found.items()}
-    first = max(texts, key=lambda place: (any(texts[place]), len(texts[place])))
+    first = max(texts, key=lambda place: len(texts[place]))
     most = texts[first]
     for place, others in texts.items():
         is_joined = field == "retrieved_contexts" and _is_joined(others, most)
-        if others in (most, [""]) or is_joined:
+        if others == most or is_joined:
             continue
         argument = "contexts" if field == "retrieved_contexts" else field
         got = f"{_shown(most)} at {first!r} and {_shown(others)} at {place!r}"
