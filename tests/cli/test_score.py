@@ -105,6 +105,8 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     out = tmp_path / "out.jsonl"
     done = run_here(capsys, "score", path, "--out", out)
     assert done.status == 3
+    limits = ("--fail-above", "1", "--max-undefined")
+    assert [run_here(capsys, "score", path, *limits, most).status for most in "01"] == [5, 0]
     first, second, *_ = done.err.splitlines()
     assert first.startswith("failed: examples.jsonl, line 2: ")
     found = {result.id: result.error for result in read_results(out) if result.error}

@@ -51,6 +51,9 @@ def write_plan(
     check_new(out)
     reading = options.Reading()
     rows = plan(reading.results(results), variants.split(","), leave_out)
+    if not rows:
+        say("there is nothing to ask: no claim is wrong and from a chunk")
+        return reading.status
     write_whole(out, map(to_json, rows))
     files = f"{quote(str(results))} {quote(str(out))}"
     say(

@@ -56,7 +56,7 @@ def app() -> None:
       0    passed: done, and every check passed
       1    failed: a check failed
       2    error: named on stderr
-      3    incomplete: done, but some samples failed or lines could not be read
+      3    incomplete: some samples failed without a check, or lines could not be read
       4    undecided: verdicts are missing, no mean, or too few pairs to tell
       5    unmeasured: too many verdicts without answer, or too little to measure
       6    unpaired: too few samples are in both runs

@@ -94,10 +94,10 @@ def command(
     pair more differed by 1; else they are not clearly different.
     --fail-above and --max-unanswered check all of B.
 
-    Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done, but
-    some samples failed or some lines could not be read; 4 a check cannot be decided; 5 more than
+    Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done
+    without a check, but some samples failed, or some lines could not be read; 4 a check cannot be decided; 5 more than
     --max-unanswered of B's verdicts have no answer, more than --max-undefined of the samples have
-    nothing to measure in one run only, a check names a mode that the definition lacks, or there is
+    nothing to measure in one run only or failed, a check names a mode that the definition lacks, or there is
     a sign that B is broken; 6 fewer than --min-paired of A's samples are in B. If several apply,
     the first of 1, 4, 5, 3.
     """
@@ -138,8 +138,14 @@ def command(
             names = ", ".join(figures)
             output.tell(f"check passed ({names}): {name} is not shown to be worse")
     statuses.append(gate.tell_status(summary, name))
-    statuses.append(options.SOME_FAILED if comparison.failed else reading.status)
+    statuses.append(reading.status)
+    if not (figures or gate.is_check):  # a check has a limit of its own for them
+        statuses.append(_failed_status(comparison))
     return worst(*statuses)
+
+
+def _failed_status(comparison: Comparison) -> int:
+    return options.SOME_FAILED if comparison.failed else 0
 
 
 def _figures(fail_if_worse: str | None, gate: Gate) -> tuple[Figure, ...]:
@@ -159,15 +165,15 @@ def _figures(fail_if_worse: str | None, gate: Gate) -> tuple[Figure, ...]:
 
 def _check_undefined(comparison: Comparison, limit: float) -> int:
     """Return the exit status of ``--max-undefined``. Say on stderr why it is not 0."""
-    share = comparison.undefined_share
-    if share is None or share <= limit:
-        return 0
     in_a = len(comparison.undefined_in_a)
     in_b = len(comparison.undefined_in_b)
-    scored = comparison.pairs - len(comparison.failed)
+    failed = len(comparison.failed)
+    if not comparison.figures or in_a + in_b + failed <= limit * comparison.pairs:
+        return 0
     reason = (
-        f"too many samples have nothing to measure in one run only: {in_a:,} in A, {in_b:,} in B, "
-        f"of {scored:,}; --max-undefined allows {percent_text(limit)}"
+        f"too many samples have nothing to measure in one run only ({in_a:,} in A, {in_b:,} in B) "
+        f"or failed ({failed:,}), of {comparison.pairs:,}; --max-undefined allows "
+        f"{percent_text(limit)}"
     )
     return explain(UNMEASURED, reason)
 

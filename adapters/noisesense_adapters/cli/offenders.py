@@ -12,6 +12,7 @@ import click
 from noisesense import Offender, Range, offenders
 from noisesense.errors import InputError
 from noisesense_adapters.cli import options, output
+from noisesense_adapters.cli.gate import UNMEASURED, explain
 from noisesense_adapters.cli.output import Heads, one_line
 from noisesense_adapters.evaluate.tables import cause_table, offender_legend, offender_table
 from noisesense_adapters.evaluate.wording import document_name, headline
@@ -36,7 +37,8 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
     --ablation, first the wrong claims that vanish without each document, beside those that vanish
     without others.
 
-    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
+    Exit status: 0 done; 2 an error; 3 done, but some lines could not be read; 5 nothing was
+    measured.
     """
     if as_json and ablation is not None:
         raise InputError("--json or --ablation", "both", where="offenders")
@@ -48,12 +50,14 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
         output.show_json({"documents": [document.to_dict() for document in documents]})
         return reading.status
     summary = reading.tally.summary()
-    output.say(f"{headline(summary).message}." if summary.scored else summary.warnings[0])
-    output.say("")
+    if not summary.scored:
+        return explain(UNMEASURED, summary.warnings[0])
+    output.say(f"{headline(summary).message}.", "")
     if causes:
         output.show_table(cause_table(causes))
         output.say("")
     if not documents:
+        output.say("No document misled.")
         return reading.status
     table = offender_table(documents)
     output.show_table(table)

@@ -39,7 +39,7 @@ from noisesense_adapters.evaluate.wording import changed_claims, headline
 @click.option(
     "--split-contexts",
     metavar="SEP",
-    help=r"What stands between contexts in a cell that holds no list, such as '|' or '\n'.",
+    help=r"What stands between contexts, and their ids, in a cell without a list: '|' or '\n'.",
 )
 @click.option(
     "--guess",
@@ -85,8 +85,8 @@ def command(
 
     Where verdicts are missing, a figure is a range that holds for every way to fill them in.
 
-    Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done, but some samples
-    failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
+    Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done without a check, but
+    some samples failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
     cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
     too little was measured: nothing at all, fewer samples than --expect, more than 5% of the
     verdicts without an answer; with a check also more of the samples than --max-undefined
@@ -106,7 +106,7 @@ def command(
     judging = None
     store = None
     if judge is not None:
-        store = asking.store_beside(out)
+        store = _store(asking, out, dataset)
         judging = asking.make_judge(judge, plan=plan, store=store)
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
@@ -125,8 +125,18 @@ def command(
         _show_cost(summary)
         _show_files(summary, out, store)
         _show_next_step(summary, out or dataset, is_scored=judging is None or out is not None)
-    status = options.SOME_FAILED if summary.failed else 0
+    # A check has a limit of its own for them.
+    status = options.SOME_FAILED if summary.failed and not gate.is_check else 0
     return worst(status, gate.tell_status(summary))
+
+
+def _store(asking: Asking, out: Path | None, dataset: Path) -> Path | None:
+    """Return the file for the replies. Raises `InputError` if the results cannot be written."""
+    from noisesense_adapters.datasets.score import check_output  # it loads SQLite
+
+    if out is not None:
+        check_output(out, dataset)
+    return asking.store_beside(out)
 
 
 def _columns(mapped: tuple[str, ...]) -> dict[str, str]:
@@ -277,12 +287,16 @@ def _show_cost(summary: Summary) -> None:
 
 def _show_files(summary: Summary, out: Path | None, store: Path | None) -> None:
     """Print where the results and the judge's replies are."""
+    if not summary.scored:
+        if out is not None:
+            tell(f"note: nothing has a score, so earlier results in {out} stay as they were")
+        return
     files: list[str] = []
     if out is not None:
         files.append(f"wrote {out}")
     if store is not None:
         files.append(f"every reply of the judge is kept in {store}")
-    if files and summary.scored:
+    if files:
         say("; ".join(files))
 
 

@@ -247,7 +247,8 @@ class Reader:
         self.has_split = self.has_split or self._separator in value
         if not is_one_text(value):
             return value
-        return [part for part in value.split(self._separator) if part.strip()]
+        parts = map(str.strip, value.split(self._separator))
+        return [part for part in parts if part]
 
     def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""

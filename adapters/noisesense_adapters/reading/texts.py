@@ -103,15 +103,20 @@ def output_of(value: Any) -> dict[str, Any]:
     end = value.rfind("}") + 1
     inside = as_object(opened(value[value.index("{") : end]))
     is_last = re.match(r"\s*(?:```|\n|\Z)", value[end:])  # or else a sentence speaks of it
-    for name, each in inside.items() if is_last else ():
-        if (normal(name) in _SOURCES and is_list(each)) or normal(name) in _LEAD_INS:
-            return inside
+    if is_last and any(_leads(name, each) for name, each in inside.items()):
+        return inside
     is_object = value.lstrip().startswith(("{", "```")) and not inside
     known = (*places.SOURCES.split(), *places.ROW_NAMES["response"].split())
     if is_object and any(f'"{name}"' in value for name in known):
         expected = "an answer, or a whole object with one"
         raise InputError(expected, describe(value), hint="was it cut off?")
     return {}
+
+
+def _leads(name: str, value: object) -> bool:
+    """Tell whether a field behind a sentence is an application's: its answer or its sources."""
+    known = normal(name)
+    return known in _LEAD_INS or (known in _SOURCES and is_list(value))
 
 
 def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
@@ -146,10 +151,11 @@ def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
     names = [{*map(normal, as_object(item))} for item in items]
     if all(map(_is_part, names)):
-        # Others hold thoughts, or documents.
-        parts = [item.get("text", "") for item in items if str(item.get("type")).endswith("text")]
-        if any(parts):
-            return "".join(parts)
+        # Parts of other types hold thoughts, or documents.
+        parts = [item for item in items if str(item.get("type")).endswith("text")]
+        joined = "".join(str(part.get("text", "")) for part in parts)
+        if joined:
+            return joined
     if items and all(each & {"role", "type"} for each in names):
         return text_of(_last_message(items, field), field)
     if len(items) == 1:
