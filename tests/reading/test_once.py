@@ -51,7 +51,7 @@ def test_the_first_rows_of_a_file_are_not_read_twice(calls: Counter[str], tmp_pa
 
 def test_a_document_beside_a_passage_is_its_name() -> None:
     named = {"document": "fees.pdf", "passage": "A bin costs 5 euros."}
-    with pytest.raises(InputError, match="one text, got 'fees.pdf' and"):
+    with pytest.raises(InputError, match=r"one text, got 'fees.pdf' and"):
         row.chunks_of([{"document": "fees.pdf", "excerpt": "A bin costs 5 euros."}])
     assert [chunk["id"] for chunk in row.chunks_of([named, {"document": "A text."}])] == [
         "fees.pdf",

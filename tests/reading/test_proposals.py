@@ -69,7 +69,7 @@ def test_marks_that_may_stand_in_chunks_propose_nothing(cell: str) -> None:
 
 
 def test_bars_in_few_cells_stand_in_chunks() -> None:
-    cells = ["a | b", "one", "two", "three"]
+    cells = ["a b | c", "one", "two", "three"]
     proposal = propose([{**ROW, "question": cell, "context": cell} for cell in cells], {})
     assert proposal.separator is None
     assert proposal.columns["retrieved_contexts"] == "context,"

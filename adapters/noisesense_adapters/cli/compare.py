@@ -94,12 +94,12 @@ def command(
     pair more differed by 1; else they are not clearly different.
     --fail-above and --max-unanswered check all of B.
 
-    Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 done
-    without a check, but some samples failed, or some lines could not be read; 4 a check cannot be decided; 5 more than
-    --max-unanswered of B's verdicts have no answer, more than --max-undefined of the samples have
-    nothing to measure in one run only or failed, a check names a mode that the definition lacks, or there is
-    a sign that B is broken; 6 fewer than --min-paired of A's samples are in B. If several apply,
-    the first of 1, 4, 5, 3.
+    Exit status: 0 done; 1 B is worse, or a mean is above --fail-above; 2 an error; 3 some samples
+    failed without a check, or some lines could not be read; 4 a check cannot be decided; 5 more
+    than --max-unanswered of B's verdicts have no answer, more than --max-undefined of the samples
+    failed or have nothing to measure in one run only, a check names a mode that the definition
+    lacks, or there is a sign that B is broken; 6 fewer than --min-paired of A's samples are in B.
+    If several apply, the first of 1, 4, 5, 3.
     """
     figures = _figures(fail_if_worse, gate)
     options.check_report(report)

@@ -85,12 +85,12 @@ def command(
 
     Where verdicts are missing, a figure is a range that holds for every way to fill them in.
 
-    Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 done without a check, but
-    some samples failed (they are named on stderr and in the results); 4 whether a mean is above --fail-above
+    Exit status: 0 done; 1 a mean is above --fail-above; 2 an error; 3 some samples failed without
+    a check (they are named on stderr and in the results); 4 whether a mean is above --fail-above
     cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
     too little was measured: nothing at all, fewer samples than --expect, more than 5% of the
-    verdicts without an answer; with a check also more of the samples than --max-undefined
-    with nothing to measure, or a sign that the run is broken ("noisesense gate" can let such
+    verdicts without an answer; with a check also more of the samples than --max-undefined that
+    failed or have nothing to measure, or a sign that the run is broken ("noisesense gate" can let such
     pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some
     rows cannot be read; 5 there is nothing to judge.
     """
@@ -125,9 +125,12 @@ def command(
         _show_cost(summary)
         _show_files(summary, out, store)
         _show_next_step(summary, out or dataset, is_scored=judging is None or out is not None)
-    # A check has a limit of its own for them.
-    status = options.SOME_FAILED if summary.failed and not gate.is_check else 0
-    return worst(status, gate.tell_status(summary))
+    return worst(_failed_status(summary, gate), gate.tell_status(summary))
+
+
+def _failed_status(summary: Summary, gate: Gate) -> int:
+    """Return the exit status for failed samples. A check has a limit of its own for them."""
+    return options.SOME_FAILED if summary.failed and not gate.is_check else 0
 
 
 def _store(asking: Asking, out: Path | None, dataset: Path) -> Path | None:

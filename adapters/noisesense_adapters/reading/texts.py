@@ -150,12 +150,9 @@ def _is_text_name(name: str, value: object, field: str) -> bool:
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
     names = [{*map(normal, as_object(item))} for item in items]
-    if all(map(_is_part, names)):
-        # Parts of other types hold thoughts, or documents.
-        parts = [item for item in items if str(item.get("type")).endswith("text")]
-        joined = "".join(str(part.get("text", "")) for part in parts)
-        if joined:
-            return joined
+    parts = _text_in_parts(items) if all(map(_is_part, names)) else ""
+    if parts:
+        return parts
     if items and all(each & {"role", "type"} for each in names):
         return text_of(_last_message(items, field), field)
     if len(items) == 1:
@@ -164,6 +161,12 @@ def _in_list(items: list[Any], field: str) -> str | None:
         answers = [text_of(item, field) for item in items]
         return _ANY.join(dict.fromkeys(filter(None, answers)))
     raise InputError("a text", f"{len(items)} in {describe(items)}")
+
+
+def _text_in_parts(parts: list[Any]) -> str:
+    """Join the text in a message's parts. Those of other types hold thoughts, or documents."""
+    texts = [part.get("text", "") for part in parts if str(part.get("type")).endswith("text")]
+    return "".join(map(str, texts))
 
 
 def _last_message(messages: list[Any], field: str) -> Any:
