@@ -13,7 +13,6 @@ from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows
 from noisesense_adapters.datasets.rows import BadRow, Row
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
-from support.datasets import write_jsonl
 
 GOOD = {**GOOD_SAMPLE, "verdicts": GOOD_VERDICTS}
 LINE = json.dumps(GOOD).encode()
@@ -142,12 +141,3 @@ def test_a_file_that_cannot_be_read_at_all(case: int, tmp_path: Path) -> None:
     message = str(raised.value)
     assert [part for part in (folder or name, *named) if part not in message] == []
     assert "\n" not in message
-
-
-def test_the_first_rows_may_lack_what_is_optional(tmp_path: Path) -> None:
-    bare = {name: GOOD[name] for name in ("response", "reference", "retrieved_contexts")}
-    first, second = read_rows(write_jsonl(tmp_path / "d.jsonl", [bare, GOOD]))
-    assert isinstance(first, Row)
-    assert isinstance(second, Row)
-    assert first.verdicts is None
-    assert second.verdicts is not None

@@ -121,6 +121,9 @@ def test_two_places_with_different_texts(host: str) -> None:
     assert same == joined == seen(host)
     if host in ("promptfoo", "inspect_ai"):
         return
+    assert "got None" in seen(host, more={"documents": None})
+    if host == "file":
+        assert "llm_answer" in seen(host, more={"llm_answer": "Bob did."})
     two = seen(host, more={"output": "Bob did."})
     assert isinstance(two, str)
     assert "'Ada did.'" in two

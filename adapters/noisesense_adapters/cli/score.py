@@ -89,8 +89,8 @@ def command(
     a check (they are named on stderr and in the results); 4 whether a mean is above --fail-above
     cannot be decided (too few samples pass with a warning, unless --fail-if-undecided is given); 5
     too little was measured: nothing at all, fewer samples than --expect, more than 5% of the
-    verdicts without an answer; with a check also more of the samples than --max-undefined that
-    failed or have nothing to measure, or a sign that the run is broken ("noisesense gate" can let such
+    verdicts without an answer; with a check also more of the samples than --max-undefined failed
+    or have nothing to measure, or a sign that the run is broken ("noisesense gate" can let such
     pass); 130 interrupted. If several apply, the first of 1, 4, 5, 3. With --dry-run: 0; 2; 3 some
     rows cannot be read; 5 there is nothing to judge.
     """

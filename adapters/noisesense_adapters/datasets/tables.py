@@ -134,10 +134,11 @@ class Table:
 
     def _check_rivals(self, path: Path, raws: Sequence[Raw], readings: Sequence[object]) -> None:
         """Raise `DifferentError` if another column's name says that it holds a field, too."""
-        pairs = [pair for pair in zip(raws, readings, strict=True) if isinstance(pair[1], Reading)]
-        rows = [as_object(raw.data) for raw, _ in pairs]
+        pairs = zip(raws, readings, strict=True)
+        rows = [as_object(raw.data) for raw, read in pairs if isinstance(read, Reading)]
+        first = next((read for read in readings if isinstance(read, Reading)), None)
         for field in ("response", "reference", CHUNKS):
-            place = pairs[0][1].places.get(field) if pairs else None
+            place = first and first.places.get(field)
             if place is None or field in self._columns:
                 continue
             found = rivals_of(rows, field, place)
