@@ -40,9 +40,11 @@ _NOTHING = frozenset(("none", "", "false", "0", "[]", "{}", "namespace()"))
 _FINE = frozenset(("none", "", "true", *map(str, range(200, 300))))
 _SOUND: dict[str, Collection[str]] = {
     "error": _NOTHING,  # OpenRouter, also in a choice
-    "errors": _NOTHING,
+    **dict.fromkeys(("errors", "errorcode", "errormessage", "iserror", "err"), _NOTHING),
+    **dict.fromkeys(("exception", "fault"), _NOTHING),
     "incompletedetails": _NOTHING,  # OpenAI's Responses
     "success": _FINE | {"1"},
+    "ok": _FINE | {"1"},
     "status": _FINE | _WHOLE | {"success", "succeeded", "successful", "ok", "done", "finished"},
     "statuscode": _FINE | {"0"},  # MiniMax, in base_resp
 }
@@ -51,6 +53,7 @@ _FAILED: dict[str, Collection[str]] = {
     "object": {"error"},  # vLLM
     "type": {"error"},  # Anthropic
     "code": _ERROR_CODES,
+    "state": {"failed", "error", "cancelled"},
 }
 
 _INPUT = ("input_tokens", "prompt_token_count")
@@ -74,8 +77,8 @@ def problem_of(reply: object, form: str = "") -> str:
         problem = _failure_in(part) or _failure_in(fields_of(part.get("baseresp")))
         if problem:
             return problem
-    if message.get("refusal"):
-        return REFUSED
+        if part.get("refusal"):
+            return REFUSED
     if _are_out_of_order(choices):
         return SHUFFLED
     calls = [*as_list(message.get("toolcalls")), message.get("functioncall")]

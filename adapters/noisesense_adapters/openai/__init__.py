@@ -100,7 +100,8 @@ class OpenAILLM(Bridge):
             # Azure's version of its interface.
             query=getattr(client, "default_query", None) or None,
         )
-        self._request: dict[str, Any] = {"model": model, **options}
+        # A function shows no headers in ``vars``.
+        self._request: Callable[[], dict[str, Any]] = lambda: {"model": model, **options}
         self._send = _sender(
             client,
             base_url=address,
@@ -114,14 +115,15 @@ class OpenAILLM(Bridge):
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge.ask`."""
-        body: dict[str, Any] = {**self._request, "messages": [{"role": "user", "content": prompt}]}
+        body = self._request()
+        body["messages"] = [{"role": "user", "content": prompt}]
         name = ""
         if schema is not None:
             name = schema.__name__
             form = {"name": name, "schema": json_form(schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
             most: int | None = getattr(schema, "max_tokens", None)
-            if most is not None and self._request.keys().isdisjoint(_LIMITS):
+            if most is not None and body.keys().isdisjoint(_LIMITS):
                 body[self._limit] = most + (_THOUGHTS if self._thinks else 0)
         reply = completion_reply(await self._send(**body), name)
         self._thinks = self._thinks or reply.is_thinking

@@ -203,7 +203,7 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
             continue
         argument = "contexts" if field == "retrieved_contexts" else field
         got = f"{_shown(most)} at {first!r} and {_shown(others)} at {place!r}"
-        hint = f"say which: {argument}={first!r}; in a file --map {field}={first}"
+        hint = f"say which, by its path: {argument}={first!r}; in a file --map {field}={first}"
         raise DifferentError(f"one {field}", got, where=field, hint=hint)
     return first
 

@@ -144,6 +144,7 @@ def gate_run(
         unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
+        notes += _unasked(summary, mode, limit)
     return RunGate((*findings, *notes), summary.unmeasured)
 
 
@@ -152,6 +153,16 @@ def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
     if mode is not None:
         return (check_mode(mode),)
     return tuple(each.mode for each in summary.modes)
+
+
+def _unasked(summary: Summary, mode: Mode | None, limit: float) -> Iterator[Finding]:
+    """Yield a note on a mean above the limit that neither the gate nor the run was asked for."""
+    for figures in summary.modes:
+        if mode is not None or summary.only in (None, figures.mode):
+            continue
+        for finding in _value(summary, figures.mode, limit, by_interval=False, unsure="warn"):
+            if finding.outcome == "fail":
+                yield Finding("warn", f"not checked: {finding.reason}")
 
 
 def _enough(
