@@ -138,7 +138,7 @@ class Table:
         rows = [as_object(raw.data) for raw, read in pairs if isinstance(read, Reading)]
         first = next((read for read in readings if isinstance(read, Reading)), None)
         for field in ("response", "reference", CHUNKS):
-            place = first and first.places.get(field)
+            place = None if first is None else first.places.get(field)
             if place is None or field in self._columns:
                 continue
             found = rivals_of(rows, field, place)

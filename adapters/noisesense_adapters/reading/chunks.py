@@ -89,6 +89,8 @@ def _items(value: Any) -> list[Any]:
     lists = dict(_lists_in(fields))
     if len({*map(str, lists.values())}) > 1:
         raise InputError("one list of chunks", f"different ones in {named(lists)}")
+    if lists and not any(lists.values()) and fields.get("error"):
+        raise InputError("a retriever that succeeded", describe(value))
     for items in lists.values():
         return items
     hint = "name the list in it: contexts=, or --map retrieved_contexts=, with a path"
@@ -247,7 +249,8 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
                 expected = f"a list with one for each of {len(chunks)} chunks"
                 raise InputError(expected, describe(values))
         for number, entry in enumerate(entries):
-            read = label_of(entry) if field == "relevant" else as_name(entry)
+            name = entry.strip() if isinstance(entry, str) else entry
+            read = label_of(entry) if field == "relevant" else as_name(name)
             if not is_empty(read):
                 changed[number] = {**fields_of(changed[number]), field: read}
     return changed

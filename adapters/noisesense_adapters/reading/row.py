@@ -247,8 +247,10 @@ class Reader:
         self.has_split = self.has_split or self._separator in value
         if not is_one_text(value):
             return value
-        parts = map(str.strip, value.split(self._separator))
-        return [part for part in parts if part]
+        spaced = f" {self._separator} "
+        is_spaced = value.count(spaced) == value.count(self._separator)
+        parts = value.split(spaced if is_spaced else self._separator)
+        return [part for part in parts if part.strip()]
 
     def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""
