@@ -38,8 +38,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         warnings: what a reader of the figures must know, in words.
     """
 
-    _derived = ("undefined_share",)
-
     definition: DefinitionName | None
     paired_by: PairedBy
     pairs: int
@@ -60,13 +58,6 @@ class Comparison(Record, BothModes[FigureComparison]):
         """The comparisons of all figures that the definition has."""
         comparisons = (self.relevant, self.irrelevant, self.any, self.correct)
         return tuple(each for each in comparisons if each is not None)
-
-    @property
-    def undefined_share(self) -> float | None:
-        """The share of the scored pairs in which only one version has something to measure."""
-        scored = self.pairs - len(self.failed)
-        one_sided = len(self.undefined_in_a) + len(self.undefined_in_b)
-        return one_sided / scored if scored else None
 
 
 def compare(
