@@ -186,7 +186,7 @@ class Reader:
                 if is_needed and (value is None or (field != CHUNKS and is_gap(value))):
                     expected = "a list of chunks" if field == CHUNKS else "a text"
                     where = field if place == field else f"{field}, {place!r}"
-                    raise InputError(expected, "None", where=where)
+                    raise InputError(expected, "None", where=where, hint=self._where_else(field))
             found = self._read_each(field, standing)
             if found:
                 return _agreed(field, found)
@@ -263,9 +263,12 @@ class Reader:
         expected = f"the {called} at {' or '.join(map(repr, names[:4]))}"
         there = named(path for path in inner_paths(row) if path.count(".") < 2)
         got = f"only {there}" if there else "an empty row"
+        return MissingError(expected, got, where=called, hint=self._where_else(field))
+
+    def _where_else(self, field: str) -> str:
+        """Return how the user says where else a field stands."""
         argument = "contexts" if field == CHUNKS else field
-        hint = self._hint.format(argument=argument, field=called)
-        return MissingError(expected, got, where=called, hint=hint)
+        return self._hint.format(argument=argument, field=self._called.get(field, field))
 
 
 def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
