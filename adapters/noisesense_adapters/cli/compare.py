@@ -235,7 +235,8 @@ def _show(comparison: Comparison, heads: Heads) -> None:
     if comparison.figures:
         output.say("")
         output.show_table(comparison_table(comparison))
-    _show_names("failed in one or both:", comparison.failed, heads)
+    of_pairs = f"{len(comparison.failed):,} of {counted(comparison.pairs, 'sample')}"
+    _show_names(f"{of_pairs} failed in one or both:", comparison.failed, heads)
     _show_names("nothing to measure in A only:", comparison.undefined_in_a, heads)
     _show_names("nothing to measure in B only:", comparison.undefined_in_b, heads)
     output.tell(*(f"note: {warning}" for warning in comparison.warnings))
