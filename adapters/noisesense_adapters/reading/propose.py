@@ -272,7 +272,8 @@ def _text(value: Any, field: str) -> str:
     if field != CHUNKS:
         return text_of(value, "reference" if field == "answer" else field) or ""
     if is_one_text(value):
-        return value if " " in re.sub(r"\s*[|,;\n]\s*", "", value) else ""  # not only names
+        parts = map(str.strip, re.split(r"[|,;\n]", value))
+        return value if any(" " in part for part in parts) else ""  # not only names
     texts = [*map(text_in, chunks_of(value))]
     return str(texts) if any(" " in text for text in texts) else ""
 
