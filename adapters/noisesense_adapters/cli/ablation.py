@@ -52,7 +52,7 @@ def write_plan(
     reading = options.Reading()
     rows = plan(reading.results(results), variants.split(","), leave_out)
     if not rows:
-        say("there is nothing to ask: no claim is wrong and from a chunk")
+        say("there is nothing to ask: no sample has the chunks that these variants need")
         return reading.status
     write_whole(out, map(to_json, rows))
     files = f"{quote(str(results))} {quote(str(out))}"

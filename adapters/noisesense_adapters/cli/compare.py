@@ -23,6 +23,7 @@ from noisesense_adapters.cli.gate import (
     UNMEASURED,
     Gate,
     explain,
+    failed_status,
     gate,
     worst,
 )
@@ -139,13 +140,9 @@ def command(
             output.tell(f"check passed ({names}): {name} is not shown to be worse")
     statuses.append(gate.tell_status(summary, name))
     statuses.append(reading.status)
-    if not (figures or gate.is_check):  # a check has a limit of its own for them
-        statuses.append(_failed_status(comparison))
+    is_checked = bool(figures) or gate.is_check
+    statuses.append(failed_status(len(comparison.failed), is_checked=is_checked))
     return worst(*statuses)
-
-
-def _failed_status(comparison: Comparison) -> int:
-    return options.SOME_FAILED if comparison.failed else 0
 
 
 def _figures(fail_if_worse: str | None, gate: Gate) -> tuple[Figure, ...]:

@@ -35,6 +35,11 @@ def worst(*statuses: int) -> int:
     return 0
 
 
+def failed_status(failed: int, *, is_checked: bool) -> int:
+    """Return the exit status for samples that failed. A check has a limit of its own for them."""
+    return SOME_FAILED if failed and not is_checked else 0
+
+
 _LEADS = {
     ABOVE: "check failed",
     UNDECIDED: "cannot be decided",

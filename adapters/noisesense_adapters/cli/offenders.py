@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -48,10 +49,11 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
     documents = ranking.documents[: max(top, 1)]
     if as_json:
         output.show_json({"documents": [document.to_dict() for document in documents]})
-        return reading.status
     summary = reading.tally.summary()
     if not summary.scored:
         return explain(UNMEASURED, summary.warnings[0])
+    if as_json:
+        return reading.status
     output.say(f"{headline(summary).message}.", "")
     if causes:
         output.show_table(cause_table(causes))
@@ -59,13 +61,7 @@ def command(results: Path, top: int, ablation: Path | None, as_json: bool) -> in
     if not documents:
         output.say("No document misled.")
         return reading.status
-    table = offender_table(documents)
-    output.show_table(table)
-    output.say(offender_legend(table))
-    if all(document.document == document.text for document in documents):
-        output.tell(_UNNAMED)
-    for document in documents:
-        _show_claims(document, reading.heads)
+    _show_documents(documents, reading.heads)
     if not causes:
         next_command = f"noisesense ablation plan {quote(str(results))} --out todo.jsonl"
         output.section("Next, do they cause these claims?", [f"  {next_command}"])
@@ -77,6 +73,17 @@ _UNNAMED = (
     " with --map retrieved_context_ids=COLUMN"
 )
 _SHOWN_CLAIMS = 3
+
+
+def _show_documents(documents: Sequence[Offender], heads: Heads) -> None:
+    """Print the ranking, and each document's claims."""
+    table = offender_table(documents)
+    output.show_table(table)
+    output.say(offender_legend(table))
+    if all(document.document == document.text for document in documents):
+        output.tell(_UNNAMED)
+    for document in documents:
+        _show_claims(document, heads)
 
 
 def _show_claims(document: Offender, heads: Heads) -> None:

@@ -15,7 +15,7 @@ from noisesense.errors import InputError, describe
 from noisesense.scoring.definitions import check_definition
 from noisesense.stats.summarize import counted
 from noisesense_adapters.cli import options
-from noisesense_adapters.cli.gate import UNMEASURED, Gate, checks, worst
+from noisesense_adapters.cli.gate import UNMEASURED, Gate, checks, failed_status, worst
 from noisesense_adapters.cli.options import Asking
 from noisesense_adapters.cli.output import Failures, say, show_json, show_table, tell
 from noisesense_adapters.cli.progress import RunProgress, spent
@@ -125,12 +125,8 @@ def command(
         _show_cost(summary)
         _show_files(summary, out, store)
         _show_next_step(summary, out or dataset, is_scored=judging is None or out is not None)
-    return worst(_failed_status(summary, gate), gate.tell_status(summary))
-
-
-def _failed_status(summary: Summary, gate: Gate) -> int:
-    """Return the exit status for failed samples. A check has a limit of its own for them."""
-    return options.SOME_FAILED if summary.failed and not gate.is_check else 0
+    status = failed_status(summary.failed, is_checked=gate.is_check)
+    return worst(status, gate.tell_status(summary))
 
 
 def _store(asking: Asking, out: Path | None, dataset: Path) -> Path | None:
@@ -292,7 +288,7 @@ def _show_files(summary: Summary, out: Path | None, store: Path | None) -> None:
     """Print where the results and the judge's replies are."""
     if not summary.scored:
         if out is not None:
-            tell(f"note: nothing has a score, so earlier results in {out} stay as they were")
+            tell(f"note: nothing has a score, which replaces no earlier results in {out}")
         return
     files: list[str] = []
     if out is not None:

@@ -114,7 +114,7 @@ def rivals_of(
     names = without_gold(dict.fromkeys(name for row in rows for name in row))
     alike = [name for name in names if name != place and _holds(name, field)]
     found: dict[str, tuple[str, ...]] = {}
-    for name in (place, *alike):
+    for name in (place, *alike) if alike else ():
         texts = _texts(rows, name, field)
         if any(" " in text for text in texts):
             found[name] = texts
