@@ -4,8 +4,8 @@
 
 One server process speaks OpenAI chat completions and takes 50 ms a call; langchain-openai asks
 it in ragas' ``evaluate()``. Both modes of one sample are scored, for C = 1, 5, 10 and 20 chunks,
-then a run of 200 samples of 5 chunks, and the calls of that run alone: the same requests through
-the same client, 16 at once, as ours sends them. Ours has both plans: lazy, the default, for the
+then a run of 200 samples of 5 chunks, and its floor: a metric of ragas' own kind that makes the
+same requests and judges nothing. Ours has both plans: lazy, the default, for the
 fewest calls and tokens; full for every verdict, in the fewest rounds. Prints calls, rounds (calls
 one after another), characters sent and received, and the wall time (the middle one of three; the
 run once). Needs ragas; asserts only that both find the same scores.
@@ -23,7 +23,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -36,8 +36,9 @@ from support.ragas_peer import ragas_row
 from support.server import ScriptedServer
 
 WHOSE = ("ragas", "ours", "ours, full")
-ALONE = "the calls alone"
-AT_ONCE = 16
+FLOOR = "the floor"
+MODEL = "gpt-4o-mini"
+ROUNDS = 3
 
 Scores = list[list[float]]
 Contender = Callable[[str, Sequence[Sample]], Awaitable[Scores]]
@@ -66,7 +67,7 @@ async def evaluate(metric: Any, url: str, samples: Sequence[Sample], **options: 
     from ragas import EvaluationDataset, aevaluate
     from ragas.llms import LangchainLLMWrapper
 
-    model = ChatOpenAI(model="gpt-4o-mini", base_url=url, api_key="none")
+    model = ChatOpenAI(model=MODEL, base_url=url, api_key="none")
     result = await aevaluate(
         EvaluationDataset.from_list([ragas_row(sample) for sample in samples]),
         metrics=[metric(mode=mode, **options) for mode in MODES],
@@ -108,22 +109,39 @@ async def measure(
     return rows
 
 
-async def alone(server: Server, case: str) -> Row:
-    """What ours has just sent, with nothing around it."""
+async def floor(server: Server, case: str, samples: Sequence[Sample]) -> Row:
+    """A metric of ragas' that makes the calls which ours has just made, in as many rounds, through
+    ragas' wrapper, and judges nothing."""
+    from langchain_core.prompt_values import StringPromptValue
     from langchain_openai import ChatOpenAI
+    from ragas.llms import LangchainLLMWrapper
+    from ragas.metrics import NoiseSensitivity as Theirs
 
-    model = ChatOpenAI(model="gpt-4o-mini", base_url=server.url, api_key="none")
-    slots = asyncio.Semaphore(AT_ONCE)
+    def asking(form: str) -> Any:
+        kwargs = {"response_format": json.loads(form)}
+        model = ChatOpenAI(model=MODEL, base_url=server.url, api_key="none", model_kwargs=kwargs)
+        return LangchainLLMWrapper(model)
 
-    async def call(body: dict[str, Any]) -> None:
-        async with slots:
-            await model.ainvoke(body["messages"], response_format=body["response_format"])
-
+    wrapped = cache(asking)
     bodies = server.bodies()
+    turns = iter([bodies[number :: len(samples)] for number in range(len(samples))])
+
+    class Floor(Theirs):
+        async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:
+            asked = next(turns) if self.mode == MODES[0] else []
+            for first in range(ROUNDS):
+                calls: list[Any] = []
+                for body in asked[first::ROUNDS]:
+                    text = StringPromptValue(text=body["messages"][0]["content"])
+                    model = wrapped(json.dumps(body["response_format"]))
+                    calls.append(model.generate(text, callbacks=callbacks))
+                await asyncio.gather(*calls)
+            return 0.0
+
     start = time.perf_counter()
-    await asyncio.gather(*map(call, bodies))
+    await evaluate(Floor, server.url, samples)
     seconds = time.perf_counter() - start
-    return Row(case, ALONE, **server.figures(), seconds=seconds)
+    return Row(case, FLOOR, **server.figures(), seconds=seconds)
 
 
 async def everything(server: Server, samples: int) -> list[Row]:
@@ -137,7 +155,7 @@ async def everything(server: Server, samples: int) -> list[Row]:
         for whose in WHOSE:
             rows += await measure(server, case, pairs, [whose], 1)
             if whose == "ours":
-                rows.append(await alone(server, case))
+                rows.append(await floor(server, case, [sample for sample, _ in pairs]))
     return rows
 
 
@@ -189,7 +207,7 @@ HEAD = ("case", "whose", "calls", "rounds", "sent", "received", "seconds", "rati
 def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     """Rows of text; ours with its ratios to ragas' in the same case."""
     ragas = {row.case: row for row in rows if row.whose == "ragas"}
-    calls_alone = {row.case: row.seconds for row in rows if row.whose == ALONE}
+    floors = {row.case: row.seconds for row in rows if row.whose == FLOOR}
     for row in rows:
         ratios = ""
         peer = ragas[row.case]
@@ -198,8 +216,8 @@ def lines_of(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
             time_ = peer.seconds / row.seconds
             ratios = f"{calls:.1f}× fewer calls, {row.chars / peer.chars:.0%} of the characters, "
             ratios += f"{time_:.1f}× faster"
-        if row.whose == "ours" and row.case in calls_alone:
-            ratios += f", {row.seconds / calls_alone[row.case]:.2f}× the calls alone"
+        if row.whose == "ours" and row.case in floors:
+            ratios += f", {row.seconds / floors[row.case]:.2f}× the floor"
         figures = (row.calls, row.rounds, row.prompt_chars, row.completion_chars)
         shown = [f"{figure:,}" for figure in figures]
         yield row.case, row.whose, *shown, f"{row.seconds:.2f}", ratios

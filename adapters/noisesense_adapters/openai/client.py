@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from noisesense_adapters.models.identity import check_address
 from noisesense_adapters.models.running import in_thread
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class ChatClient:
     def __init__(
         self, *, api_key: str, base_url: str = "", timeout: float = 60.0, max_retries: int = 2
     ) -> None:
+        check_address(base_url or OPENAI, "base_url")
         self.base_url = base_url
         self._timeout = timeout
         self._max_retries = max_retries

@@ -35,10 +35,11 @@ _FEW = 5
 _MANY = 20
 """So many samples with verdicts all alike are a sign."""
 _LOOKED_AT = 0.2
-"""So many of the samples without support are a sign: a lazy plan asks only where some claim is
-wrong, which in a sound system may be where the retriever has missed the documents."""
+"""So many of the samples without support are a sign where none has any, and else a note: a lazy
+plan asks only where some claim is wrong, which in a sound system may be where the retriever has
+missed the documents."""
 _MOST_ODD = 0.1
-"""As many samples as may be undefined may have an error in place of an answer."""
+"""As many samples as may be undefined may have an error in place of an answer, or of chunks."""
 _MOST_TEXTS = 3_000
 _SAID = {("claim", True), ("reference claim", True)}
 _DENIED = {("claim", False), ("reference claim", False)}
@@ -54,8 +55,9 @@ _SAME_ANSWER = "the answers are the same, with no correct claim"
 _SAME_CHUNKS = "the chunks are the same"
 _UNTOLD = ("right", "useful", "useless")
 """No notes."""
-_OFTEN_SOUND = {ECHO: 0.8, _SAME_CHUNKS: 0.6}
-"""The shares from which these are notes: short answers are often right, and corpora small."""
+_TELLING = {_NOWHERE: 0.2, ECHO: 0.8, _SAME_CHUNKS: 0.6}
+"""The shares from which these are notes, else half: short answers are often right, and corpora
+small."""
 _MARKUP = ("<!doctype html", "<html", "<?xml")
 
 
@@ -144,11 +146,15 @@ class SignCounts:
         signs += self._of_answers(samples)
         for what, text, times in self._frequent(samples):
             reason = f"{what}, in {times:,} of {samples:,} samples"
+            name: SignName | None = None
             if what == _SAME_ANSWER:
-                signs.append(Sign("same-answer", reason))
+                name = "same-answer"
             elif what == _SAME_CHUNKS and shared["useless", text] > 4 * shared["useful", text]:
-                signs.append(Sign("same-context", f"{reason}, and hardly ever support a claim"))
-            elif what not in _UNTOLD and times >= _OFTEN_SOUND.get(what, 0.5) * samples:
+                name = "same-context"
+                reason += ", and hardly ever support a claim"
+            if name and 2 * times > samples:
+                signs.append(Sign(name, reason))
+            elif name or (what not in _UNTOLD and times >= _TELLING.get(what, 0.5) * samples):
                 notes.append(reason)
         notes += self._told(samples, is_tested=placebos.asked > 0)
         return tuple(signs), tuple(notes)
@@ -162,7 +168,7 @@ class SignCounts:
         useless = self._counts["useless"]
         if not looked_at and self._counts["chunks"]:
             yield "no chunk was asked about, as no answer is wrong: the retriever is not tested"
-        if 2 * useless > looked_at:
+        if useless > min(looked_at / 2, max(_LOOKED_AT * looked_at, 1)):
             of = f"{useless:,} of the {looked_at:,} samples where chunks were asked"
             yield f"no chunk supports a claim, in {of}"
 
@@ -179,9 +185,9 @@ class SignCounts:
         return agreed
 
     def _frequent(self, samples: int) -> Iterator[tuple[str, int, int]]:
-        """Yield what more than half of the samples have, with its text and how many have it."""
+        """Yield what several of the samples have, with its text and how many have it."""
         for (what, text), times in self._shared.items():
-            if 2 * times > samples:
+            if times > max(_MOST_ODD * samples, 2):
                 yield what, text, times
 
     def _of_answers(self, samples: int) -> Iterator[Sign]:
