@@ -51,11 +51,12 @@ cases. Then 2 of 5 come in ``1 - 0.98^5 - 5 * 0.02 * 0.98^4 = 0.4%`` of all runs
 always says yes has four of five wrong, one that says yes to chunks alone two.
 """
 _NOWHERE = "neither the reference nor a chunk has a claim of the answer"
+_ALL_WRONG = "none of the answer's several claims is correct"
 _SAME_ANSWER = "the answers are the same, with no correct claim"
 _SAME_CHUNKS = "the chunks are the same"
 _UNTOLD = ("right", "useful", "useless")
 """No notes."""
-_TELLING = {_NOWHERE: 0.2, ECHO: 0.8, _SAME_CHUNKS: 0.6}
+_TELLING = {_NOWHERE: 0.2, _ALL_WRONG: 0.2, ECHO: 0.8, _SAME_CHUNKS: 0.6}
 """The shares from which these are notes, else half: short answers are often right, and corpora
 small."""
 _MARKUP = ("<!doctype html", "<html", "<?xml")
@@ -101,6 +102,8 @@ class SignCounts:
         is_wrong = ("correct", False) in kinds and not is_right
         if is_wrong and ("claim", False) in kinds and ("claim", True) not in kinds:
             self._share(_NOWHERE)
+        elif is_wrong and len(verdicts.response_claims) > 1:
+            self._share(_ALL_WRONG)
         for repeated in result.repeats:
             self._share(repeated)
         if result.sample is not None:
