@@ -138,6 +138,10 @@ def test_a_task_comes_before_its_item(host: str) -> None:
     taken = seen(host, item=its_own, contexts=INSIDE)
     assert taken == seen(host, contexts=["its own"])
     assert "list of chunks, got None" in seen(host, item=its_own, contexts=None)
+    unknown = {"answer": TEXT, "finds": ["its own"], "tips": ["stale"], "queries": ["a b"]}
+    unread = seen(host, item=its_own, response=unknown, contexts=INSIDE)
+    assert isinstance(unread, str)
+    assert ".finds'" in unread
 
 
 @pytest.mark.parametrize(

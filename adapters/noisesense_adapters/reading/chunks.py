@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -76,6 +77,13 @@ def chunks_of(value: Any) -> list[Any]:
     return chunks
 
 
+def holds_chunks(value: Any) -> bool:
+    """Tell whether it is a list of chunks of more than one word."""
+    with suppress(InputError):
+        return is_list(value) and any(" " in text_in(chunk) for chunk in chunks_of(value))
+    return False
+
+
 def _items(value: Any) -> list[Any]:
     """Return the items of a list of chunks. Raises `InputError`."""
     listed: object = unpacked(value)
@@ -122,7 +130,7 @@ def _chunk(item: Any) -> Any:
     for name in ("metadata", "metadatas", "meta"):
         metadata |= _fields(as_object(fields.get(name)))
     # The metadata is no part of the text, but where there is nothing else.
-    text = _text_in(fields if chunk.keys() - _BARE else metadata)
+    text = _text_in(chunk if chunk.keys() - _BARE else metadata)
     if text is None:
         expected = "a chunk's text as 'text', 'content', 'page_content' or another known name"
         raise InputError(expected, f"only {named(chunk)}" if chunk else describe(item))
@@ -141,12 +149,13 @@ def _fields(chunk: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _text_in(fields: dict[str, Any]) -> str | None:
-    """Return the text in the fields of a chunk; a blank one only where all are; None if none is.
+def _text_in(chunk: dict[str, Any]) -> str | None:
+    """Return the text of a chunk; a blank one only where all are; None if none is.
 
     Raises `InputError` for different ones.
     """
-    texts = [*_texts_in(fields)]
+    texts = [*_texts_in(chunk)]
+    fields = _fields(chunk)
     document = fields.get("document", fields.get("doc"))
     if not texts and isinstance(document, str):  # a text, or the name of one
         others = [value for name, value in fields.items() if name not in _NAMES]
@@ -159,10 +168,14 @@ def _text_in(fields: dict[str, Any]) -> str | None:
     return next(iter(different.values()), texts[0] if texts else None)
 
 
-def _texts_in(fields: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts in the fields of a chunk, or those that its parts make together."""
-    for name in _TEXTS:
-        value = fields.get(name)
+def _texts_in(chunk: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts in a chunk and in its objects, or those that their parts make together."""
+    for name, value in chunk.items():
+        plain_name = normal(name.removeprefix("document."))
+        if plain_name in _PARTS:
+            yield from _texts_in(as_object(value))
+        if plain_name not in _TEXTS:
+            continue
         parts = [as_object(part).get("text", part) for part in as_list(value)]
         if isinstance(value, str):
             yield value

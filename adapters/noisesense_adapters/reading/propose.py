@@ -17,7 +17,7 @@ from noisesense_adapters.reading.chunks import chunks_of, text_in
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
-from noisesense_adapters.reading.values import is_one_text
+from noisesense_adapters.reading.values import is_one_text, words_in
 
 _MARKS = re.compile(r"[\n\t;§•¶#<>*]|--|//|~~|==|\[\d|\d[:)]|\", \"")
 """What may stand between chunks, and in them."""
@@ -123,7 +123,7 @@ def rivals_of(
 
 def _holds(name: str, field: str) -> bool:
     """Tell whether the last word of a name says that it holds the field."""
-    words = _words_in(name)
+    words = words_in(name)
     last = words[-1] if words and words[-1] not in _NO_TEXTS else ""
     said = {"answer": "response"}.get(_FIELDS.get(last, ""), _FIELDS.get(last))
     if not _GOLD.isdisjoint(words):
@@ -209,7 +209,7 @@ def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     """Return the lists of chunks, whatever their names are but those of other lists."""
     found: _Places = {}
     for path in inner_paths(rows[0], by_number=True):
-        said = {word for step in parse(path)[0] for word in _words_in(step)}
+        said = {word for step in parse(path)[0] for word in words_in(step)}
         texts = () if said & _OTHERS else _texts(rows, path, CHUNKS)
         if texts and all(text[:1] in ("", "[") for text in texts):
             found.setdefault(texts, path)
@@ -228,7 +228,7 @@ def _paths(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _field_of(path: str) -> str | None:
     """Return the field of which the words of a path speak."""
-    steps = [_words_in(name) for name in ".".join(parse(path)[0]).split(".")]
+    steps = [words_in(name) for name in ".".join(parse(path)[0]).split(".")]
     if steps[-1] and steps[-1][-1] in _NO_TEXTS:
         return None
     gold = [number for number, step in enumerate(steps) if not _GOLD.isdisjoint(step)]
@@ -276,9 +276,3 @@ def _text(value: Any, field: str) -> str:
         return value if any(" " in part for part in parts) else ""  # not only names
     texts = [*map(text_in, chunks_of(value))]
     return str(texts) if any(" " in text for text in texts) else ""
-
-
-def _words_in(name: str) -> list[str]:
-    """Return the words of a name such as ``groundTruth`` or ``ground_truth``."""
-    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return re.sub(r"[\W_\d]+", " ", split).lower().split()

@@ -13,6 +13,7 @@ from noisesense_adapters.reading.chunks import (
     IDS,
     LABELS,
     chunks_of,
+    holds_chunks,
     text_in,
     with_fields,
 )
@@ -26,7 +27,7 @@ from noisesense_adapters.reading.paths import (
     picked,
     value_at,
 )
-from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
+from noisesense_adapters.reading.places import ANSWERS, FIELDS, GOLD, OTHER_LISTS, ROW_NAMES
 from noisesense_adapters.reading.texts import agreed, output_of, text_of
 from noisesense_adapters.reading.values import (
     is_blank,
@@ -37,6 +38,7 @@ from noisesense_adapters.reading.values import (
     unpacked,
     without_nulls,
     words,
+    words_in,
 )
 
 if TYPE_CHECKING:
@@ -48,6 +50,10 @@ _ONE_TEXT_HINT = (
     "if it is one chunk, name the place with a comma behind it; else what stands between chunks:"
     " --split-contexts SEP; of rows with a chunk each make one first, as pandas' groupby does"
 )
+_TASKS = {"metadata": "output", "inputs": "outputs", "vars": "providerOutput"}
+"""Where a task's output stands beside its item."""
+_KNOWN = words(f"{ANSWERS} {ROW_NAMES[CHUNKS]}")
+_OTHER_LISTS = {*GOLD.split(), *OTHER_LISTS.split()}
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -188,11 +194,26 @@ class Reader:
                     where = field if place == field else f"{field}, {place!r}"
                     raise InputError(expected, "None", where=where, hint=self._where_else(field))
             found = self._read_each(field, standing)
+            if field == CHUNKS and found:
+                self._check_task(row, next(iter(found)))
             if found:
                 return _agreed(field, found)
         if is_needed:
             raise self._missing(field, row)
         return None
+
+    def _check_task(self, row: Mapping[str, Any], item: str) -> None:
+        """Raise `UnclearError` if a task returned a list of chunks under a name of its own.
+
+        The chunks of its item may be another retriever's.
+        """
+        task = _TASKS.get(item.split(".")[0], "")
+        for name, value in output_of(row.get(task)).items():
+            is_other = normal(name) in _KNOWN or _OTHER_LISTS.intersection(words_in(name))
+            if not is_other and holds_chunks(value):
+                got = f"{item!r} and {f'{task}.{name}'!r}"
+                hint = self._where_else(CHUNKS)
+                raise UnclearError("one list of chunks", got, where=CHUNKS, hint=hint)
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]

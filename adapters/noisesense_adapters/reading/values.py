@@ -52,6 +52,12 @@ def words(names: str) -> dict[str, None]:
     return dict.fromkeys(map(normal, names.split()))
 
 
+def words_in(name: str) -> list[str]:
+    """Return the words of a name such as ``groundTruth`` or ``ground_truth``."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return re.sub(r"[\W_\d]+", " ", split).lower().split()
+
+
 def is_gap(cell: object) -> bool:
     """Tell whether it is NaN, NA or NaT, as pandas writes an empty cell."""
     if isinstance(cell, Real) and not isinstance(cell, Integral):
