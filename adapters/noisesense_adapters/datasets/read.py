@@ -181,7 +181,11 @@ def _checked_columns(
         raise InputError("a text between chunks", "an empty one", where="split_contexts")
     checked: dict[str, Column] = {}
     for field, column in (columns or {}).items():
-        name = check_choice(_CALLED.get(normal(field), field), MAPPED, "columns")
+        name = _CALLED.get(normal(field), field)
+        if name not in MAPPED and column in MAPPED:
+            hint = f"the other way round: {column}={field}"
+            raise InputError("FIELD=COLUMN", f"{field}={column}", where="columns", hint=hint)
+        check_choice(name, MAPPED, "columns")
         if name in checked:
             raise InputError("each field once", f"{field!r} beside another name", where="columns")
         checked[name] = column

@@ -33,6 +33,9 @@ def given_judge(
         if value is not None:
             hint = f"a judge does not use {name}"
             raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)
+    if isinstance(judge, str) and ":" in judge and not os.path.lexists(judge):
+        hint = f"of a model by name: judge=model_judge({judge!r}), of noisesense_adapters.factory"
+        raise InputError("a recording's path, or a judge", repr(judge), where="judge", hint=hint)
     if isinstance(judge, (str, os.PathLike)):
         return RecordedJudge(cast("str | os.PathLike[str]", judge))
     if isinstance(judge, type) or not isinstance(judge, Judge):

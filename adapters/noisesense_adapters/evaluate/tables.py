@@ -267,7 +267,7 @@ def trust_tables(found: Trust) -> list[Table]:
         confidence = f"{percent_text(mean.interval.confidence)} "
         figures = (mean.judge_mean, mean.mean, mean.interval, mean.labeled)
         means.append((mode, *map(shown, figures), _judges_error(mean)))
-    titles = ("mode", "judge", "people", f"{confidence}interval", "labeled", "the judge's")
+    titles = ("mode", "judge", "people", f"{confidence}interval", "labeled", "the judge's mean")
     caption = "The mean by the judge, and the one that people would find in these results"
     tables = [Table(titles, means, caption)]
     errors: list[tuple[str, ...]] = []
@@ -295,7 +295,7 @@ def _judges_error(mean: PPIMean) -> str:
         return "too low"
     if mean.interval.high < mean.judge_mean.low:
         return "too high"
-    return "inside it"
+    return "in the interval"
 
 
 def _rate(rate: Rate) -> str:
