@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -113,6 +114,8 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
     if not (provider and colon and name):
         hint = "for example openai:gpt-4.1-mini"
         raise InputError("provider:model", describe(model), where="judge", hint=hint)
+    if get_close_matches(provider, ["openai"], 1, 0.8) and provider != "openai":
+        raise InputError("a provider", repr(provider), where="judge", hint="did you mean openai?")
     if provider == "openai":
         return _openai(name, _given(**settings))
     return _langchain(provider, name, _given(**settings))

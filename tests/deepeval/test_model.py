@@ -88,9 +88,9 @@ def test_every_form_of_reply_is_read(kind: type[Custom], blocking: bool) -> None
     [
         ("", "empty"),
         ((None, EvaluationCost(0.25, 10, 2)), "empty"),
-        ('{"text": ', "no Answer"),
+        ('{"text": ', "form Answer"),
         ('{"text": 7}', "does not fit"),
-        (7, "no Answer"),
+        (7, "form Answer"),
         ('{"text": "a"} {"text": "b"}', "something follows"),
         (json.JSONDecodeError("bad", "doc", 0), "not JSON"),
         (ValueError("Evaluation LLM outputted an invalid JSON. Please …"), "not JSON"),

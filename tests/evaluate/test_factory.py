@@ -32,8 +32,10 @@ def test_a_key_that_is_not_set_is_told_without_the_name_of_its_variable() -> Non
 
 def test_an_unknown_provider_is_told_with_those_that_there_are() -> None:
     pytest.importorskip("langchain", reason="not installed")
-    with pytest.raises(InputError, match=r"got 'opnai'\. Hint: Supported .*: anthropic, "):
-        model_judge("opnai:gpt")
+    with pytest.raises(InputError, match=r"got 'antropic'\. Hint: Supported .*: anthropic, "):
+        model_judge("antropic:claude")
+    with pytest.raises(InputError, match=r"got 'openia'\. Hint: did you mean openai"):
+        model_judge("openia:gpt")
 
 
 def test_which_endpoint_is_local() -> None:

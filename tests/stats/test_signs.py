@@ -203,7 +203,7 @@ NOTED = {
         "neither the reference nor a chunk has a claim of the answer, in {2} of {0} samples"
     ),
     "all right, and nothing asked of the chunk that comes with every answer": (
-        "no chunk was asked about, as no answer is wrong: the retriever is not tested"
+        "no chunk was asked about, as no answer is known to be wrong: the retriever is not tested"
     ),
 }
 """What a broken system may have, too, so that it is told and passes."""

@@ -102,7 +102,7 @@ asking = taken_as(
 )
 
 
-def check_report(path: Path | None) -> None:
+def check_report(path: Path | None, where: str = "--report") -> None:
     """Raise before anything is judged if the report could not be written.
 
     Raises:
@@ -111,7 +111,6 @@ def check_report(path: Path | None) -> None:
     """
     if path is None:
         return
-    where = "--report"
     if path.suffix.lower() != ".html":
         raise InputError("a name ending in .html", repr(path.name), where=where)
     check_folder(path.parent, where)

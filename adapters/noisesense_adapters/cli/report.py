@@ -19,7 +19,7 @@ def command(results: Path, out: Path | None, definition: str | None) -> int:
     Exit status: 0 done; 2 an error; 3 done, but some lines could not be read.
     """
     page = results.with_suffix(".html") if out is None else out
-    options.check_report(page)
+    options.check_report(page, "--report" if out is None else "--out")
     reading = options.Reading(definition=definition)
     name = results.name
     options.write_report(page, reading.results(results), name, saved_as=name)

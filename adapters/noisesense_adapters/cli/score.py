@@ -108,6 +108,8 @@ def command(
     if judge is not None:
         store = _store(asking, out, dataset)
         judging = asking.make_judge(judge, plan=plan, store=store)
+        if store is None:
+            tell("note: the judge's verdicts are not kept without --out RESULTS.jsonl")
     progress = RunProgress(dataset, judging)
     with TemporaryDirectory() as scratch:
         # For the report to read.

@@ -62,7 +62,7 @@ def raw_rows(path: Path) -> Iterator[Raw]:
     ending = ending_of(path)
     if ending not in _KINDS or path.is_dir():
         expected = f"a file ending in {', '.join(_KINDS)}, or one of the first five and .gz"
-        got = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
+        got = f"the folder {path.resolve().name!r}" if path.is_dir() else repr(path.name)
         raise InputError(expected, got, where="input", hint=_CONVERT_HINT)
     if not path.is_file():
         raise InputError("a readable file", "no such file", where=str(path))

@@ -84,8 +84,7 @@ def read_rows(
     Raises:
         UnsettledError: names do not settle which columns are meant.
         InputError: no such file, an empty file, an unknown kind, another encoding, unknown
-            columns, or Promptfoo's results of several providers and none chosen; while reading,
-            an id twice.
+            columns, or Promptfoo's results of several providers and none chosen.
     """
     path = as_path(path)
     chosen = _checked_columns(columns, split_contexts)
@@ -156,7 +155,7 @@ _CONTENT_KEY = re.compile("[0-9a-f]{64}")
 
 
 def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
-    """Yield the rows. Raises `InputError` at an id again; keys of content may repeat."""
+    """Yield the rows. An id again is an error in its row's place; keys of content may repeat."""
     seen: set[int] = set()
     for row in rows:
         is_key = len(row.id) == 64 and _CONTENT_KEY.fullmatch(row.id)
@@ -164,7 +163,8 @@ def _each_once(rows: Iterator[Row | BadRow]) -> Iterator[Row | BadRow]:
             mark = hash(row.id)
             if mark in seen:
                 hint = "give every sample its own id, leave ids out, or --map id=COLUMN"
-                raise InputError("each id once", f"{row.id!r} again", where=row.place, hint=hint)
+                error = InputError("each id once", f"{row.id!r} again", hint=hint)
+                row = BadRow(row.place, row.place, error.within(row.place))
             seen.add(mark)
         yield row
 

@@ -70,7 +70,7 @@ def document_name(text: str, width: int = 60) -> str:
     name = " ".join(text.split())
     if len(name) > width:
         name = f"{name[: width - 1].rstrip()}…"
-    return name.rstrip(".") or "(no id and no text)"
+    return name.rstrip(".") or "no id, no text"
 
 
 FIGURE_NAMES: dict[Figure, str] = {

@@ -107,7 +107,7 @@ def read_reply(text: str, schema: type[S], usage: Usage) -> S:
         problem = f"the JSON does not fit ({kind})"
     except (ValueError, RecursionError):
         problem = "it is nested too deeply, or a number in it is too long"
-    raise ReplyError(f"the reply is no {schema.__name__}: {problem}", usage)
+    raise ReplyError(f"the reply has not the form {schema.__name__}: {problem}", usage)
 
 
 class UnreadableError(ValueError):

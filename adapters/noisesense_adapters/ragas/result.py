@@ -134,11 +134,13 @@ def results_of(result: Any, *, name: str = "") -> list[Result]:
     if dataset is None:
         hint = "a pandas column or a file keeps numbers alone"
         raise InputError("what evaluate() gave", describe(result), where="result", hint=hint)
-    column = _our_column(result.scores, name)
+    columns = _our_columns(result.scores, name)
     results: list[Result] = []
     for number, (row, scores) in enumerate(zip(dataset, result.scores, strict=True)):
         with error_context(f"row {number}"):
-            results.append(_result(number, row.model_dump(), scores[column]))
+            values = [scores[column] for column in columns]
+            scored = [each for each in values if isinstance(each, ScoredFloat)]
+            results.append(_result(number, row.model_dump(), (scored or values)[-1]))
     return results
 
 
@@ -185,9 +187,9 @@ def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
     )
 
 
-def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
-    """Return the column of one metric of ours, of the relevant mode if it is there: its scores
-    have both. In a run without any score it is the one that has the name.
+def _our_columns(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
+    """Return the columns of one metric of ours, that of the relevant mode last. Any score in them
+    has both modes. In a run without any score they are those that have the name.
 
     Raises `InputError`.
     """
@@ -202,6 +204,6 @@ def _our_column(rows: Sequence[Mapping[str, Any]], name: str) -> str:
     columns = sorted(ours or failed)
     if len({column.partition("(mode=")[0] for column in columns}) != 1:
         got = ", ".join(columns) or "no score of ours"
-        hint = "choose with name=…"
+        hint = "choose with name=…; another metric of one name overwrites ours: give it its own"
         raise InputError("a result with one metric of ours", got, where="result", hint=hint)
-    return columns[-1]
+    return columns

@@ -49,7 +49,8 @@ class VerdictsInRows:
         raise InputError("verdicts in the row's rubrics", "none", hint="rubrics(verdicts=…)")
 
 
-_READER = Reader({**HOSTS["ragas"], IDS: IDS})
+_HINT = "ragas' evaluate() takes columns of other names by its column_map="
+_READER = Reader({**HOSTS["ragas"], IDS: IDS}, hint=_HINT)
 
 
 def read_row(row: Mapping[str, Any]) -> Reading:

@@ -47,8 +47,9 @@ if TYPE_CHECKING:
 CHUNKS = "retrieved_contexts"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _ONE_TEXT_HINT = (
-    "if it is one chunk, name the place with a comma behind it; else what stands between chunks:"
-    " --split-contexts SEP; of rows with a chunk each make one first, as pandas' groupby does"
+    "one chunk is a list of one, or in a file a place with a comma behind it; --split-contexts SEP"
+    " says what stands between several; of rows with a chunk each make one first, as pandas'"
+    " groupby does"
 )
 _TASKS = {"metadata": "output", "inputs": "outputs", "vars": "providerOutput"}
 """Where a task's output stands beside its item."""

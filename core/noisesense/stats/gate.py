@@ -44,7 +44,7 @@ class Finding(Record):
 
 @dataclass(frozen=True)
 class RunGate(Record):
-    """Does a run pass, and if not, why?
+    """Does a run pass, and if not, why? As a bool it is ``passed``.
 
     Attributes:
         findings: all that there are; none for a plain pass.
@@ -66,6 +66,12 @@ class RunGate(Record):
     def passed(self) -> bool:
         """Passed, perhaps with a warning."""
         return self.outcome in ("pass", "warn")
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
 
     @property
     def reason(self) -> str:
@@ -197,7 +203,7 @@ def sign_findings(summary: Summary, waive: Collection[str]) -> Iterator[Finding]
     """Yield a finding for each sign of a broken run that is not waived."""
     for sign in summary.signs:
         if sign.name not in waive:
-            hint = f"--waive {sign.name}, in Python waive=, lets it pass"
+            hint = f"noisesense gate --waive {sign.name}, in Python waive=, lets it pass"
             yield Finding("not measured", f"a sign that the run is broken: {sign.reason} ({hint})")
 
 
@@ -220,7 +226,7 @@ def _missing(summary: Summary, modes: tuple[Mode, ...]) -> int:
 def _unmeasured(reason: str, option: str) -> Finding:
     """Return a finding that an option would let pass."""
     flag = option.replace("_", "-")
-    hint = f"--{flag}, in Python {option}=, allows more"
+    hint = f"noisesense gate --{flag}, in Python {option}=, allows more"
     return Finding("not measured", f"{reason} ({hint})")
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from noisesense.scoring.outcomes import Range, Record
-from noisesense.scoring.results import Result, check_scored_alike, result_in
+from noisesense.scoring.results import Result, check_scored_alike, each_of, result_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Interval
@@ -99,7 +99,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
     """
     documents: dict[str, _Seen] = {}
     first_scored: Result | None = None
-    for place, result in enumerate(results):
+    for place, result in enumerate(each_of(results)):
         scored = result_in(result).score
         if scored is None:
             continue

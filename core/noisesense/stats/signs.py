@@ -169,8 +169,9 @@ class SignCounts:
                 yield f"{agreed}, as a judge that cannot say no would have it"
         looked_at = self._counts["looked at"]
         useless = self._counts["useless"]
-        if not looked_at and self._counts["chunks"]:
-            yield "no chunk was asked about, as no answer is wrong: the retriever is not tested"
+        if not looked_at and self._counts["chunks"] and ("correct", True) in self._seen:
+            asked = "no chunk was asked about, as no answer is known to be wrong"
+            yield f"{asked}: the retriever is not tested"
         if useless > min(looked_at / 2, max(_LOOKED_AT * looked_at, 1)):
             of = f"{useless:,} of the {looked_at:,} samples where chunks were asked"
             yield f"no chunk supports a claim, in {of}"
