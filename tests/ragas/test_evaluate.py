@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from functools import partial
 from pathlib import Path
@@ -147,6 +148,8 @@ def test_a_run_becomes_results_with_texts(tmp_path: Path) -> None:
     assert first.sample.response == "a"
     assert str(failed.error).startswith("response: expected a non-empty text")
     assert repr(summarize_scores([first, second, failed])) == repr(summarize(run))
+    run.scores[0][RELEVANT] = math.nan  # as if ragas had given up on that mode
+    assert results_of(run)[0].bounds("relevant") == (1 / 4, 3 / 4)
 
 
 def test_what_ascore_gave_becomes_the_same_results() -> None:
