@@ -78,7 +78,7 @@ def test_labels_that_cannot_be_read_are_not_left_out() -> None:
     for labels in ({"0": True}, 1, [True]):
         with pytest.raises(InputError, match="chunk_labels: expected a list with one for each of"):
             _ = Reader(USUAL).read(row(contexts=["c", "d"], labels=labels)).sample
-    with pytest.raises(InputError, match="chunk_labels: expected JSON"):
+    with pytest.raises(InputError, match="chunk_labels: expected a list"):
         _ = Reader(USUAL).read(row(contexts=["c", "d"], labels="yes,no")).sample
 
 

@@ -32,8 +32,8 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
     "one more": (
         *([HALF] * 8 + [SILENT, LOST], {}, "not measured"),
         "2 of 10 samples have no figure (1 of 10 answers claims nothing, for 1 of 10 "
-        "questions nothing was retrieved); at most 10% may do so (noisesense gate --max-undefined, in Python "
-        "max_undefined=, allows more)",
+        "questions nothing was retrieved); at most 10% may do so (noisesense gate "
+        "--max-undefined, in Python max_undefined=, allows more)",
     ),
     "what failed was not measured": (
         *([NONE] * 8 + [FAILED, SILENT], {}, "not measured"),

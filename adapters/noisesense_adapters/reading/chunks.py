@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,6 +17,7 @@ from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
+    check_printed,
     is_empty,
     is_list,
     normal,
@@ -44,14 +44,10 @@ _LABELS = {
 """The labels in a table's columns, in lower case."""
 
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
-_PRINTED = (
-    r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
-    r"|Document\(.*|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*"
-)
-"""How programs print objects and bytes."""
-_BARE = frozenset(
-    ("id", "score", "values", "sparse_values", "sparseValues", "namespace", "metadata")
-)
+_BARE = {
+    *("id", "score", "distance", "rerank_score", "values", "vector", "sparse_values"),
+    *("sparseValues", "namespace", "metadata"),
+}
 """In an object without other fields the metadata holds the text (Pinecone)."""
 _TEXTS = words(places.CHUNK_TEXTS)
 _PARTS = words(places.CHUNK_PARTS)
@@ -75,13 +71,6 @@ def chunks_of(value: Any) -> list[Any]:
         with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
     return chunks
-
-
-def holds_chunks(value: Any) -> bool:
-    """Tell whether it is a list of chunks of more than one word."""
-    with suppress(InputError):
-        return is_list(value) and any(" " in text_in(chunk) for chunk in chunks_of(value))
-    return False
 
 
 def _items(value: Any) -> list[Any]:
@@ -154,14 +143,17 @@ def _text_in(chunk: dict[str, Any]) -> str | None:
 
     Raises `InputError` for different ones.
     """
-    texts = [*_texts_in(chunk)]
     fields = _fields(chunk)
+    texts = [*_texts_in(chunk)]
     document = fields.get("document", fields.get("doc"))
-    if not texts and isinstance(document, str):  # a text, or the name of one
+    if not texts and isinstance(document, str):
+        texts = [document]
+    # One word may be the name of a text, or its type.
+    sentences = [text for text in texts if " " in text.strip()]
+    if texts and not sentences:
         others = [value for name, value in fields.items() if name not in _NAMES]
-        longer = [text for text in others if isinstance(text, str) and len(text) > len(document)]
-        texts = [document, *longer]
-    different = {" ".join(text.split()): text for text in texts if text.strip()}
+        texts += [text for text in others if isinstance(text, str) and " " in text.strip()]
+    different = {" ".join(text.split()): text for text in sentences or texts if text.strip()}
     if len(different) > 1:
         hint = "name its place: contexts=, or --map retrieved_contexts=, as docs[].text"
         raise InputError("one text", " and ".join(map(describe, different)), hint=hint)
@@ -207,10 +199,7 @@ def _of_text(text: str) -> Any:
     """Return the chunk in a text. Raises `InputError` for an object that was printed."""
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
-    if re.fullmatch(_PRINTED, text):
-        got = f"{describe(text)}, how Python prints an object"
-        hint = "give its text (a document's page_content), or a dict with it"
-        raise InputError("a chunk's text", got, hint=hint)
+    check_printed(text)
     return text
 
 
@@ -256,6 +245,9 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
         if label_of(values) is None:  # an empty cell
             continue
         with error_context(name):
+            if isinstance(values, str) and not values.lstrip().startswith(("[", "array(")):
+                hint = "what stands between them: --split-contexts SEP"
+                raise InputError("a list", describe(values), hint=hint)
             listed: object = unpacked(values)
             entries = as_list(listed)
             if not is_list(listed) or len(entries) != len(chunks):

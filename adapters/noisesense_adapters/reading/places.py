@@ -28,6 +28,7 @@ FILES = {
     "predictions": "prediction gold_answer passages question",
     "generations": "generated_answer reference_output retrieved_documents query",
     "services": "rag_response ground_truth chunks question",
+    "retrievers": "generated_answer ground_truth retrieved_chunks question",
     "Phoenix": (
         "attributes.output.value reference attributes.retrieval.documents attributes.input.value"
     ),
@@ -52,8 +53,8 @@ QUESTIONS = f"{ROW_NAMES['user_input']} messages text content kwargs"
 REFERENCES = f"{ROW_NAMES['reference']} value"
 CHUNK_LISTS = (
     f"{ROW_NAMES['retrieved_contexts']} docs nodes retrieval_results matches points hits children"
-    " objects results result_items value data retriever retrieval result root output outputs"
-    " answer response passage_text"
+    " objects citations results result_items value data retriever retrieval"
+    " result root output outputs answer response passage_text"
 )
 """Lists of chunks, and the objects around them, in a retriever's or an application's answer."""
 SOURCES = f"{ROW_NAMES['retrieved_contexts']} docs nodes hits sources citations search_results"
@@ -85,7 +86,7 @@ WORDS = {
     "retrieved_contexts": (
         "context contexts chunk chunks passage passages document documents docs doc retrieved"
         " retrieval evidence paragraphs nodes results sources citations ctxs kontext kontexte"
-        " quellen contexto contextos contexte contextes positive"
+        " quellen hits matches snippets reranked contexto contextos contexte contextes positive"
     ),
     "user_input": (
         "question questions query prompt input inputs request frage fragen pregunta preguntas"
@@ -98,6 +99,11 @@ WORDS = {
 }
 OTHER_LISTS = "queries query messages history claims"
 """The words of lists of something else than chunks, as are the words of gold ones."""
+NOT_MEANT = (
+    "incorrect wrong rejected negative distractor distractors baseline evaluator judge summary"
+    " summaries"
+)
+"""Words of names that hold no sample's own text."""
 NO_TEXTS = (
     "id ids name names score scores model type url source status time date version index role"
     " tokens cost llm"

@@ -14,10 +14,19 @@ from typing import Any, NamedTuple
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import chunks_of, text_in
+from noisesense_adapters.reading.names import (
+    FIELDS,
+    GOLD,
+    NO_TEXTS,
+    NOT_MEANT,
+    OTHER_LISTS,
+    field_of,
+    words_in,
+)
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
-from noisesense_adapters.reading.values import is_one_text, words_in
+from noisesense_adapters.reading.values import is_one_text
 
 _MARKS = re.compile(r"[\n\t;§•¶#<>*]|--|//|~~|==|\[\d|\d[:)]|\", \"")
 """What may stand between chunks, and in them."""
@@ -124,10 +133,12 @@ def rivals_of(
 def _holds(name: str, field: str) -> bool:
     """Tell whether the last word of a name says that it holds the field."""
     words = words_in(name)
-    last = words[-1] if words and words[-1] not in _NO_TEXTS else ""
-    said = {"answer": "response"}.get(_FIELDS.get(last, ""), _FIELDS.get(last))
-    if not _GOLD.isdisjoint(words):
-        said = "reference" if said == "response" or last in _GOLD else None
+    if not NOT_MEANT.isdisjoint(words):
+        return False
+    last = words[-1] if words and words[-1] not in NO_TEXTS else ""
+    said = {"answer": "response"}.get(FIELDS.get(last, ""), FIELDS.get(last))
+    if not GOLD.isdisjoint(words):
+        said = "reference" if said == "response" or last in GOLD else None
     return said == field
 
 
@@ -191,7 +202,7 @@ def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str
     """Return the places by the field of which their words speak."""
     spoken: dict[str, _Places] = {field: {} for field in ("reference", *places.WORDS)}
     for path in _paths(rows):
-        field = _field_of(path)
+        field = field_of(path)
         if field is None or path in taken:
             continue
         homes = [*spoken[field].values(), *spoken[CHUNKS].values()]
@@ -210,8 +221,8 @@ def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
     found: _Places = {}
     for path in inner_paths(rows[0], by_number=True):
         said = {word for step in parse(path)[0] for word in words_in(step)}
-        texts = () if said & _OTHERS else _texts(rows, path, CHUNKS)
-        if texts and all(text[:1] in ("", "[") for text in texts):
+        texts = () if said & OTHER_LISTS else _texts(rows, path, CHUNKS)
+        if texts and not is_one_text(value_at(rows[0], path)):
             found.setdefault(texts, path)
     return found
 
@@ -224,37 +235,6 @@ def _paths(rows: Sequence[Mapping[str, Any]]) -> list[str]:
             stem = path if "." in path else path.rstrip("0123456789")
             columns.setdefault({"negative": "positive"}.get(path, stem), {})[path] = None
     return [*map(",".join, columns.values())]
-
-
-def _field_of(path: str) -> str | None:
-    """Return the field of which the words of a path speak."""
-    steps = [words_in(name) for name in ".".join(parse(path)[0]).split(".")]
-    if steps[-1] and steps[-1][-1] in _NO_TEXTS:
-        return None
-    gold = [number for number, step in enumerate(steps) if not _GOLD.isdisjoint(step)]
-    # What stands around a gold answer is only its home.
-    spoken = _last_spoken(steps[gold[-1] :] if gold else steps)
-    if gold:
-        return "reference" if spoken in (None, "response", "answer") else None
-    return spoken
-
-
-def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
-    """Return the field of which the last name speaks that speaks of any.
-
-    An answer that is said to be predicted is a response.
-    """
-    for step in reversed(steps):
-        fields = [_FIELDS[word] for word in reversed(step) if word in _FIELDS]
-        if fields:
-            return min(fields, key="answer".__eq__)
-    return None
-
-
-_GOLD = {*places.GOLD.split()}
-_OTHERS = _GOLD | {*places.OTHER_LISTS.split()}
-_NO_TEXTS = {*places.NO_TEXTS.split()}
-_FIELDS = {word: field for field, known in places.WORDS.items() for word in known.split()}
 
 
 def _texts(rows: Sequence[Mapping[str, Any]], path: str, field: str) -> tuple[str, ...]:
@@ -275,4 +255,4 @@ def _text(value: Any, field: str) -> str:
         parts = map(str.strip, re.split(r"[|,;\n]", value))
         return value if any(" " in part for part in parts) else ""  # not only names
     texts = [*map(text_in, chunks_of(value))]
-    return str(texts) if any(" " in text for text in texts) else ""
+    return "\n".join(texts) if any(" " in text for text in texts) else ""

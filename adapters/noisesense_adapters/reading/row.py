@@ -13,10 +13,10 @@ from noisesense_adapters.reading.chunks import (
     IDS,
     LABELS,
     chunks_of,
-    holds_chunks,
     text_in,
     with_fields,
 )
+from noisesense_adapters.reading.names import field_of
 from noisesense_adapters.reading.paths import (
     Column,
     MissingError,
@@ -27,18 +27,18 @@ from noisesense_adapters.reading.paths import (
     picked,
     value_at,
 )
-from noisesense_adapters.reading.places import ANSWERS, FIELDS, GOLD, OTHER_LISTS, ROW_NAMES
+from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
 from noisesense_adapters.reading.texts import agreed, output_of, text_of
 from noisesense_adapters.reading.values import (
     is_blank,
     is_gap,
     is_list,
+    is_null,
     is_one_text,
     normal,
     unpacked,
     without_nulls,
     words,
-    words_in,
 )
 
 if TYPE_CHECKING:
@@ -53,8 +53,6 @@ _ONE_TEXT_HINT = (
 )
 _TASKS = {"metadata": "output", "inputs": "outputs", "vars": "providerOutput"}
 """Where a task's output stands beside its item."""
-_KNOWN = words(f"{ANSWERS} {ROW_NAMES[CHUNKS]}")
-_OTHER_LISTS = {*GOLD.split(), *OTHER_LISTS.split()}
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -189,31 +187,31 @@ class Reader:
         is_needed = field in (*_NEEDED, *self._chosen)
         for group in self._groups.get(field, [[]]):
             standing = self._standing(field, row, group)
-            for place, value in standing.items():
-                if is_needed and (value is None or (field != CHUNKS and is_gap(value))):
-                    expected = "a list of chunks" if field == CHUNKS else "a text"
-                    where = field if place == field else f"{field}, {place!r}"
-                    raise InputError(expected, "None", where=where, hint=self._where_else(field))
             found = self._read_each(field, standing)
-            if field == CHUNKS and found:
-                self._check_task(row, next(iter(found)))
             if found:
+                if field == CHUNKS and field not in self._chosen:
+                    self._check_task(row, found)
                 return _agreed(field, found)
+            if is_needed and standing and all(map(is_null, standing.values())):
+                place = next(iter(standing))
+                expected = "a list of chunks" if field == CHUNKS else "a text"
+                where = field if place == field else f"{field}, {place!r}"
+                raise InputError(expected, "None", where=where, hint=self._where_else(field))
         if is_needed:
             raise self._missing(field, row)
         return None
 
-    def _check_task(self, row: Mapping[str, Any], item: str) -> None:
-        """Raise `UnclearError` if a task returned a list of chunks under a name of its own.
-
-        The chunks of its item may be another retriever's.
-        """
-        task = _TASKS.get(item.split(".")[0], "")
-        for name, value in output_of(row.get(task)).items():
-            is_other = normal(name) in _KNOWN or _OTHER_LISTS.intersection(words_in(name))
-            if not is_other and holds_chunks(value):
-                got = f"{item!r} and {f'{task}.{name}'!r}"
+    def _check_task(self, row: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+        """Raise `UnclearError` if a task returned other chunks than its item has, elsewhere."""
+        item = next(iter(found))
+        home, _, inner = item.partition(".")
+        root = _TASKS.get(home, "") if inner else "output"
+        task = output_of(row.get(root))
+        for path in inner_paths(task):
+            chunks = _chunks_at(task, path) if field_of(path) == CHUNKS else []
+            if chunks and chunks != _texts_of(found[item]):
                 hint = self._where_else(CHUNKS)
+                got = f"different ones at {item!r} and {f'{root}.{path}'!r}"
                 raise UnclearError("one list of chunks", got, where=CHUNKS, hint=hint)
 
     def _standing(
@@ -244,13 +242,17 @@ class Reader:
         for place, value in standing.items():
             if isinstance(value, InputError):  # by which a host says why there is none
                 raise value
+            if is_null(value):
+                continue
             if field == CHUNKS and is_blank(value):
                 found[place] = []
-            elif value is not None and not is_gap(value):
+            else:
                 with error_context(f"{field}, {place!r}"):
                     read = self._read(field, value)
                 if read is not None:
                     found[place] = read
+        if field == CHUNKS and not found:  # an empty cell of a table is nothing retrieved
+            found |= {place: [] for place, value in standing.items() if is_gap(value)}
         return found
 
     def _read(self, field: str, value: Any) -> Any:
@@ -301,14 +303,26 @@ def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
     texts: dict[str, list[str]] = {}
     for place in sorted(found, key=lambda place: isinstance(found[place], str)):
         value = found[place]
-        is_chunks = field == CHUNKS and is_list(value)
-        texts[place] = [*map(text_in, value)] if is_chunks else [str(value)]
+        texts[place] = _texts_of(value)
     first = agreed(texts, field) if len(texts) > 1 else next(iter(texts))
     if field == CHUNKS and isinstance(found[first], str):
         got = f"one text, {describe(found[first])}"
         where = f"{field}, {first!r}"
         raise UnclearError("a list of chunks", got, where=where, hint=_ONE_TEXT_HINT)
     return found[first], first
+
+
+def _texts_of(value: Any) -> list[str]:
+    """Return the texts of chunks, or the only one."""
+    return [*map(text_in, value)] if is_list(value) else [str(value)]
+
+
+def _chunks_at(task: Mapping[str, Any], path: str) -> list[str]:
+    """Return the texts of the chunks at a path of a task's output; none if it holds no list."""
+    with suppress(InputError):
+        value = value_at(task, path)
+        return [] if is_one_text(value) else _texts_of(chunks_of(value))
+    return []
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

@@ -15,6 +15,7 @@ from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
+    check_printed,
     is_list,
     normal,
     opened,
@@ -31,8 +32,13 @@ _NAMES = {
 }
 _SOURCES = words(places.SOURCES)
 _SPEAKERS = {"user", "human"}
-_OTHERS = (*_SPEAKERS, "system", "developer", "tool", "function")
-"""Who writes messages beside an assistant."""
+_OTHERS = (
+    *(*_SPEAKERS, "system", "developer", "tool", "function", "ipython", "observation"),
+    *("context", "function_call", "function_call_output", "mcp_call", "reasoning"),
+)
+"""Who writes messages beside an assistant, and what is none."""
+_MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
+_TEXT_PARTS = ("text", "input_text", "output_text")
 _GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
 """How Promptfoo's CSV begins its answers."""
 _ANY = "\nor: "
@@ -64,6 +70,7 @@ def text_of(value: Any, field: str) -> str | None:
 
 def _in_text(text: str, field: str) -> str | None:
     """Return a text, or what stands in the object or the list that it holds."""
+    check_printed(text)
     items = _items_in(text, field)
     if items is not None:
         return _in_list(items, field)
@@ -137,8 +144,8 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 
 
 def _said_by(message: Mapping[str, Any]) -> set[str]:
-    """Return who wrote a message."""
-    return {str(message.get(name)).lower() for name in ("role", "type")}
+    """Return who wrote a message: ``ai`` of LangChain's ``AIMessageChunk``."""
+    return {re.sub(_MESSAGE, "", str(message.get(name))).lower() for name in ("role", "type")}
 
 
 def _is_text_name(name: str, value: object, field: str) -> bool:
@@ -165,7 +172,7 @@ def _in_list(items: list[Any], field: str) -> str | None:
 
 def _text_in_parts(parts: list[Any]) -> str:
     """Join the text in a message's parts. Those of other types hold thoughts, or documents."""
-    texts = [part.get("text", "") for part in parts if str(part.get("type")).endswith("text")]
+    texts = [part.get("text", "") for part in parts if part.get("type") in _TEXT_PARTS]
     return "".join(map(str, texts))
 
 

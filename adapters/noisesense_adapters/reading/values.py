@@ -52,17 +52,16 @@ def words(names: str) -> dict[str, None]:
     return dict.fromkeys(map(normal, names.split()))
 
 
-def words_in(name: str) -> list[str]:
-    """Return the words of a name such as ``groundTruth`` or ``ground_truth``."""
-    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return re.sub(r"[\W_\d]+", " ", split).lower().split()
-
-
 def is_gap(cell: object) -> bool:
     """Tell whether it is NaN, NA or NaT, as pandas writes an empty cell."""
     if isinstance(cell, Real) and not isinstance(cell, Integral):
         return math.isnan(cell)
     return type(cell).__name__ in ("NAType", "NaTType")
+
+
+def is_null(cell: object) -> bool:
+    """Tell whether it is null, or a gap."""
+    return cell is None or is_gap(cell)
 
 
 def is_blank(cell: object) -> bool:
@@ -130,6 +129,24 @@ def parsed(text: str) -> Any:
             return ast.literal_eval(_Literals().visit(tree))
     except (ValueError, SyntaxError, TypeError, LookupError, MemoryError, RecursionError):
         raise InputError("JSON, or a list as Python prints it", describe(text)) from None
+
+
+_PRINTED = (
+    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|b'[^']*'|b\"[^\"]*\""
+    r"|(?:id='[^']*' )?page_content=.*"
+    r"|content=.* additional_kwargs=.*"
+    r"|(?:\w*Message|\w*MessageChunk|ChatCompletion|Document|\w*Node|Response)\(\w+=.*\)"
+    r"|\s*\{.*[\"'](?:page_content|pageContent)[\"']\s*:.*"
+)
+"""How programs print objects and bytes."""
+
+
+def check_printed(text: str) -> None:
+    """Raise `InputError` for a text that is how Python prints an object."""
+    if re.fullmatch(_PRINTED, text):
+        hint = "give its text (a document's page_content, a message's content)"
+        got = f"{describe(text)}, how Python prints an object"
+        raise InputError("a text", got, hint=hint)
 
 
 def unpacked(value: Any) -> Any:

@@ -142,7 +142,7 @@ class SignCounts:
         if samples < _FEW:
             return (), ()
         signs = [*self._of_verdicts(samples)]
-        notes: list[str] = []
+        notes: dict[str, str] = {}
         shared = self._shared
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
             signs.append(Sign("placebos", str(placebos)))
@@ -158,9 +158,9 @@ class SignCounts:
             if name and 2 * times > samples:
                 signs.append(Sign(name, reason))
             elif name or (what not in _UNTOLD and times >= _TELLING.get(what, 0.5) * samples):
-                notes.append(reason)
-        notes += self._told(samples, is_tested=placebos.asked > 0)
-        return tuple(signs), tuple(notes)
+                notes.setdefault(what, reason)
+        told = self._told(samples, is_tested=placebos.asked > 0)
+        return tuple(signs), (*notes.values(), *told)
 
     def _told(self, samples: int, *, is_tested: bool) -> Iterator[str]:
         """Yield the notes on the verdicts; ``is_tested`` if there were placebos."""
@@ -189,8 +189,8 @@ class SignCounts:
         return agreed
 
     def _frequent(self, samples: int) -> Iterator[tuple[str, int, int]]:
-        """Yield what several of the samples have, with its text and how many have it."""
-        for (what, text), times in self._shared.items():
+        """Yield what several of the samples have, its text and how many: most first."""
+        for (what, text), times in self._shared.most_common():
             if times > max(_MOST_ODD * samples, 2):
                 yield what, text, times
 

@@ -1,0 +1,46 @@
+"""What the words of a name or a path speak of. They ask and propose, and decide nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from noisesense_adapters.reading import places
+from noisesense_adapters.reading.paths import parse
+
+GOLD = {*places.GOLD.split()}
+OTHER_LISTS = GOLD | {*places.OTHER_LISTS.split()}
+NO_TEXTS = {*places.NO_TEXTS.split()}
+FIELDS = {word: field for field, known in places.WORDS.items() for word in known.split()}
+NOT_MEANT = {*places.NOT_MEANT.split()}
+
+
+def field_of(path: str) -> str | None:
+    """Return the field of which the words of a path speak."""
+    steps = [words_in(name) for name in ".".join(parse(path)[0]).split(".")]
+    if not NOT_MEANT.isdisjoint(steps[-1]) or NO_TEXTS.intersection(steps[-1][-1:]):
+        return None
+    gold = [number for number, step in enumerate(steps) if not GOLD.isdisjoint(step)]
+    # What stands around a gold answer is only its home.
+    spoken = _last_spoken(steps[gold[-1] :] if gold else steps)
+    if gold:
+        return "reference" if spoken in (None, "response", "answer") else None
+    return spoken
+
+
+def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
+    """Return the field of which the last name speaks that speaks of any.
+
+    An answer that is said to be predicted is a response.
+    """
+    for step in reversed(steps):
+        fields = [FIELDS[word] for word in reversed(step) if word in FIELDS]
+        if fields:
+            return min(fields, key="answer".__eq__)
+    return None
+
+
+def words_in(name: str) -> list[str]:
+    """Return the words of a name such as ``groundTruth`` or ``ground_truth``."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return re.sub(r"[\W_\d]+", " ", split).lower().split()
