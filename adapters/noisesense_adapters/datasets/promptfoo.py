@@ -89,7 +89,7 @@ def result_reader(folder: Path, *, verdicts: bool) -> Callable[[Mapping[str, Any
         inputs = Inputs(response["output"], context, config)
         line = ResultLine(error=_failure(row))
         if ours:
-            line = _line({**metadata, **config}, as_object(metadata.get("judge")))
+            line = _line({**metadata, **config}, ours)
         sample: Sample | None = None
         given: Verdicts | None = None
         try:
@@ -149,8 +149,12 @@ def _config(row: Mapping[str, Any], ours: list[dict[str, Any]]) -> dict[str, Any
     return {}
 
 
-def _line(settings: Mapping[str, Any], asked: Mapping[str, Any]) -> ResultLine:
-    """Return how an assertion with these settings scores, and what it asked of its judge."""
+def _line(settings: Mapping[str, Any], ours: list[dict[str, Any]]) -> ResultLine:
+    """Return how an assertion with these settings scores, and what all have asked of the judge."""
     line: dict[str, Any] = {name: settings.get(name) for name in Choices.__annotations__}
-    usage = {"calls": asked.get("calls", 0), "cached_calls": asked.get("cachedCalls", 0)}
+    asked = [as_object(each["metadata"].get("judge")) for each in ours]
+    usage = {
+        "calls": sum(each.get("calls", 0) for each in asked),
+        "cached_calls": sum(each.get("cachedCalls", 0) for each in asked),
+    }
     return ResultLine.model_validate(without_nulls({**line, "usage": usage}))

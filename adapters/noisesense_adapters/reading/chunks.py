@@ -17,7 +17,7 @@ from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
-    check_printed,
+    check_stands_alone,
     is_empty,
     is_list,
     normal,
@@ -143,21 +143,34 @@ def _text_in(chunk: dict[str, Any]) -> str | None:
 
     Raises `InputError` for different ones.
     """
+    texts = _candidates(chunk)
+    different = {" ".join(text.split()): text for text in texts if text.strip()}
+    if len(different) > 1:
+        hint = "name its place: contexts=, or --map retrieved_contexts=, as docs[].text"
+        raise InputError("one text", " and ".join(map(describe, different)), hint=hint)
+    return next(iter(different.values()), texts[0] if texts else None)
+
+
+def _candidates(chunk: dict[str, Any]) -> list[str]:
+    """Return what may be the text: of one word only if there is no sentence beside it.
+
+    One word may be the name of a text, or its type.
+    """
     fields = _fields(chunk)
     texts = [*_texts_in(chunk)]
     document = fields.get("document", fields.get("doc"))
     if not texts and isinstance(document, str):
         texts = [document]
-    # One word may be the name of a text, or its type.
-    sentences = [text for text in texts if " " in text.strip()]
-    if texts and not sentences:
-        others = [value for name, value in fields.items() if name not in _NAMES]
-        texts += [text for text in others if isinstance(text, str) and " " in text.strip()]
-    different = {" ".join(text.split()): text for text in sentences or texts if text.strip()}
-    if len(different) > 1:
-        hint = "name its place: contexts=, or --map retrieved_contexts=, as docs[].text"
-        raise InputError("one text", " and ".join(map(describe, different)), hint=hint)
-    return next(iter(different.values()), texts[0] if texts else None)
+    sentences = [*filter(_has_words, texts)]
+    if sentences or not texts:
+        return sentences
+    unknown = [value for name, value in fields.items() if name not in _NAMES]
+    return [*texts, *filter(_has_words, unknown)]
+
+
+def _has_words(value: object) -> bool:
+    """Tell whether it is a text of several words."""
+    return isinstance(value, str) and " " in value.strip()
 
 
 def _texts_in(chunk: dict[str, Any]) -> Iterator[str]:
@@ -199,7 +212,7 @@ def _of_text(text: str) -> Any:
     """Return the chunk in a text. Raises `InputError` for an object that was printed."""
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
-    check_printed(text)
+    check_stands_alone(text)
     return text
 
 

@@ -15,7 +15,7 @@ from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
-    check_printed,
+    check_stands_alone,
     is_list,
     normal,
     opened,
@@ -70,7 +70,7 @@ def text_of(value: Any, field: str) -> str | None:
 
 def _in_text(text: str, field: str) -> str | None:
     """Return a text, or what stands in the object or the list that it holds."""
-    check_printed(text)
+    check_stands_alone(text)
     items = _items_in(text, field)
     if items is not None:
         return _in_list(items, field)

@@ -141,8 +141,10 @@ _PRINTED = (
 """How programs print objects and bytes."""
 
 
-def check_printed(text: str) -> None:
-    """Raise `InputError` for a text that is how Python prints an object."""
+def check_stands_alone(text: str) -> None:
+    """Raise `InputError` for the name of a file, or how Python prints an object."""
+    if re.fullmatch(r"file://\S+", text):
+        raise InputError("a text", f"the name of a file, {describe(text)}")
     if re.fullmatch(_PRINTED, text):
         hint = "give its text (a document's page_content, a message's content)"
         got = f"{describe(text)}, how Python prints an object"

@@ -100,10 +100,8 @@ class SignCounts:
         self._counts["chunks"] += verdicts.chunk_count
         is_right = ("correct", True) in kinds
         is_wrong = ("correct", False) in kinds and not is_right
-        if is_wrong and ("claim", False) in kinds and ("claim", True) not in kinds:
-            self._share(_NOWHERE)
-        elif is_wrong and len(verdicts.response_claims) > 1:
-            self._share(_ALL_WRONG)
+        if is_wrong:
+            self._add_wrong(kinds, len(verdicts.response_claims))
         for repeated in result.repeats:
             self._share(repeated)
         if result.sample is not None:
@@ -113,6 +111,12 @@ class SignCounts:
             self._share(_SAME_CHUNKS, contexts)
             if is_looked_at:
                 self._share("useful" if is_said else "useless", contexts)
+
+    def _add_wrong(self, kinds: set[tuple[str, bool]], claims: int) -> None:
+        if ("claim", False) in kinds and ("claim", True) not in kinds:
+            self._share(_NOWHERE)
+        elif claims > 1:
+            self._share(_ALL_WRONG)
 
     def _add_answer(self, answer: str, is_right: bool, is_wrong: bool) -> None:
         if _is_odd(answer):
