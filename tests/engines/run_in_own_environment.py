@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).parents[2]
 TESTS = Path(__file__).parent / "own_environment"
-NEEDED = [f"{ROOT}[table,openai]", "pyspark>=4,<5", "ray[data]>=2.40", "pandas>=2"]
+NEEDED = [f"{ROOT}[table]", "pyspark>=4,<5", "ray[data]>=2.40", "pandas>=2"]
 # What tests/ needs.
 NEEDED += ["pytest>=8.4", "pytest-timeout>=2.3", "hypothesis>=6.100", "httpx>=0.27"]
 

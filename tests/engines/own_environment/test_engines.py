@@ -11,12 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from noisesense import Result, Summary, VerdictStore, read_results, score, summarize
-from noisesense.scoring.definitions import MODES
+from noisesense import Result, Summary, score
 from noisesense_adapters.datasets import score_dataset
-from support.datasets import write_jsonl
-from support.mind import Mind
-from support.server import ScriptedServer
 from support.tables import Shape, random_pairs
 
 PAGE = Path(__file__).parents[3] / "adapters" / "noisesense_adapters" / "table" / "README.md"
@@ -42,14 +38,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, name: str, more: str = "", **env: str) -> str:
+def run(folder: Path, name: str, more: str) -> str:
     (folder / f"run_{name}").write_text(EXAMPLES[name] + more, "utf-8")
     variables = {
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "RAY_USAGE_STATS_ENABLED": "0",
-        **env,
     }
     done = subprocess.run(
         [sys.executable, f"run_{name}"],
@@ -72,34 +67,3 @@ def test_the_summary_of_a_cluster_is_that_of_one_process(folder: Path, name: str
     assert whole.failed == 1
     assert json.loads(printed[-1]) == json.loads(json.dumps(whole.to_dict()))
     assert printed[-2] == str(whole.relevant and whole.relevant.mean and whole.relevant.mean.value)
-
-
-def test_a_cluster_judges_as_one_process_does(folder: Path) -> None:
-    pairs = list(random_pairs(24))
-    write_jsonl(folder / "texts.jsonl", [s.model_dump(exclude_defaults=True) for s, _ in pairs])
-    with ScriptedServer(Mind(pairs), latency=0.02) as server:
-        run(folder, "judge.py", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="any")
-        calls = server.log.calls
-        assert server.log.concurrency <= 2 * 4
-    results = {each.id: each for each in read_results(folder / "results.jsonl")}
-    assert len(results) == len(pairs)
-    for sample, verdicts in pairs:
-        expected = score(verdicts.with_sample(sample))
-        found = results[sample.key].score
-        for mode in MODES:
-            assert found.bounds(mode) == expected.bounds(mode)
-    whole = summarize(results.values())
-    assert whole.scored == len(pairs)
-    assert whole.usage.calls == calls
-    assert sum(map(kept_calls, stores(folder))) > len(pairs)
-
-
-def stores(folder: Path) -> list[Path]:
-    found = sorted(folder.glob("judged-*.db"))
-    assert len(found) == 2
-    return found
-
-
-def kept_calls(path: Path) -> int:
-    with VerdictStore(path) as store:
-        return sum(each.calls for each in store.stats())
