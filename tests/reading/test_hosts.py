@@ -121,7 +121,7 @@ def test_two_places_with_different_texts(host: str) -> None:
     assert same == joined == seen(host)
     if host in ("promptfoo", "inspect_ai"):
         return
-    assert seen(host, more={"documents": None}) == same  # as tables fill what is missing
+    assert "got None" in seen(host, more={"documents": None})
     if host == "file":
         assert "llm_answer" in seen(host, more={"llm_answer": "Bob did."})
     two = seen(host, more={"output": "Bob did."})
@@ -138,7 +138,7 @@ def test_a_task_comes_before_its_item(host: str) -> None:
     taken = seen(host, item=its_own, contexts=INSIDE)
     assert taken == seen(host, contexts=["its own"])
     assert "list of chunks, got None" in seen(host, item=its_own, contexts=None)
-    unknown = {"answer": TEXT, "tips": ["stale"], "kb": {"hits": [{"text": "new"}]}}
+    unknown = {"answer": TEXT, "kb": {"hits": [{"text": "a new one"}]}}
     unread = seen(host, item=its_own, response=unknown, contexts=INSIDE)
     assert isinstance(unread, str)
     assert ".kb.hits'" in unread

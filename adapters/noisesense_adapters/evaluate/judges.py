@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from inspect import signature
@@ -11,6 +12,9 @@ from typing import Any, cast
 from noisesense import Judge, RecordedJudge
 from noisesense.errors import InputError, kind_of
 from noisesense.judging.protocol import StructuredLLM
+
+_MODEL = r"\w\w[\w-]*:[^\\/]"
+"""How ``provider:model`` begins, and no path."""
 
 
 def given_judge(
@@ -33,7 +37,7 @@ def given_judge(
         if value is not None:
             hint = f"a judge does not use {name}"
             raise InputError("a judge alone", f"{name} too", where="judge", hint=hint)
-    if isinstance(judge, str) and ":" in judge and not os.path.lexists(judge):
+    if isinstance(judge, str) and re.match(_MODEL, judge) and not os.path.lexists(judge):
         hint = f"of a model by name: judge=model_judge({judge!r}), of noisesense_adapters.factory"
         raise InputError("a recording's path, or a judge", repr(judge), where="judge", hint=hint)
     if isinstance(judge, (str, os.PathLike)):

@@ -96,14 +96,12 @@ def _claims(score: Score, mode: Mode) -> dict[str, Any]:
 
 FAILED = "Noise sensitivity could not be computed: "
 """How the reason of an assertion without a score begins."""
-_CRASHED = "Error running Python script"
-"""How Promptfoo begins it where the assertion, or the Python that runs it, cannot be loaded."""
 
 
 def failure_in(result: Mapping[str, Any]) -> str | None:
     """Return why an assertion gave no score; None if it gave one, or is not ours."""
     reason = result.get("reason")
-    if not isinstance(reason, str) or not reason.startswith((FAILED, _CRASHED)):
+    if not isinstance(reason, str) or not reason.startswith(FAILED):
         return None
     return reason.removeprefix(FAILED).removesuffix(f" {_NO_THIRD_OUTCOME}")
 

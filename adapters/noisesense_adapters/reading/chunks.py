@@ -17,7 +17,6 @@ from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
-    check_stands_alone,
     is_empty,
     is_list,
     normal,
@@ -44,6 +43,15 @@ _LABELS = {
 """The labels in a table's columns, in lower case."""
 
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
+_PRINTED = (
+    r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
+    r"|Document\(\s*\w+=.*|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*"
+    r"|file://\S+"
+)
+"""How programs print objects and bytes, and name files."""
+_LISTED = ("[", "(", "{", "array(")
+_NAME = r"(?a)[\w.-]{0,80}[\d/][\w./-]{0,80}"
+"""What names a text, or its type, and is none beside a sentence."""
 _BARE = {
     *("id", "score", "distance", "rerank_score", "values", "vector", "sparse_values"),
     *("sparseValues", "namespace", "metadata"),
@@ -152,25 +160,19 @@ def _text_in(chunk: dict[str, Any]) -> str | None:
 
 
 def _candidates(chunk: dict[str, Any]) -> list[str]:
-    """Return what may be the text: of one word only if there is no sentence beside it.
-
-    One word may be the name of a text, or its type.
-    """
-    fields = _fields(chunk)
+    """Return what may be the text of a chunk."""
     texts = [*_texts_in(chunk)]
+    if texts:
+        sentences = [text for text in texts if not re.fullmatch(_NAME, text)]
+        return sentences or texts
+    fields = _fields(chunk)
     document = fields.get("document", fields.get("doc"))
-    if not texts and isinstance(document, str):
-        texts = [document]
-    sentences = [*filter(_has_words, texts)]
-    if sentences or not texts:
-        return sentences
-    unknown = [value for name, value in fields.items() if name not in _NAMES]
-    return [*texts, *filter(_has_words, unknown)]
-
-
-def _has_words(value: object) -> bool:
-    """Tell whether it is a text of several words."""
-    return isinstance(value, str) and " " in value.strip()
+    if not isinstance(document, str):
+        return []
+    # It may be the name of the document, with the text under an unknown name.
+    others = [value for name, value in fields.items() if name not in _NAMES]
+    longer = [text for text in others if isinstance(text, str) and len(text) > len(document)]
+    return [document, *longer]
 
 
 def _texts_in(chunk: dict[str, Any]) -> Iterator[str]:
@@ -212,7 +214,10 @@ def _of_text(text: str) -> Any:
     """Return the chunk in a text. Raises `InputError` for an object that was printed."""
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
-    check_stands_alone(text)
+    if re.fullmatch(_PRINTED, text):
+        got = f"{describe(text)}, how Python prints an object, or the name of a file"
+        hint = "give its text (a document's page_content), or a dict with it"
+        raise InputError("a chunk's text", got, hint=hint)
     return text
 
 
@@ -258,7 +263,7 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
         if label_of(values) is None:  # an empty cell
             continue
         with error_context(name):
-            if isinstance(values, str) and not values.lstrip().startswith(("[", "array(")):
+            if isinstance(values, str) and not values.lstrip().startswith(_LISTED):
                 hint = "what stands between them: --split-contexts SEP"
                 raise InputError("a list", describe(values), hint=hint)
             listed: object = unpacked(values)

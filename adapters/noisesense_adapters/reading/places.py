@@ -53,7 +53,7 @@ QUESTIONS = f"{ROW_NAMES['user_input']} messages text content kwargs"
 REFERENCES = f"{ROW_NAMES['reference']} value"
 CHUNK_LISTS = (
     f"{ROW_NAMES['retrieved_contexts']} docs nodes retrieval_results matches points hits children"
-    " objects citations results result_items value data retriever retrieval"
+    " objects results result_items value data retriever retrieval"
     " result root output outputs answer response passage_text"
 )
 """Lists of chunks, and the objects around them, in a retriever's or an application's answer."""

@@ -187,29 +187,45 @@ class Reader:
         is_needed = field in (*_NEEDED, *self._chosen)
         for group in self._groups.get(field, [[]]):
             standing = self._standing(field, row, group)
+            if is_needed:
+                self._check_nulls(field, standing)
             found = self._read_each(field, standing)
             if found:
                 if field == CHUNKS and field not in self._chosen:
                     self._check_task(row, found)
                 return _agreed(field, found)
-            if is_needed and standing and all(map(is_null, standing.values())):
-                place = next(iter(standing))
-                expected = "a list of chunks" if field == CHUNKS else "a text"
-                where = field if place == field else f"{field}, {place!r}"
-                raise InputError(expected, "None", where=where, hint=self._where_else(field))
         if is_needed:
             raise self._missing(field, row)
         return None
 
+    def _check_nulls(self, field: str, standing: Mapping[str, Any]) -> None:
+        """Raise `InputError` for a null in place of chunks, or of the only text."""
+        empty = [place for place, value in standing.items() if is_null(value)]
+        if field == CHUNKS:
+            empty = [place for place in empty if standing[place] is None]
+        elif len(empty) < len(standing):  # tables fill so what is missing
+            return
+        for place in empty:
+            expected = "a list of chunks" if field == CHUNKS else "a text"
+            where = field if place == field else f"{field}, {place!r}"
+            raise InputError(expected, "None", where=where, hint=self._where_else(field))
+
     def _check_task(self, row: Mapping[str, Any], found: Mapping[str, Any]) -> None:
         """Raise `UnclearError` if a task returned other chunks than its item has, elsewhere."""
-        item = next(iter(found))
+        item, chunks = next(iter(found.items()))
         home, _, inner = item.partition(".")
         root = _TASKS.get(home, "") if inner else "output"
-        task = output_of(row.get(root))
+        task: dict[str, Any] = {}
+        with suppress(InputError):
+            task = output_of(row.get(root))
+        known = {*map(_plain, _texts_of(chunks))}
+        homes: list[str] = []
         for path in inner_paths(task):
-            chunks = _chunks_at(task, path) if field_of(path) == CHUNKS else []
-            if chunks and chunks != _texts_of(found[item]):
+            is_within = any(path.startswith((f"{each}.", f"{each}[")) for each in homes)
+            texts = _chunks_at(task, path) if not is_within and field_of(path) == CHUNKS else []
+            if texts:
+                homes.append(path)
+            if any(" " in text and text not in known for text in texts):
                 hint = self._where_else(CHUNKS)
                 got = f"different ones at {item!r} and {f'{root}.{path}'!r}"
                 raise UnclearError("one list of chunks", got, where=CHUNKS, hint=hint)
@@ -317,11 +333,17 @@ def _texts_of(value: Any) -> list[str]:
     return [*map(text_in, value)] if is_list(value) else [str(value)]
 
 
+def _plain(text: str) -> str:
+    """Return a text with single spaces."""
+    return " ".join(text.split())
+
+
 def _chunks_at(task: Mapping[str, Any], path: str) -> list[str]:
     """Return the texts of the chunks at a path of a task's output; none if it holds no list."""
     with suppress(InputError):
         value = value_at(task, path)
-        return [] if is_one_text(value) else _texts_of(chunks_of(value))
+        if not is_one_text(value):
+            return [*map(_plain, _texts_of(chunks_of(value)))]
     return []
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 from noisesense.errors import InputError, describe
@@ -15,7 +15,6 @@ from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
-    check_stands_alone,
     is_list,
     normal,
     opened,
@@ -39,6 +38,11 @@ _OTHERS = (
 """Who writes messages beside an assistant, and what is none."""
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
 _TEXT_PARTS = ("text", "input_text", "output_text")
+_PRINTED = (
+    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|content='.* additional_kwargs=\{.*"
+    r"|(?:AI|Human|Tool)Message(?:Chunk)?\(content=.*\)|ChatCompletion\(id=.*\)"
+)
+"""How programs print messages, and other objects."""
 _GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
 """How Promptfoo's CSV begins its answers."""
 _ANY = "\nor: "
@@ -58,7 +62,8 @@ def text_of(value: Any, field: str) -> str | None:
     if isinstance(value, str):
         return _in_text(value, field)
     value = plain(value)
-    if isinstance(value, Real) and not isinstance(value, bool) and isfinite(value):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if is_number and (isinstance(value, Integral) or isfinite(value)):
         return str(value)
     fields = as_object(value)
     if fields or value == {}:
@@ -70,7 +75,6 @@ def text_of(value: Any, field: str) -> str | None:
 
 def _in_text(text: str, field: str) -> str | None:
     """Return a text, or what stands in the object or the list that it holds."""
-    check_stands_alone(text)
     items = _items_in(text, field)
     if items is not None:
         return _in_list(items, field)
@@ -79,6 +83,8 @@ def _in_text(text: str, field: str) -> str | None:
         raise InputError("an answer", f"one behind a grade, {describe(text)}", hint=hint)
     fields = output_of(text) if field == "response" else as_object(opened(text))
     if not fields:
+        if re.fullmatch(_PRINTED, text):
+            raise InputError("a text", f"{describe(text)}, how Python prints an object")
         return text
     inner = _in_object(fields, field)
     is_output = any(normal(name) in _SOURCES for name in fields) and opened(text) != text

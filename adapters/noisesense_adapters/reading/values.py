@@ -131,26 +131,6 @@ def parsed(text: str) -> Any:
         raise InputError("JSON, or a list as Python prints it", describe(text)) from None
 
 
-_PRINTED = (
-    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|b'[^']*'|b\"[^\"]*\""
-    r"|(?:id='[^']*' )?page_content=.*"
-    r"|content=.* additional_kwargs=.*"
-    r"|(?:\w*Message|\w*MessageChunk|ChatCompletion|Document|\w*Node|Response)\(\w+=.*\)"
-    r"|\s*\{.*[\"'](?:page_content|pageContent)[\"']\s*:.*"
-)
-"""How programs print objects and bytes."""
-
-
-def check_stands_alone(text: str) -> None:
-    """Raise `InputError` for the name of a file, or how Python prints an object."""
-    if re.fullmatch(r"file://\S+", text):
-        raise InputError("a text", f"the name of a file, {describe(text)}")
-    if re.fullmatch(_PRINTED, text):
-        hint = "give its text (a document's page_content, a message's content)"
-        got = f"{describe(text)}, how Python prints an object"
-        raise InputError("a text", got, hint=hint)
-
-
 def unpacked(value: Any) -> Any:
     """Return a value as dicts and lists, also out of a cell's text. Raises `InputError`."""
     return plain(parsed(value) if isinstance(value, str) else value)

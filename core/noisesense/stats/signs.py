@@ -101,7 +101,7 @@ class SignCounts:
         is_right = ("correct", True) in kinds
         is_wrong = ("correct", False) in kinds and not is_right
         if is_wrong:
-            self._add_wrong(kinds, len(verdicts.response_claims))
+            self._add_wrong(kinds, [claim.correct for claim in verdicts.response_claims])
         for repeated in result.repeats:
             self._share(repeated)
         if result.sample is not None:
@@ -112,10 +112,10 @@ class SignCounts:
             if is_looked_at:
                 self._share("useful" if is_said else "useless", contexts)
 
-    def _add_wrong(self, kinds: set[tuple[str, bool]], claims: int) -> None:
+    def _add_wrong(self, kinds: set[tuple[str, bool]], correct: list[bool | None]) -> None:
         if ("claim", False) in kinds and ("claim", True) not in kinds:
             self._share(_NOWHERE)
-        elif claims > 1:
+        elif len(correct) > 1 and None not in correct:
             self._share(_ALL_WRONG)
 
     def _add_answer(self, answer: str, is_right: bool, is_wrong: bool) -> None:

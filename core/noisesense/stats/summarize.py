@@ -169,8 +169,8 @@ class Summary(Record, BothModes[ModeSummary]):
             warnings.append(f"{self.unmeasured.capitalize()}{_left_out(self)}.")
         if self.open_cells:
             warnings.append(
-                f"no answer on {self.open_cells:,} of the {self.needed_cells:,} verdicts that the"
-                " scores need: where they decide a score, it is a range.".capitalize()
+                f"No answer on {self.open_cells:,} of the {self.needed_cells:,} verdicts that the"
+                " scores need: where they decide a score, it is a range."
             )
         if self.clusters is not None and self.by_question:
             warnings.append(
