@@ -206,9 +206,8 @@ class VerdictStore:
 
     def _failure(self, error: Exception) -> StoreError:
         got = encodable(str(error) or type(error).__name__)
-        hint = "move a damaged file away, and a new store is started"
-        if not self.path.parent.is_dir():
-            hint = "make its folder"
+        again = "move a damaged file away, and a new store is started"
+        hint = again if self.path.parent.is_dir() else "make its folder"
         expected = "a store that can be read and written"
         return StoreError(expected, got, where=str(self.path), hint=hint)
 
