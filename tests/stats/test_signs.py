@@ -189,21 +189,17 @@ NOTED = {
         SAME_CHUNKS
         + "; no chunk supports a claim, in {1} of the {0} samples where chunks were asked"
     ),
-    "one answer without a chunk of use, and no other looked at": (
-        "no chunk supports a claim, in 1 of the 1 samples where chunks were asked"
-    ),
     "two answers without a chunk of use, and no other looked at": (
         "no chunk supports a claim, in 2 of the 2 samples where chunks were asked"
     ),
     "three in ten contexts an error": (
-        "the chunks are the same, in {2} of {0} samples, and hardly ever support a claim;"
-        " no chunk supports a claim, in {2} of the {0} samples where chunks were asked"
+        "no chunk supports a claim, in {2} of the {0} samples where chunks were asked"
     ),
     "three in ten answers of another domain": (
         "neither the reference nor a chunk has a claim of the answer, in {2} of {0} samples"
     ),
     "all right, and nothing asked of the chunk that comes with every answer": (
-        "no chunk was asked about, as no answer is known to be wrong: the retriever is not tested"
+        "no chunk was asked about, as nothing is known to be wrong: they are untested"
     ),
 }
 """What a broken system may have, too, so that it is told and passes."""
@@ -270,7 +266,7 @@ def test_wrong_answers_from_chunks_fail_by_their_number() -> None:
 
     found = gate_run(run(wrong).summary(), 0.3)
     assert found.outcome == "fail"
-    assert [each.outcome for each in found.findings] == ["fail", "warn"]
+    assert len(found.findings) == 1
 
 
 def test_parts_of_a_run_have_the_signs_of_the_whole() -> None:

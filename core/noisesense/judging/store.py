@@ -206,8 +206,7 @@ class VerdictStore:
 
     def _failure(self, error: Exception) -> StoreError:
         got = encodable(str(error) or type(error).__name__)
-        again = "move a damaged file away, and a new store is started"
-        hint = again if self.path.parent.is_dir() else "make its folder"
+        hint = "make its folder, or move a damaged file away, and a new store is started"
         expected = "a store that can be read and written"
         return StoreError(expected, got, where=str(self.path), hint=hint)
 

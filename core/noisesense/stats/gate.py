@@ -70,9 +70,6 @@ class RunGate(Record):
     def __bool__(self) -> bool:
         return self.passed
 
-    def __str__(self) -> str:
-        return f"{self.outcome}: {self.reason}" if self.reason else self.outcome
-
     @property
     def reason(self) -> str:
         """All findings, or else what was not measured, in words."""

@@ -20,9 +20,7 @@ def cells_of(score: Score) -> tuple[int, int]:
             open_cells += (claim.correct is None) + len(claim.undetermined)
     if not possibly_wrong:
         return len(claims), 0
-    labels = [chunk.relevant for chunk in verdicts.chunks or ()]
-    if not labels:
-        labels = [None] * verdicts.chunk_count
+    labels = [chunk.relevant for chunk in verdicts.chunks or ()] or [None] * verdicts.chunk_count
     unlabeled = labels.count(None)
     reference = verdicts.reference_claims
     if not reference:

@@ -39,7 +39,7 @@ _LOOKED_AT = 0.2
 plan asks only where some claim is wrong, which in a sound system may be where the retriever has
 missed the documents."""
 _MOST_ODD = 0.1
-"""As many samples as may be undefined may have an error in place of an answer, or of chunks."""
+"""As many samples as may be undefined may have an error in place of an answer."""
 _MOST_TEXTS = 3_000
 _SAID = {("claim", True), ("reference claim", True)}
 _DENIED = {("claim", False), ("reference claim", False)}
@@ -51,12 +51,11 @@ cases. Then 2 of 5 come in ``1 - 0.98^5 - 5 * 0.02 * 0.98^4 = 0.4%`` of all runs
 always says yes has four of five wrong, one that says yes to chunks alone two.
 """
 _NOWHERE = "neither the reference nor a chunk has a claim of the answer"
-_ALL_WRONG = "none of the answer's several claims is correct"
 _SAME_ANSWER = "the answers are the same, with no correct claim"
 _SAME_CHUNKS = "the chunks are the same"
 _UNTOLD = ("right", "useful", "useless")
 """No notes."""
-_TELLING = {_NOWHERE: 0.2, _ALL_WRONG: 0.2, ECHO: 0.8, _SAME_CHUNKS: 0.6}
+_TELLING = {_NOWHERE: 0.2, ECHO: 0.8, _SAME_CHUNKS: 0.6}
 """The shares from which these are notes, else half: short answers are often right, and corpora
 small."""
 _MARKUP = ("<!doctype html", "<html", "<?xml")
@@ -100,8 +99,8 @@ class SignCounts:
         self._counts["chunks"] += verdicts.chunk_count
         is_right = ("correct", True) in kinds
         is_wrong = ("correct", False) in kinds and not is_right
-        if is_wrong:
-            self._add_wrong(kinds, [claim.correct for claim in verdicts.response_claims])
+        if is_wrong and ("claim", False) in kinds and ("claim", True) not in kinds:
+            self._share(_NOWHERE)
         for repeated in result.repeats:
             self._share(repeated)
         if result.sample is not None:
@@ -111,12 +110,6 @@ class SignCounts:
             self._share(_SAME_CHUNKS, contexts)
             if is_looked_at:
                 self._share("useful" if is_said else "useless", contexts)
-
-    def _add_wrong(self, kinds: set[tuple[str, bool]], correct: list[bool | None]) -> None:
-        if ("claim", False) in kinds and ("claim", True) not in kinds:
-            self._share(_NOWHERE)
-        elif len(correct) > 1 and None not in correct:
-            self._share(_ALL_WRONG)
 
     def _add_answer(self, answer: str, is_right: bool, is_wrong: bool) -> None:
         if _is_odd(answer):
@@ -146,25 +139,24 @@ class SignCounts:
         if samples < _FEW:
             return (), ()
         signs = [*self._of_verdicts(samples)]
-        notes: dict[str, str] = {}
+        notes: list[str] = []
         shared = self._shared
         if placebos.wrong >= 2 + placebos.asked // _PLACEBOS_A_MISTAKE:
             signs.append(Sign("placebos", str(placebos)))
         signs += self._of_answers(samples)
-        for what, text, times in self._frequent(samples):
+        for (what, text), times in shared.items():
+            telling = _TELLING.get(what, 0.5)
+            if times <= min(telling, 0.5) * samples:
+                continue
             reason = f"{what}, in {times:,} of {samples:,} samples"
-            name: SignName | None = None
             if what == _SAME_ANSWER:
-                name = "same-answer"
+                signs.append(Sign("same-answer", reason))
             elif what == _SAME_CHUNKS and shared["useless", text] > 4 * shared["useful", text]:
-                name = "same-context"
-                reason += ", and hardly ever support a claim"
-            if name and 2 * times > samples:
-                signs.append(Sign(name, reason))
-            elif name or (what not in _UNTOLD and times >= _TELLING.get(what, 0.5) * samples):
-                notes.setdefault(what, reason)
-        told = self._told(samples, is_tested=placebos.asked > 0)
-        return tuple(signs), (*notes.values(), *told)
+                signs.append(Sign("same-context", f"{reason}, and hardly ever support a claim"))
+            elif what not in _UNTOLD and times >= telling * samples:
+                notes.append(reason)
+        notes += self._told(samples, is_tested=placebos.asked > 0)
+        return tuple(signs), tuple(notes)
 
     def _told(self, samples: int, *, is_tested: bool) -> Iterator[str]:
         """Yield the notes on the verdicts; ``is_tested`` if there were placebos."""
@@ -174,9 +166,8 @@ class SignCounts:
         looked_at = self._counts["looked at"]
         useless = self._counts["useless"]
         if not looked_at and self._counts["chunks"] and ("correct", True) in self._seen:
-            asked = "no chunk was asked about, as no answer is known to be wrong"
-            yield f"{asked}: the retriever is not tested"
-        if useless > min(looked_at / 2, max(_LOOKED_AT * looked_at, 1)):
+            yield "no chunk was asked about, as nothing is known to be wrong: they are untested"
+        if useless > max(_LOOKED_AT * looked_at, 1):
             of = f"{useless:,} of the {looked_at:,} samples where chunks were asked"
             yield f"no chunk supports a claim, in {of}"
 
@@ -191,12 +182,6 @@ class SignCounts:
         if has_many_chunks and seen & _SAID and not seen & _DENIED:
             agreed.append("every chunk supports every claim that it was asked about")
         return agreed
-
-    def _frequent(self, samples: int) -> Iterator[tuple[str, int, int]]:
-        """Yield what several of the samples have, its text and how many: most first."""
-        for (what, text), times in self._shared.most_common():
-            if times > max(_MOST_ODD * samples, 2):
-                yield what, text, times
 
     def _of_answers(self, samples: int) -> Iterator[Sign]:
         odd = self._counts["odd"]
