@@ -255,6 +255,7 @@ def interrupted(process: subprocess.Popen[str], server: ScriptedServer, out: Pat
 def finished(server: ScriptedServer, data: Path, out: Path, key: str) -> list[object]:
     process = start(server, data, *AT_ONCE, out, key=key)
     _, notes = process.communicate(timeout=300)
+    assert len(notes.splitlines()) == 2  # of the answers, and of chunks that support nothing
     assert process.returncode == 0
     assert notes.startswith("note: 26 of 60 answers claim nothing")
     return [result.score for result in read_results(out)]

@@ -189,6 +189,9 @@ NOTED = {
         SAME_CHUNKS
         + "; no chunk supports a claim, in {1} of the {0} samples where chunks were asked"
     ),
+    "one answer without a chunk of use, and no other looked at": (
+        "no chunk supports a claim, in 1 of the 1 samples where chunks were asked"
+    ),
     "two answers without a chunk of use, and no other looked at": (
         "no chunk supports a claim, in 2 of the 2 samples where chunks were asked"
     ),

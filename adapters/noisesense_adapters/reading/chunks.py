@@ -22,6 +22,7 @@ from noisesense_adapters.reading.values import (
     normal,
     opened,
     plain,
+    single_spaced,
     texts_of,
     unpacked,
     words,
@@ -152,7 +153,7 @@ def _text_in(chunk: dict[str, Any]) -> str | None:
     Raises `InputError` for different ones.
     """
     texts = _candidates(chunk)
-    different = {" ".join(text.split()): text for text in texts if text.strip()}
+    different = {single_spaced(text): text for text in texts if text.strip()}
     if len(different) > 1:
         hint = "name its place: contexts=, or --map retrieved_contexts=, as docs[].text"
         raise InputError("one text", " and ".join(map(describe, different)), hint=hint)

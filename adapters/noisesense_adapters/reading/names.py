@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.paths import parse
@@ -15,6 +16,7 @@ FIELDS = {word: field for field, known in places.WORDS.items() for word in known
 NOT_MEANT = {*places.NOT_MEANT.split()}
 
 
+@lru_cache(maxsize=4096)  # every row has the same paths
 def field_of(path: str) -> str | None:
     """Return the field of which the words of a path speak."""
     steps = [words_in(name) for name in ".".join(parse(path)[0]).split(".")]

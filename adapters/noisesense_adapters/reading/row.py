@@ -36,6 +36,7 @@ from noisesense_adapters.reading.values import (
     is_null,
     is_one_text,
     normal,
+    single_spaced,
     unpacked,
     without_nulls,
     words,
@@ -218,7 +219,7 @@ class Reader:
         task: dict[str, Any] = {}
         with suppress(InputError):
             task = output_of(row.get(root))
-        known = {*map(_plain, _texts_of(chunks))}
+        known = {*map(single_spaced, _texts_of(chunks))}
         homes: list[str] = []
         for path in inner_paths(task):
             is_within = any(path.startswith((f"{each}.", f"{each}[")) for each in homes)
@@ -333,17 +334,12 @@ def _texts_of(value: Any) -> list[str]:
     return [*map(text_in, value)] if is_list(value) else [str(value)]
 
 
-def _plain(text: str) -> str:
-    """Return a text with single spaces."""
-    return " ".join(text.split())
-
-
 def _chunks_at(task: Mapping[str, Any], path: str) -> list[str]:
     """Return the texts of the chunks at a path of a task's output; none if it holds no list."""
     with suppress(InputError):
         value = value_at(task, path)
         if not is_one_text(value):
-            return [*map(_plain, _texts_of(chunks_of(value)))]
+            return [*map(single_spaced, _texts_of(chunks_of(value)))]
     return []
 
 

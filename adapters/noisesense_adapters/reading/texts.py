@@ -20,6 +20,7 @@ from noisesense_adapters.reading.values import (
     opened,
     parsed,
     plain,
+    single_spaced,
     words,
 )
 
@@ -207,7 +208,7 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
     Raises:
         DifferentError: two places hold different texts. It names them, and what chooses.
     """
-    texts = {place: [" ".join(text.split()) for text in each] for place, each in found.items()}
+    texts = {place: [*map(single_spaced, each)] for place, each in found.items()}
     first = max(texts, key=lambda place: len(texts[place]))
     most = texts[first]
     for place, others in texts.items():

@@ -47,6 +47,11 @@ def normal(name: str) -> str:
     return re.sub(r"(?<=[^\W_])[\W_]+(?=[^\W_])", "", words[0]).lower() if words else ""
 
 
+def single_spaced(text: str) -> str:
+    """Return a text with single spaces."""
+    return " ".join(text.split())
+
+
 def words(names: str) -> dict[str, None]:
     """Return the names of a table, without case and punctuation."""
     return dict.fromkeys(map(normal, names.split()))
