@@ -14,6 +14,19 @@ ERROR = "error"
 PARTS = [{"type": "text", "text": "Ada "}, {"type": "text", "text": "did."}]
 TEXT = "Ada did."
 WHOLE = {"answer": TEXT, "contexts": ["a", "b"]}
+PASSAGES: dict[str, Any] = {
+    "kb.hits": {"kb": {"hits": [{"text": "a new one"}]}},
+    "target_docs": {"target_docs": ["一个新的"]},
+    "by_id": {"by_id": {"1": "a new one", "2": "one more"}},
+    "steps": {"steps": [{"role": "tool", "content": "a new one"}]},
+    "prompt_context": {"prompt_context": "a new one"},
+}
+"""What a task may have retrieved, beside its answer, by its place."""
+NO_PASSAGES = {
+    "steps": [{"role": "user", "content": "Who was it?"}, {"role": "ai", "content": TEXT}],
+    "ids": ["a.pdf"],
+    "thought": "It was her.",
+}
 
 RESPONSES: dict[str, tuple[Any, str]] = {
     "a text": (TEXT, TEXT),
@@ -138,10 +151,14 @@ def test_a_task_comes_before_its_item(host: str) -> None:
     taken = seen(host, item=its_own, contexts=INSIDE)
     assert taken == seen(host, contexts=["its own"])
     assert "list of chunks, got None" in seen(host, item=its_own, contexts=None)
-    unknown = {"answer": TEXT, "kb": {"hits": [{"text": "a new one"}]}}
-    unread = seen(host, item=its_own, response=unknown, contexts=INSIDE)
-    assert isinstance(unread, str)
-    assert ".kb.hits'" in unread
+    for place, more in PASSAGES.items():
+        unread = seen(host, item=its_own, response={"answer": TEXT, **more}, contexts=INSIDE)
+        assert isinstance(unread, str)
+        assert f".{place}'" in unread
+    assert (
+        seen(host, item=its_own, response={"answer": TEXT, **NO_PASSAGES}, contexts=INSIDE)
+        == taken
+    )
 
 
 @pytest.mark.parametrize(

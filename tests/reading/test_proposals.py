@@ -97,7 +97,7 @@ def test_numbered_columns_are_one_list() -> None:
 
 
 def test_what_names_settle_is_shown_beside_what_is_proposed() -> None:
-    row = {"answer": "Ada did.", "raw_answer": "Hm. Ada did.", "gold": "Ada.", "contexts": CHUNKS}
+    row = {"answer": "Ada did.", "raw_answer": "Ada", "gold": "Ada.", "contexts": CHUNKS}
     proposal = propose([row], {})
     assert proposal.is_whole
     assert "response" not in proposal.columns

@@ -7,16 +7,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
-from noisesense.errors import InputError, describe, error_context
+from noisesense.errors import InputError, describe
 from noisesense.verdicts.form import as_name
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.reading.chunks import IDS, label_of
 from noisesense_adapters.reading.paths import Column, MissingError, UnclearError
 from noisesense_adapters.reading.places import FIELDS, FILE
-from noisesense_adapters.reading.propose import Proposal, propose, rivals_of
+from noisesense_adapters.reading.propose import Proposal, propose
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading
-from noisesense_adapters.reading.texts import DifferentError, agreed
+from noisesense_adapters.reading.texts import DifferentError
 from noisesense_adapters.reading.values import as_object, is_list
 
 MAPPED = (*FIELDS, IDS, "chunk_labels", "verdicts", "id", "cluster")
@@ -86,7 +86,6 @@ class Table:
                 return table.rows(chain(first, raws), path, on_note, guess=False)
             if proposal.is_whole or isinstance(error, UnclearError):
                 raise UnsettledError.of(error.within(str(path)), proposal)
-        self._check_rivals(path, first, readings)
         self._check_split(path)
         known = map(_row, first, readings)
         return chain(known, (_row(raw, self._read(raw)) for raw in raws))
@@ -131,20 +130,6 @@ class Table:
             if missing and len(missing) == len(readings) and missing[0].where == field:
                 return missing[0]
         return None
-
-    def _check_rivals(self, path: Path, raws: Sequence[Raw], readings: Sequence[object]) -> None:
-        """Raise `DifferentError` if another column's name says that it holds a field, too."""
-        pairs = zip(raws, readings, strict=True)
-        rows = [as_object(raw.data) for raw, read in pairs if isinstance(read, Reading)]
-        first = next((read for read in readings if isinstance(read, Reading)), None)
-        for field in ("response", "reference", CHUNKS):
-            place = None if first is None else first.places.get(field)
-            if place is None or field in self._columns:
-                continue
-            found = rivals_of(rows, field, place)
-            if len(found) > 1:
-                with error_context(str(path)):
-                    agreed(found, field)
 
     def _read(self, raw: Raw) -> Reading | InputError:
         """Return what a row holds, or why it cannot be read at all."""

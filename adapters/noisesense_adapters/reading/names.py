@@ -42,6 +42,18 @@ def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
     return None
 
 
+def holds(name: str, field: str) -> bool:
+    """Tell whether the last word of a name says that it holds the field."""
+    words = words_in(name)
+    if not NOT_MEANT.isdisjoint(words):
+        return False
+    last = words[-1] if words and words[-1] not in NO_TEXTS else ""
+    said = {"answer": "response"}.get(FIELDS.get(last, ""), FIELDS.get(last))
+    if not GOLD.isdisjoint(words):
+        said = "reference" if said == "response" or last in GOLD else None
+    return said == field
+
+
 def words_in(name: str) -> list[str]:
     """Return the words of a name such as ``groundTruth`` or ``ground_truth``."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)

@@ -70,7 +70,7 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
         return values[0]
     items: list[Any] = []
     for value in values:
-        listed: object = _listed(value)
+        listed: object = listed_in(value)
         if not is_empty(listed):
             items += as_list(listed) if is_list(listed) else [value]  # a text is one item
     return items
@@ -100,7 +100,7 @@ def _follow(row: Mapping[str, Any], path: str, steps: list[str]) -> Any:
     for step in steps:
         inner: list[Any] = []
         for value in values:
-            listed: Any = _listed(value)
+            listed: Any = listed_in(value)
             if step == "[]":
                 inner += as_list(listed)
                 continue
@@ -128,7 +128,7 @@ def key_of(names: tuple[str, ...], name: str) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _listed(value: Any) -> Any:
+def listed_in(value: Any) -> Any:
     """Return the object or the list that a cell holds; anything else as it is."""
     if isinstance(value, str) and value.lstrip().startswith("[") and not is_one_text(value):
         return parsed(value)
@@ -144,6 +144,11 @@ def named(names: Iterable[str]) -> str:
     return ", ".join([*listed[:_MOST_NAMES], *more])
 
 
+def step_of(name: str) -> str:
+    """Return a name as a step of a path. No path can say a quotation mark."""
+    return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name.replace(chr(34), "")}"'
+
+
 def inner_paths(value: Any, prefix: str = "", *, by_number: bool = False) -> Iterator[str]:
     """Yield the paths in a value, nested ones included.
 
@@ -155,7 +160,7 @@ def inner_paths(value: Any, prefix: str = "", *, by_number: bool = False) -> Ite
     if prefix.count(".") > _DEEPEST:
         return
     try:
-        inner: object = _listed(value)
+        inner: object = listed_in(value)
     except InputError:
         return
     homes = {prefix: as_object(inner)}
@@ -165,7 +170,7 @@ def inner_paths(value: Any, prefix: str = "", *, by_number: bool = False) -> Ite
         for name, item in fields.items():
             if '"' in name:  # no path can say it
                 continue
-            step = name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name}"'
+            step = step_of(name)
             path = f"{home}.{step}" if home else step
             yield path
             yield from inner_paths(item, path, by_number=by_number)

@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import chunks_of, text_in
-from noisesense_adapters.reading.names import (
-    FIELDS,
-    GOLD,
-    NO_TEXTS,
-    NOT_MEANT,
-    OTHER_LISTS,
-    field_of,
-    words_in,
-)
+from noisesense_adapters.reading.names import OTHER_LISTS, field_of, words_in
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
@@ -108,38 +100,6 @@ def propose(
     missing = _missing(reading, shown) if are_told else []
     error = reading.error(*reading.errors)
     return Proposal(columns, separator, options, values, is_whole, missing, error)
-
-
-def rivals_of(
-    rows: Sequence[Mapping[str, Any]], field: str, place: str
-) -> dict[str, tuple[str, ...]]:
-    """Return what a field's place holds, and the other columns that by their names hold it, too.
-
-    Args:
-        rows: the first ones.
-        field: the field.
-        place: where it was read.
-    """
-    names = without_gold(dict.fromkeys(name for row in rows for name in row))
-    alike = [name for name in names if name != place and _holds(name, field)]
-    found: dict[str, tuple[str, ...]] = {}
-    for name in (place, *alike) if alike else ():
-        texts = _texts(rows, name, field)
-        if any(" " in text for text in texts):
-            found[name] = texts
-    return found
-
-
-def _holds(name: str, field: str) -> bool:
-    """Tell whether the last word of a name says that it holds the field."""
-    words = words_in(name)
-    if not NOT_MEANT.isdisjoint(words):
-        return False
-    last = words[-1] if words and words[-1] not in NO_TEXTS else ""
-    said = {"answer": "response"}.get(FIELDS.get(last, ""), FIELDS.get(last))
-    if not GOLD.isdisjoint(words):
-        said = "reference" if said == "response" or last in GOLD else None
-    return said == field
 
 
 def _missing(reading: Reading, shown: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -16,25 +16,30 @@ from noisesense_adapters.reading.chunks import (
     text_in,
     with_fields,
 )
-from noisesense_adapters.reading.names import field_of
+from noisesense_adapters.reading.names import field_of, holds
 from noisesense_adapters.reading.paths import (
     Column,
     MissingError,
     UnclearError,
     inner_paths,
     key_of,
+    listed_in,
     named,
     picked,
+    step_of,
     value_at,
 )
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
-from noisesense_adapters.reading.texts import agreed, output_of, text_of
+from noisesense_adapters.reading.texts import agreed, output_of, text_of, without_talk
 from noisesense_adapters.reading.values import (
+    as_list,
+    as_object,
     is_blank,
     is_gap,
     is_list,
     is_null,
     is_one_text,
+    is_prose,
     normal,
     single_spaced,
     unpacked,
@@ -52,8 +57,14 @@ _ONE_TEXT_HINT = (
     " says what stands between several; of rows with a chunk each make one first, as pandas'"
     " groupby does"
 )
-_TASKS = {"metadata": "output", "inputs": "outputs", "vars": "providerOutput"}
-"""Where a task's output stands beside its item."""
+_TASKS = {
+    "metadata": ("output", "store"),
+    "inputs": ("outputs",),
+    "vars": ("providerOutput", "metadata"),
+}
+"""Where else than in the item a task may have left the chunks that it retrieved."""
+_OUTPUTS = ("output", "outputs", "answer", "response", "result")
+"""The same, where an item's fields are columns."""
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -172,6 +183,7 @@ class Reader:
                 errors[CHUNKS if field in (LABELS, IDS) else field] = error
         if CHUNKS not in errors:
             try:
+                self._check_task(row, values, places.get(CHUNKS))
                 beside = values.get(LABELS), values.get(IDS)
                 values[CHUNKS] = with_fields(values[CHUNKS], *beside)
             except InputError as error:
@@ -191,9 +203,9 @@ class Reader:
             if is_needed:
                 self._check_nulls(field, standing)
             found = self._read_each(field, standing)
+            if "." in group and is_needed and field not in self._chosen:
+                found |= self._rivals(field, row, found)
             if found:
-                if field == CHUNKS and field not in self._chosen:
-                    self._check_task(row, found)
                 return _agreed(field, found)
         if is_needed:
             raise self._missing(field, row)
@@ -211,25 +223,39 @@ class Reader:
             where = field if place == field else f"{field}, {place!r}"
             raise InputError(expected, "None", where=where, hint=self._where_else(field))
 
-    def _check_task(self, row: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-        """Raise `UnclearError` if a task returned other chunks than its item has, elsewhere."""
-        item, chunks = next(iter(found.items()))
+    def _rivals(
+        self, field: str, row: Mapping[str, Any], found: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return what other columns hold whose names say that they hold the field, too."""
+        rivals: dict[str, Any] = {}
+        for name in _rival_names(tuple(row), field) if found else ():
+            with suppress(InputError):
+                value = self._read(field, row[name])
+                is_text = field == CHUNKS and isinstance(value, str)
+                if value and not is_text and any(map(is_prose, _texts_of(value))):
+                    rivals[name] = value
+        return rivals
+
+    def _check_task(
+        self, row: Mapping[str, Any], values: Mapping[str, Any], item: str | None
+    ) -> None:
+        """Raise `UnclearError` if a task returned passages that are no chunks of its item.
+
+        Names do not tell retrieved passages from others, so the user is asked.
+        """
+        if item is None or CHUNKS in self._chosen:
+            return
         home, _, inner = item.partition(".")
-        root = _TASKS.get(home, "") if inner else "output"
-        task: dict[str, Any] = {}
-        with suppress(InputError):
-            task = output_of(row.get(root))
-        known = {*map(single_spaced, _texts_of(chunks))}
-        homes: list[str] = []
-        for path in inner_paths(task):
-            is_within = any(path.startswith((f"{each}.", f"{each}[")) for each in homes)
-            texts = _chunks_at(task, path) if not is_within and field_of(path) == CHUNKS else []
-            if texts:
-                homes.append(path)
-            if any(" " in text and text not in known for text in texts):
-                hint = self._where_else(CHUNKS)
-                got = f"different ones at {item!r} and {f'{root}.{path}'!r}"
-                raise UnclearError("one list of chunks", got, where=CHUNKS, hint=hint)
+        texts = _texts_of(values[CHUNKS])
+        said = [values[field] or "" for field in ("response", "reference", "user_input")]
+        known = [*map(single_spaced, (*texts, *said))]
+        for root in _TASKS.get(home, ()) if inner else _OUTPUTS:
+            task: dict[str, Any] = {}
+            with suppress(InputError):
+                task = output_of(row.get(root))
+            for place, text in _passages(task, root):
+                if not any(single_spaced(text) in each for each in known):
+                    agreed({item: texts, place: [text]}, CHUNKS)
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]
@@ -334,13 +360,32 @@ def _texts_of(value: Any) -> list[str]:
     return [*map(text_in, value)] if is_list(value) else [str(value)]
 
 
-def _chunks_at(task: Mapping[str, Any], path: str) -> list[str]:
-    """Return the texts of the chunks at a path of a task's output; none if it holds no list."""
+def _passages(value: Any, path: str, *, is_meant: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the sentences in lists, or where a name speaks of chunks, with their paths."""
+    listed: Any = value
     with suppress(InputError):
-        value = value_at(task, path)
-        if not is_one_text(value):
-            return [*map(single_spaced, _texts_of(chunks_of(value)))]
-    return []
+        listed = listed_in(value)
+    if is_meant and is_prose(listed):
+        yield path, listed
+    for item in as_list(listed):
+        yield from _passages(item, path, is_meant=True)
+    fields = without_talk(as_object(listed))
+    texts = fields.values()
+    are_named = "." in path and len(texts) > 1 and all(map(is_prose, texts))
+    for name, item in fields.items():
+        step = step_of(name)
+        is_list = is_meant or are_named
+        place = path if is_list else f"{path}.{step}"
+        yield from _passages(item, place, is_meant=is_list or field_of(step) == CHUNKS)
+
+
+@lru_cache(maxsize=4096)  # every row has the same names
+def _rival_names(names: tuple[str, ...], field: str) -> list[str]:
+    """Return the unknown names in a row whose last word says that they hold the field."""
+    known = words(ROW_NAMES[field])
+    return [
+        name for name in without_gold(names) if normal(name) not in known and holds(name, field)
+    ]
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

@@ -37,6 +37,9 @@ _OTHERS = (
     *("context", "function_call", "function_call_output", "mcp_call", "reasoning"),
 )
 """Who writes messages beside an assistant, and what is none."""
+_TALKERS = {*_SPEAKERS, "system", "developer", "assistant", "ai", "reasoning"}
+_TALK = ("content", "text", "summary")
+_VERDICTS = places.ROW_NAMES["verdicts"].split()
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _PRINTED = (
@@ -148,6 +151,12 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
         if text is not None:
             texts[name] = text
     return texts[agreed({name: [text] for name, text in texts.items()}, field)] if texts else None
+
+
+def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what people, models and their thoughts say in a message, and given verdicts."""
+    left_out = _TALK if _said_by(message) & _TALKERS else ()
+    return {name: value for name, value in message.items() if name not in (*left_out, *_VERDICTS)}
 
 
 def _said_by(message: Mapping[str, Any]) -> set[str]:

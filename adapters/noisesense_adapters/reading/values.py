@@ -52,6 +52,12 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_prose(value: object) -> bool:
+    """Tell whether it is a text of several words, or in a script that may not space them."""
+    text = value if isinstance(value, str) else ""
+    return not text.isascii() or bool(re.search(r"[a-zA-Z]\W* .*[a-zA-Z]", text))
+
+
 def words(names: str) -> dict[str, None]:
     """Return the names of a table, without case and punctuation."""
     return dict.fromkeys(map(normal, names.split()))
