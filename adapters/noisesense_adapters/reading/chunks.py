@@ -212,12 +212,9 @@ def _label(fields: dict[str, Any]) -> Any:
 
 
 def _of_text(text: str) -> Any:
-    """Return the chunk in a text, or in its JSON. Raises `InputError` for a printed object."""
+    """Return the chunk in a text. Raises `InputError` for an object that was printed."""
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
-    fields = as_object(opened(text))
-    if fields and _text_in(fields) is not None:
-        return _chunk(fields)
     if re.fullmatch(_PRINTED, text):
         got = f"{describe(text)}, how Python prints an object, or the name of a file"
         hint = "give its text (a document's page_content), or a dict with it"

@@ -64,7 +64,7 @@ _TASKS = {
 }
 """Where else than in the item a task may have left the chunks that it retrieved."""
 _OUTPUTS = ("output", "outputs", "answer", "response", "result")
-"""The same, where an item's fields are columns."""
+"""Where it may have in a table."""
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -246,14 +246,16 @@ class Reader:
         if item is None or CHUNKS in self._chosen:
             return
         home, _, inner = item.partition(".")
+        is_flat = ["."] in (group[:1] for group in self._groups[CHUNKS])
+        roots = _OUTPUTS if is_flat and not inner else _TASKS.get(home, ())
         texts = _texts_of(values[CHUNKS])
         said = [values[field] or "" for field in ("response", "reference", "user_input")]
         known = [*map(single_spaced, (*texts, *said))]
-        for root in _TASKS.get(home, ()) if inner else _OUTPUTS:
+        for root in roots:
             task: dict[str, Any] = {}
             with suppress(InputError):
                 task = output_of(row.get(root))
-            for place, text in _passages(task, root):
+            for place, text in _passages(task, root, lists=not is_flat):
                 if not any(single_spaced(text) in each for each in known):
                     agreed({item: texts, place: [text]}, CHUNKS)
 
@@ -360,23 +362,26 @@ def _texts_of(value: Any) -> list[str]:
     return [*map(text_in, value)] if is_list(value) else [str(value)]
 
 
-def _passages(value: Any, path: str, *, is_meant: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the sentences in lists, or where a name speaks of chunks, with their paths."""
+def _passages(
+    value: Any, path: str, *, lists: bool, is_meant: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Yield the sentences where a name speaks of chunks, or in ``lists``, with their paths."""
     listed: Any = value
     with suppress(InputError):
         listed = listed_in(value)
     if is_meant and is_prose(listed):
         yield path, listed
     for item in as_list(listed):
-        yield from _passages(item, path, is_meant=True)
+        yield from _passages(item, path, lists=lists, is_meant=is_meant or lists)
     fields = without_talk(as_object(listed))
     texts = fields.values()
-    are_named = "." in path and len(texts) > 1 and all(map(is_prose, texts))
+    are_named = lists and "." in path and len(texts) > 1 and all(map(is_prose, texts))
     for name, item in fields.items():
         step = step_of(name)
         is_list = is_meant or are_named
         place = path if is_list else f"{path}.{step}"
-        yield from _passages(item, place, is_meant=is_list or field_of(step) == CHUNKS)
+        is_spoken = is_list or field_of(step) == CHUNKS
+        yield from _passages(item, place, lists=lists, is_meant=is_spoken)
 
 
 @lru_cache(maxsize=4096)  # every row has the same names
