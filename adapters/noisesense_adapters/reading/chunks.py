@@ -248,6 +248,16 @@ def text_in(chunk: Any) -> str:
     return str(fields_of(chunk)["text"])
 
 
+def _entries(values: Any, count: int) -> Any:
+    """Return a list, or what stands in a cell between the marks of which it has one too few."""
+    cells = texts_of(values) if is_list(values) else [values]
+    cell: Any = cells[0] if len(cells) == 1 else None
+    if not isinstance(cell, str) or cell.lstrip().startswith(_LISTED):
+        return unpacked(values)
+    by_mark = (cell.strip().split(mark) for mark in "\n;|,")
+    return next((parts for parts in by_mark if len(parts) == count), values)
+
+
 def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
     """Return the chunks with the labels and the documents' names of lists beside them, which win.
 
@@ -264,14 +274,12 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
         if label_of(values) is None:  # an empty cell
             continue
         with error_context(name):
-            if isinstance(values, str) and not values.lstrip().startswith(_LISTED):
-                hint = "what stands between them: --split-contexts SEP"
-                raise InputError("a list", describe(values), hint=hint)
-            listed: object = unpacked(values)
+            listed: object = _entries(values, len(chunks))
             entries = as_list(listed)
             if not is_list(listed) or len(entries) != len(chunks):
                 expected = f"a list with one for each of {len(chunks)} chunks"
-                raise InputError(expected, describe(values))
+                hint = "or texts with one of ; | , or a line end between them"
+                raise InputError(expected, describe(values), hint=hint)
         for number, entry in enumerate(entries):
             name = entry.strip() if isinstance(entry, str) else entry
             read = label_of(entry) if field == "relevant" else as_name(name)

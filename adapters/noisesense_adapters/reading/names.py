@@ -12,6 +12,7 @@ from noisesense_adapters.reading.paths import parse
 GOLD = {*places.GOLD.split()}
 OTHER_LISTS = GOLD | {*places.OTHER_LISTS.split()}
 NO_TEXTS = {*places.NO_TEXTS.split()}
+NAMED = {*places.NAMED.split()}
 FIELDS = {word: field for field, known in places.WORDS.items() for word in known.split()}
 NOT_MEANT = {*places.NOT_MEANT.split()}
 

@@ -110,6 +110,12 @@ NO_TEXTS = (
 )
 """The last words of names that hold no text of a sample."""
 
+NAMED = (
+    "source sources document documents doc docs file files filename filenames title titles url"
+    " urls ids quelle quellen dokument dokumente fuente fuentes documento documentos"
+)
+"""The last words of names that may hold the names of chunks' documents."""
+
 _READ = (*FIELDS, "chunk_labels", "verdicts")
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from shlex import quote
 from typing import Any, NamedTuple
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
-from noisesense_adapters.reading.chunks import chunks_of, text_in
-from noisesense_adapters.reading.names import OTHER_LISTS, field_of, words_in
+from noisesense_adapters.reading.chunks import IDS, chunks_of, fields_of, text_in
+from noisesense_adapters.reading.names import NAMED, OTHER_LISTS, field_of, words_in
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
@@ -22,6 +23,9 @@ from noisesense_adapters.reading.values import is_one_text
 
 _MARKS = re.compile(r"[\n\t;§•¶#<>*]|--|//|~~|==|\[\d|\d[:)]|\", \"")
 """What may stand between chunks, and in them."""
+_BARS = r"\n[-=*#_~]{3,}\n|\|+"
+"""What stands between chunks alone."""
+_FILE_NAME = r".*\.[a-zA-Z]\w{1,4}"
 
 
 class Proposal(NamedTuple):
@@ -86,10 +90,11 @@ def propose(
         are_told = len(questions) == len(rows)  # or else a row may hold one chunk of several
         separator = _bars(cells)
         if separator is not None:
-            options = ["--split-contexts", separator]
+            options = ["--split-contexts", separator.replace("\n", r"\n")]
         else:
             columns[CHUNKS] += ","
             are_told = are_told and 2 * sum(map(bool, map(_MARKS.search, cells))) < len(cells)
+    columns |= _names(rows, columns, separator)
     for field, path in columns.items():
         if chosen.get(field) != path:
             options += ["--map", f"{field}={path}"]
@@ -128,9 +133,31 @@ def _cells(rows: Sequence[Mapping[str, Any]], path: str | None) -> list[str]:
     return cells
 
 
+def _names(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], separator: str | None
+) -> dict[str, str]:
+    """Return the place with a name for each chunk, if there is one and the chunks have none."""
+    known = Reader(places.FILE, columns, separator=separator)
+    chunks = [known.read(row).values[CHUNKS] or [] for row in rows]
+    if IDS in columns or max(map(len, chunks)) < 2 or any(map(_is_named, chain(*chunks))):
+        return {}
+    found: list[dict[str, str]] = []
+    for path in _paths(rows):
+        if path not in columns.values() and NAMED.intersection(words_in(path)[-1:]):
+            place = {IDS: path}
+            reader = Reader(places.FILE, {**columns, **place}, separator=separator)
+            if not any(CHUNKS in reader.read(row).errors for row in rows):
+                found.append(place)
+    return found[0] if len(found) == 1 else {}
+
+
+def _is_named(chunk: Any) -> bool:
+    return fields_of(chunk).get("id") is not None
+
+
 def _bars(cells: Sequence[str]) -> str | None:
     """Return the longest bars, if they are in half of the cells or more."""
-    bar = max(re.findall(r"\|+", " ".join(cells)), key=len, default=None)
+    bar = max(re.findall(_BARS, " ".join(cells)), key=len, default=None)
     split = [cell for cell in cells if bar and bar in cell]
     if 2 * len(split) < len(cells):
         return None
@@ -212,7 +239,10 @@ def _text(value: Any, field: str) -> str:
     if field != CHUNKS:
         return text_of(value, "reference" if field == "answer" else field) or ""
     if is_one_text(value):
-        parts = map(str.strip, re.split(r"[|,;\n]", value))
-        return value if any(" " in part for part in parts) else ""  # not only names
-    texts = [*map(text_in, chunks_of(value))]
-    return "\n".join(texts) if any(" " in text for text in texts) else ""
+        text: str = value
+        texts = [part.strip() for part in re.split(r"[|,;\n]", value)]
+    else:
+        texts = [*map(text_in, chunks_of(value))]
+        text = "\n".join(texts)
+    are_names = (" " not in text or re.fullmatch(_FILE_NAME, text) for text in texts)
+    return "" if all(are_names) else text
