@@ -59,6 +59,7 @@ LABELED = (
     (array("b", [1, 0]), [True, False]),  # it has `tolist`, as numpy's
     (["yes", 0], [True, False]),
     ("[True, nan]", [True, None]),
+    ("yes, no", [True, False]),
     ([float("nan"), True], [None, True]),
     (float("nan"), [None, None]),  # an empty cell of pandas
     (None, [None, None]),
@@ -75,11 +76,9 @@ def test_labels_beside_the_chunks_are_read_as_those_in_chunks(
 
 
 def test_labels_that_cannot_be_read_are_not_left_out() -> None:
-    for labels in ({"0": True}, 1, [True]):
+    for labels in ({"0": True}, 1, [True], "yes", "yes,no,no"):
         with pytest.raises(InputError, match="chunk_labels: expected a list with one for each of"):
             _ = Reader(USUAL).read(row(contexts=["c", "d"], labels=labels)).sample
-    with pytest.raises(InputError, match="chunk_labels: expected a list"):
-        _ = Reader(USUAL).read(row(contexts=["c", "d"], labels="yes,no")).sample
 
 
 def test_given_verdicts_count_where_nothing_was_retrieved() -> None:

@@ -80,7 +80,6 @@ def test_two_metrics_of_one_run_have_two_names() -> None:
     strict = run_summary(result.test_results, name="strict")
     assert run_summary(result.test_results).relevant.mean == (0.0, 0.0)
     assert strict.relevant.mean == (1.0, 1.0)
-    assert strict.only == "relevant"
     alike = by_opik(rows_of_samples([sample]), first, NoiseSensitivity(judge=judges[1]))
     with pytest.raises(InputError, match="one score a mode, got those of two"):
         run_summary(alike.test_results)

@@ -94,8 +94,6 @@ def test_the_summary_is_the_cores() -> None:
     assert summarize(result) == expected
     assert summarize(result, name=RELEVANT) == expected  # its scores have both modes
     assert summarize(result, confidence=0.5).confidence == 0.5
-    one = evaluated(SAMPLES[:2], [both(TableJudge(PAIRS))[0]])
-    assert summarize(one).only == "relevant"  # a gate reads no mode that nobody asked for
 
 
 def test_failed_rows_are_counted_and_shared_ones_paid_once() -> None:

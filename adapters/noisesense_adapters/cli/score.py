@@ -243,7 +243,7 @@ def _dry_run(
             calls = (
                 f"{least:,} to {most:,} calls: at least 3 a row, at most 8 and 1 for each chunk, "
                 f"and {COUNT} that test the judge. Texts of more than 16,000 characters, and "
-                "--check each, take more. Nothing was asked."
+                "--check each, take more; rows that share texts take fewer. Nothing was asked."
             )
         say(calls)
     status = options.SOME_FAILED if counts.unread else 0

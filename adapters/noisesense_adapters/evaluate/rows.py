@@ -6,7 +6,6 @@ A host's adapter says where its users keep the texts, and makes the host's resul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, get_args
@@ -278,7 +277,6 @@ def summary_of(
     if definition is not None:
         check_definition(definition)
     results: list[Result] = []
-    modes: dict[Mode, None] = {}
     for number, row in enumerate(rows):
         kept = _kept_of(row, definition, name)
         asked = [mode for scored in kept for mode in scored["modes"]]
@@ -287,12 +285,10 @@ def summary_of(
             got = "those of two evaluators"
             raise InputError("one score a mode", got, where=f"row {number}", hint=hint)
         if kept:
-            modes |= dict.fromkeys(asked)
             results.append(_rescored(str(number), kept[0]))
         else:
             results.append(Result(str(number), error="it has no score"))
-    only = next(iter(modes)) if len(modes) == 1 else None
-    return replace(summarize(results), only=only)
+    return summarize(results)
 
 
 def _kept_of(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from noisesense.errors import InputError, describe, error_context
@@ -90,8 +89,8 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
     ragas' mean is over the rows with a number, and so over those that were easy to judge. Here
     the headline is the range ``[mean of the lows, mean of the highs]`` over all rows with claims,
     from 0 to 1, lower is better; see `noisesense.summarize`. A row that failed is counted as
-    failed. What was judged once for two metrics is paid for once. A gate over it reads the modes
-    of the run's metrics.
+    failed. What was judged once for two metrics is paid for once. It has both modes, also
+    where the metrics asked for one.
 
     Args:
         result: what ``evaluate()`` gave, or a list of what ``ascore`` did.
@@ -102,14 +101,7 @@ def summarize(result: Any, *, name: str = "", **options: Any) -> Summary:
         InputError: numbers without a score attached (as pandas and files hold them), no column of
             ours, or several metrics among which ``name`` does not choose.
     """
-    summary = summarize_results(results_of(result, name=name), **options)
-    scores: list[Any]
-    if is_list(result):
-        scores = [each.value for each in as_list(result)]
-    else:
-        scores = [value for row in result.scores for value in row.values()]
-    modes = {value.mode for value in scores if isinstance(value, ScoredFloat)}
-    return replace(summary, only=modes.pop()) if len(modes) == 1 else summary
+    return summarize_results(results_of(result, name=name), **options)
 
 
 def results_of(result: Any, *, name: str = "") -> list[Result]:

@@ -104,8 +104,8 @@ def gate_run(
     Args:
         summary: the run, as `noisesense.summarize` gives it.
         limit: the highest mean that passes, 0 to 1; None asks only whether enough was measured.
-        mode: check this mode only; by default the one that the run was asked for, or else all that
-            the definition has.
+        mode: check this mode only; by default all that the definition has, also where a host's
+            metric shows one: a judged sample gives both.
         by_interval: fail only a mean whose whole interval is above the limit, and warn where the
             interval holds the limit.
         fail_undecided: where the interval holds the limit the run is *undecided*, and does not
@@ -131,7 +131,7 @@ def gate_run(
     check_whole(min_samples, 0, "min_samples")
     for name in waive:
         check_choice(name, SIGNS, "waive")
-    modes = _modes(summary, mode or summary.only)
+    modes = tuple(each.mode for each in summary.modes) if mode is None else (check_mode(mode),)
     limits = {"limit": limit, "min_correct": min_correct, "max_hallucinated": max_hallucinated}
     given = [check_limit(each, name) for name, each in limits.items() if each is not None]
     if not summary.partition.total:
@@ -147,25 +147,7 @@ def gate_run(
         unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
-        notes += _unasked(summary, mode, limit)
     return RunGate((*findings, *notes), summary.unmeasured)
-
-
-def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
-    """Return the mode, or all that the definition has."""
-    if mode is not None:
-        return (check_mode(mode),)
-    return tuple(each.mode for each in summary.modes)
-
-
-def _unasked(summary: Summary, mode: Mode | None, limit: float) -> Iterator[Finding]:
-    """Yield a note on a mean above the limit that neither the gate nor the run was asked for."""
-    if mode is not None or summary.only is None:
-        return
-    for other in _modes(summary, None):
-        for finding in _value(summary, other, limit, by_interval=False, unsure="warn"):
-            if finding.outcome == "fail" and other != summary.only:
-                yield Finding("warn", f"not checked: {finding.reason}")
 
 
 def _enough(

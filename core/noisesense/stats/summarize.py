@@ -78,7 +78,6 @@ class Summary(Record, BothModes[ModeSummary]):
         by_question: whether the clusters are the questions with their references, as no sample
             names another.
         confidence: of every interval.
-        only: the one mode that a host's run was asked for, which its gate reads; None: both.
     """
 
     _derived = ("grouped", "unmeasured", "warnings")
@@ -103,9 +102,8 @@ class Summary(Record, BothModes[ModeSummary]):
     clusters: int | None
     by_question: bool
     confidence: float
-    only: Mode | None = None
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Say each mode's mean with its interval, and what a reader must know, a line each."""
         lines: list[str] = []
         for figures in self.modes:
