@@ -194,7 +194,7 @@ def _csv_rows(path: Path) -> Iterator[Raw]:
         header = beginning[-1]
         if _JSON.match(header):
             raise InputError("a header of CSV", "what looks like JSON", hint="name it .json")
-        delimiter = "\t" if ending_of(path) == ".tsv" else max(",;\t|", key=header.count)
+        delimiter = "\t" if ending_of(path) == ".tsv" else max(";,\t|", key=header.count)
         reader = csv.reader(chain(beginning[1:], lines), delimiter=delimiter, strict=True)
         yield from _table(_csv_cells(reader, path.name))
 

@@ -184,6 +184,9 @@ def object_of(raw: Raw) -> dict[str, Any]:
     if isinstance(data, InputError):
         raise data
     if not isinstance(data, dict):
-        hint = "a document with all rows needs the ending .json" if is_list(data) else ""
+        rows = (
+            "a row is an object, as pandas' orient='records' has it; all rows in one line: .json"
+        )
+        hint = rows if is_list(data) else ""
         raise InputError("an object", describe(data), hint=hint)
     return cast("dict[str, Any]", data)

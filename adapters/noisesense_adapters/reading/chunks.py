@@ -19,6 +19,7 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
+    is_prose,
     normal,
     opened,
     plain,
@@ -228,7 +229,7 @@ def _of_pair(items: list[Any]) -> Any:
     if isinstance(second, Real) and not is_list(first):
         return _chunk(first)
     sentences = texts_of(second)
-    if isinstance(first, str) and sentences:
+    if isinstance(first, str) and any(map(is_prose, sentences)):
         return {"text": " ".join(map(str.strip, sentences)), "id": first}
     raise InputError("a text, or an object that holds one", describe(items))
 

@@ -132,9 +132,10 @@ def listed_in(value: Any) -> Any:
     """Return the object or the list that a cell holds; anything else as it is."""
     if isinstance(value, str) and value.lstrip().startswith("[") and not is_one_text(value):
         return parsed(value)
-    if as_object(value) or as_list(value):
+    if as_list(value):
         return value
-    return plain(opened(value))
+    fields: Any = as_object(value) or plain(opened(value))
+    return {str(name): item for name, item in fields.items()} if as_object(fields) else fields
 
 
 def named(names: Iterable[str]) -> str:

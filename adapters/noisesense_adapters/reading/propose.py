@@ -19,13 +19,12 @@ from noisesense_adapters.reading.names import NAMED, OTHER_LISTS, field_of, word
 from noisesense_adapters.reading.paths import inner_paths, parse, value_at
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
-from noisesense_adapters.reading.values import is_one_text
+from noisesense_adapters.reading.values import is_one_text, is_prose
 
 _MARKS = re.compile(r"[\n\t;§•¶#<>*]|--|//|~~|==|\[\d|\d[:)]|\", \"")
 """What may stand between chunks, and in them."""
 _BARS = r"\n[-=*#_~]{3,}\n|\|+"
 """What stands between chunks alone."""
-_FILE_NAME = r".*\.[a-zA-Z]\w{1,4}"
 
 
 class Proposal(NamedTuple):
@@ -146,20 +145,24 @@ def _names(
         if path not in columns.values() and NAMED.intersection(words_in(path)[-1:]):
             place = {IDS: path}
             reader = Reader(places.FILE, {**columns, **place}, separator=separator)
-            if not any(CHUNKS in reader.read(row).errors for row in rows):
+            readings = [reader.read(row) for row in rows]
+            named = chain.from_iterable(reading.values[CHUNKS] or () for reading in readings)
+            is_wrong = any(CHUNKS in reading.errors for reading in readings)
+            if not is_wrong and any(map(_is_named, named)):
                 found.append(place)
     return found[0] if len(found) == 1 else {}
 
 
 def _is_named(chunk: Any) -> bool:
-    return fields_of(chunk).get("id") is not None
+    return isinstance(fields_of(chunk).get("id"), (str, int))
 
 
 def _bars(cells: Sequence[str]) -> str | None:
     """Return the longest bars, if they are in half of the cells or more."""
     bar = max(re.findall(_BARS, " ".join(cells)), key=len, default=None)
     split = [cell for cell in cells if bar and bar in cell]
-    if 2 * len(split) < len(cells):
+    parts = chain.from_iterable(cell.split(bar) for cell in split)
+    if 2 * len(split) < len(cells) or not all(map(is_prose, parts)):
         return None
     is_spaced = all(cell.count(f" {bar} ") == cell.count(str(bar)) for cell in split)
     return f" {bar} " if is_spaced else bar
@@ -244,5 +247,4 @@ def _text(value: Any, field: str) -> str:
     else:
         texts = [*map(text_in, chunks_of(value))]
         text = "\n".join(texts)
-    are_names = (" " not in text or re.fullmatch(_FILE_NAME, text) for text in texts)
-    return "" if all(are_names) else text
+    return text if any(map(is_prose, texts)) else ""

@@ -13,6 +13,7 @@ from noisesense_adapters.reading.chunks import (
     IDS,
     LABELS,
     chunks_of,
+    fields_of,
     text_in,
     with_fields,
 )
@@ -41,7 +42,6 @@ from noisesense_adapters.reading.values import (
     is_one_text,
     is_prose,
     normal,
-    single_spaced,
     unpacked,
     without_nulls,
     words,
@@ -231,8 +231,7 @@ class Reader:
         for name in _rival_names(tuple(row), field) if found else ():
             with suppress(InputError):
                 value = self._read(field, row[name])
-                is_text = field == CHUNKS and isinstance(value, str)
-                if value and not is_text and any(map(is_prose, _texts_of(value))):
+                if value and any(map(is_prose, _texts_of(value))):
                     rivals[name] = value
         return rivals
 
@@ -250,14 +249,17 @@ class Reader:
         roots = _OUTPUTS if is_flat and not inner else _TASKS.get(home, ())
         texts = _texts_of(values[CHUNKS])
         said = [values[field] or "" for field in ("response", "reference", "user_input")]
-        known = [*map(single_spaced, (*texts, *said))]
+        known = {*map(_joined, ([text] for text in said))}
         for root in roots:
             task: dict[str, Any] = {}
             with suppress(InputError):
                 task = output_of(row.get(root))
+            passages: dict[str, list[str]] = {}
             for place, text in _passages(task, root, lists=not is_flat):
-                if not any(single_spaced(text) in each for each in known):
-                    agreed({item: texts, place: [text]}, CHUNKS)
+                passages.setdefault(place, []).append(text)
+            for place, others in passages.items():
+                if _joined(others) not in known:
+                    agreed({item: texts, place: others}, CHUNKS)
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]
@@ -359,7 +361,14 @@ def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
 
 def _texts_of(value: Any) -> list[str]:
     """Return the texts of chunks, or the only one."""
-    return [*map(text_in, value)] if is_list(value) else [str(value)]
+    if not is_list(value):
+        return [str(value)]
+    return [text_in(item) if "text" in fields_of(item) else str(item) for item in value]
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Return texts as one, without white space."""
+    return "".join(chain.from_iterable(text.split() for text in texts))
 
 
 def _passages(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from numbers import Integral, Real
+from shlex import quote
 from typing import Any
 
 from noisesense.errors import InputError, describe
@@ -31,20 +32,30 @@ _NAMES = {
     "user_input": words(places.QUESTIONS),
 }
 _SOURCES = words(places.SOURCES)
-_SPEAKERS = {"user", "human"}
-_OTHERS = (
-    *(*_SPEAKERS, "system", "developer", "tool", "function", "ipython", "observation"),
-    *("context", "function_call", "function_call_output", "mcp_call", "reasoning"),
-)
-"""Who writes messages beside an assistant, and what is none."""
-_TALKERS = {*_SPEAKERS, "system", "developer", "assistant", "ai", "reasoning"}
+_KNOWN = {
+    "response": words(places.ROW_NAMES["response"]),
+    "reference": words(f"{places.ROW_NAMES['reference']} {places.ROW_NAMES['response']} value"),
+    "user_input": words(places.ROW_NAMES["user_input"]),
+}
+"""The names by which an object in a text is the field's, rather than the text itself."""
+_ROLES = {"role", "type", "from"}
+_MESSAGES = {"role", "messages", "message", "choices"}
+_ASSISTANTS = {"assistant", "ai", "model", "bot", "chatbot", "gpt"}
+_WRITERS = {"response": _ASSISTANTS, "reference": _ASSISTANTS, "user_input": {"user", "human"}}
+_TALKERS = {*_ASSISTANTS, "user", "human", "system", "developer", "reasoning"}
 _TALK = ("content", "text", "summary")
 _VERDICTS = places.ROW_NAMES["verdicts"].split()
+_NO_ANSWER = {
+    *("tool", "function", "call", "output", "result", "event", "observation", "ipython"),
+    *("reasoning", "thinking", "context", "error", "system", "developer", "user", "human"),
+}
+"""The words of types of messages that no assistant writes as its answer."""
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
 _TEXT_PARTS = ("text", "input_text", "output_text")
+_STATUS = ("success", "ok", "done", "completed", "pass", "passed", "failed", "error", "200")
 _PRINTED = (
     r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|content='.* additional_kwargs=\{.*"
-    r"|(?:AI|Human|Tool)Message(?:Chunk)?\(content=.*\)|ChatCompletion\(id=.*\)"
+    r"|[A-Z]\w+\(\s*_?(?:id|content|output|response|answer|text|role|metadata)=.*\)"
 )
 """How programs print messages, and other objects."""
 _GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
@@ -69,9 +80,8 @@ def text_of(value: Any, field: str) -> str | None:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and (isinstance(value, Integral) or isfinite(value)):
         return str(value)
-    fields = as_object(value)
-    if fields or value == {}:
-        return _in_object(fields, field)
+    if isinstance(value, dict):
+        return _in_object(as_object(value), field)
     if is_list(value):
         return _in_list(as_list(value), field)
     raise InputError("a text", describe(value))
@@ -86,12 +96,13 @@ def _in_text(text: str, field: str) -> str | None:
         hint = "promptfoo eval -o out.json has the answers alone"
         raise InputError("an answer", f"one behind a grade, {describe(text)}", hint=hint)
     fields = output_of(text) if field == "response" else as_object(opened(text))
-    if not fields:
-        if re.fullmatch(_PRINTED, text):
-            raise InputError("a text", f"{describe(text)}, how Python prints an object")
+    if not fields and re.fullmatch(_PRINTED, text):
+        raise InputError("a text", f"{describe(text)}, how Python prints an object")
+    names = {*map(normal, fields)}
+    is_output = opened(text) != text and not names.isdisjoint(_SOURCES)
+    if not is_output and names.isdisjoint(_MESSAGES | _KNOWN[field].keys()):
         return text
     inner = _in_object(fields, field)
-    is_output = any(normal(name) in _SOURCES for name in fields) and opened(text) != text
     return text if inner is None and not is_output else inner
 
 
@@ -102,7 +113,7 @@ def _items_in(text: str, field: str) -> list[Any] | None:
         with suppress(InputError):
             listed = parsed(text)
     items = as_list(listed)
-    if items and all(map(as_object, items)):
+    if items and all(_ROLES & as_object(item).keys() for item in items):
         return items
     is_answers = all(item is None or isinstance(item, str) for item in items)
     return items if field == "reference" and is_list(listed) and is_answers else None
@@ -139,10 +150,11 @@ def _leads(name: str, value: object) -> bool:
 def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
     """Return the only text under the field's names in an object.
 
-    Raises `InputError` for a message of somebody else in place of a response.
+    Raises `InputError` for somebody else's message, and for a status in place of an answer.
     """
-    if field == "response" and not _said_by(fields).isdisjoint(_OTHERS):
-        raise InputError("a message of the assistant", describe(fields))
+    if _ROLES & fields.keys() and not _may_write(fields, field):
+        writer = "user" if field == "user_input" else "assistant"
+        raise InputError(f"a message of the {writer}", describe(fields))
     texts: dict[str, str] = {}
     for name, value in fields.items():
         if value is None or isinstance(value, bool) or not _is_text_name(name, value, field):
@@ -150,7 +162,12 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
         text = text_of(value, field)
         if text is not None:
             texts[name] = text
-    return texts[agreed({name: [text] for name, text in texts.items()}, field)] if texts else None
+    if not texts:
+        return None
+    text = texts[agreed({name: [text] for name, text in texts.items()}, field)]
+    if len(fields) > 1 and text.lower() in _STATUS:
+        raise InputError("a text", f"a status, {text!r}, in {describe(fields)}")
+    return text
 
 
 def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +178,17 @@ def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _said_by(message: Mapping[str, Any]) -> set[str]:
     """Return who wrote a message: ``ai`` of LangChain's ``AIMessageChunk``."""
-    return {re.sub(_MESSAGE, "", str(message.get(name))).lower() for name in ("role", "type")}
+    return {re.sub(_MESSAGE, "", str(message.get(name))).lower() for name in _ROLES}
+
+
+def _may_write(message: Mapping[str, Any], field: str) -> bool:
+    """Tell whether a message's role is the field's writer, or else its type may be."""
+    writers = _said_by(message)
+    if not writers.isdisjoint(_WRITERS[field]):
+        return True
+    kind = re.findall(r"[A-Z]?[a-z]+", str(message.get("type")))
+    is_other = any(word.lower() in _NO_ANSWER for word in kind)
+    return message.keys().isdisjoint(_ROLES - {"type"}) and not is_other
 
 
 def _is_text_name(name: str, value: object, field: str) -> bool:
@@ -172,12 +199,13 @@ def _is_text_name(name: str, value: object, field: str) -> bool:
 
 def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
-    names = [{*map(normal, as_object(item))} for item in items]
-    parts = _text_in_parts(items) if all(map(_is_part, names)) else ""
-    if parts:
-        return parts
-    if items and all(each & {"role", "type"} for each in names):
-        return text_of(_last_message(items, field), field)
+    objects = [*map(as_object, items)]
+    if not any("role" in each for each in objects):
+        parts = _text_in_parts(objects)
+        if parts:
+            return parts
+    if items and all(_ROLES & each.keys() for each in objects):
+        return text_of(_last_message(objects, field), field)
     if len(items) == 1:
         return text_of(items[0], field)
     if field == "reference" and items:
@@ -196,13 +224,8 @@ def _last_message(messages: list[Any], field: str) -> Any:
     """Return the last message, for a question the last of the user."""
     asked: list[Any] = []
     if field == "user_input":
-        asked = [each for each in messages if not _SPEAKERS.isdisjoint(_said_by(each))]
+        asked = [each for each in messages if _may_write(each, field)]
     return (asked or messages)[-1]
-
-
-def _is_part(names: set[str]) -> bool:
-    """Tell whether these are the fields of a part of a message, rather than of a whole one."""
-    return "type" in names and not names & {"role", "content"}
 
 
 class DifferentError(UnclearError):
@@ -226,7 +249,8 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
             continue
         argument = "contexts" if field == "retrieved_contexts" else field
         got = f"{_shown(most)} at {first!r} and {_shown(others)} at {place!r}"
-        hint = f"say which, by its path: {argument}={first!r}; in a file --map {field}={first}"
+        path = quote(f"{field}={first}")
+        hint = f"say which, by its path: {argument}={first!r}; in a file --map {path}"
         raise DifferentError(f"one {field}", got, where=field, hint=hint)
     return first
 

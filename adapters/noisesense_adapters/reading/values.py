@@ -52,9 +52,14 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
+_FILE_NAME = r".*\.[a-zA-Z]\w{1,4}"
+
+
 def is_prose(value: object) -> bool:
     """Tell whether it is a text of several words, or in a script that may not space them."""
     text = value if isinstance(value, str) else ""
+    if re.fullmatch(_FILE_NAME, text):
+        return False
     return not text.isascii() or bool(re.search(r"[a-zA-Z]\W* .*[a-zA-Z]", text))
 
 
@@ -152,7 +157,10 @@ class _Literals(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if node.args:
-            return cast("ast.expr", self.visit(node.args[0]))
+            (only,) = node.args  # a second one would be lost
+            if node.keywords and not isinstance(only, ast.List):
+                raise ValueError("fields beside a value")
+            return cast("ast.expr", self.visit(only))
         names: list[ast.expr | None] = [ast.Constant(field.arg) for field in node.keywords]
         return ast.Dict(names, [self.visit(field.value) for field in node.keywords])
 
@@ -177,7 +185,7 @@ def _with_commas(text: str) -> str:
     return with_commas
 
 
-_OBJECT = r"(?s)\s*(?:```\w*[^\S\n]*\n\s*)?(\{.*\})\s*(?:```\s*)?"
+_OBJECT = r"(?s)\s*(?:```(?:json|JSON)?[^\S\n]*\n\s*)?(\{.*\})\s*(?:```\s*)?"
 """An object that a text holds, alone or in a fence."""
 
 
