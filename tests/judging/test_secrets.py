@@ -43,7 +43,6 @@ def test_store_reasons_and_reprs(tmp_path: Path) -> None:
         clean(everything_in(tmp_path))  # while the write-ahead log is still there
         assert TRUTH.response_claims[0].text in everything_in(tmp_path)
         clean("".join(map(repr, [judge, judge.usage, judgement, store])))
-        clean(repr(store.stats()))
         found = score(judgement.verdicts)
         clean(found.reason("relevant") + found.reason("irrelevant") + repr(found.to_dict()))
     clean(everything_in(tmp_path))

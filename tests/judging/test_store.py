@@ -23,6 +23,7 @@ from noisesense.judging.prompts import Prompts
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM, scripted
 from support.sizes import few_or_many
+from support.stored import replies_in
 from support.tables import Shape, random_pairs
 
 TRUTHS = list(random_pairs(10, shape=Shape(response_claims=(2, 4), chunks=(2, 4))))
@@ -124,7 +125,7 @@ def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictSt
     again = scripted(*TRUTHS)
     run(LLMJudge(again, store=store), SAMPLE)
     assert again.prompts == []
-    assert sum(each.calls for each in store.stats()) == len(failed)
+    assert replies_in(store) == len(failed)
 
 
 # Claims
@@ -207,9 +208,9 @@ def test_a_fork_is_told_to_open_the_store_anew(store: VerdictStore) -> None:
     put(store, "a")
     if not (child := os.fork()):
         with pytest.raises(StoreError, match="open the store in each process"):
-            store.stats()
+            replies_in(store)
         with VerdictStore(store.path) as own:
-            os._exit(len(own.stats()))
+            os._exit(replies_in(own))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
     assert claim(store, "b")
 
@@ -338,4 +339,4 @@ def test_a_reply_that_comes_while_another_call_fails_is_kept(
     judge = LLMJudge(model, store=store)
     with pytest.raises(JudgeError, match="refused"):
         asyncio.run(judge.entailment(["one that is refused", "another"], ["a claim"]))
-    assert sum(each.calls for each in store.stats()) == model.replies
+    assert replies_in(store) == model.replies

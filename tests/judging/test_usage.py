@@ -58,6 +58,6 @@ def test_a_cost_that_is_no_number_and_a_count_of_no_calls_are_unknown(
     with VerdictStore(tmp_path / "store.db") as store:
         judge = LLMJudge(Priced(), store=store)
         usage = asyncio.run(judge.judge_detailed(TRUTHS[0][0])).usage
-        assert judge.usage == usage == store.stats()[0].usage
+        assert judge.usage == usage
         assert usage.cost == 1.0
         assert usage.calls >= 3

@@ -16,6 +16,7 @@ from support.bridges import BRIDGES
 from support.chat import tokens
 from support.langchain_models import run
 from support.server import ScriptedServer
+from support.stored import replies_in
 from support.windows import SERVERS, WINDOW, assert_right, sample
 
 
@@ -33,7 +34,7 @@ def test_what_comes_later_is_split_at_once(kind: str, tmp_path: Path) -> None:
         assert "Brill" not in long[0]
         # What was refused cost nothing; of what was cut the call is counted, and not kept.
         assert judge.usage.calls == server.log.calls - (kind == "refuses")
-        assert sum(each.calls for each in store.stats()) == server.log.calls - 1
+        assert replies_in(store) == server.log.calls - 1
 
 
 class RefusedError(Exception):

@@ -72,7 +72,6 @@ RESPONSES: dict[str, tuple[Any, str]] = {
     "an empty object": ({}, ERROR),
     "an object without an answer": ({"note": TEXT}, ERROR),
     "cut off": (json.dumps(WHOLE)[:-5], ERROR),
-    "a grade before it": ("[PASS] Ada did.", ERROR),
     "NaN": (math.nan, ERROR),
     "bytes": (TEXT.encode(), ERROR),
 }

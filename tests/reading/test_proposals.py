@@ -68,10 +68,10 @@ def test_a_list_that_is_empty_in_the_first_row() -> None:
     ("cell", "separator"),
     [
         ("a b\n---\nc d", "\n---\n"),
-        ("a b | c d", " | "),
-        ("a b ||| c d", " ||| "),
+        ("a b | c d", "|"),
+        ("a b ||| c d", "|||"),
         ("a b|c d", "|"),
-        ("a | b || c d", " || "),
+        ("a b | b c || c d", "||"),
     ],
 )
 def test_bars_between_chunks(cell: str, separator: str) -> None:

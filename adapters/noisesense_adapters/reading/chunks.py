@@ -15,6 +15,7 @@ from noisesense.verdicts.form import as_name
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.values import (
+    PRINTED,
     as_list,
     as_object,
     is_empty,
@@ -46,9 +47,8 @@ _LABELS = {
 
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
 _PRINTED = (
-    r"(?s)<[\w.<>]+ object at 0x[0-9a-fA-F]+>|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
-    r"|Document\(\s*\w+=.*|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*"
-    r"|file://\S+"
+    rf"{PRINTED}|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
+    r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|file://\S+"
 )
 """How programs print objects and bytes, and name files."""
 _LISTED = ("[", "(", "{", "array(")

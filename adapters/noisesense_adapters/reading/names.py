@@ -15,6 +15,8 @@ NO_TEXTS = {*places.NO_TEXTS.split()}
 NAMED = {*places.NAMED.split()}
 FIELDS = {word: field for field, known in places.WORDS.items() for word in known.split()}
 NOT_MEANT = {*places.NOT_MEANT.split()}
+_PLAIN = ("text", "texts", "value", "standard", "v")
+"""Words behind the one that says what a name means."""
 
 
 @lru_cache(maxsize=4096)  # every row has the same paths
@@ -48,6 +50,8 @@ def holds(name: str, field: str) -> bool:
     words = words_in(name)
     if not NOT_MEANT.isdisjoint(words):
         return False
+    while words and words[-1] in _PLAIN:
+        words.pop()
     last = words[-1] if words and words[-1] not in NO_TEXTS else ""
     said = {"answer": "response"}.get(FIELDS.get(last, ""), FIELDS.get(last))
     if not GOLD.isdisjoint(words):

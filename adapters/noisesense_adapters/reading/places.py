@@ -106,7 +106,7 @@ NOT_MEANT = (
 """Words of names that hold no sample's own text."""
 NO_TEXTS = (
     "id ids name names score scores model type url source status time date version index role"
-    " tokens cost llm"
+    " tokens cost llm title titles reason"
 )
 """The last words of names that hold no text of a sample."""
 

@@ -136,25 +136,26 @@ def _names(
     rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], separator: str | None
 ) -> dict[str, str]:
     """Return the place with a name for each chunk, if there is one and the chunks have none."""
-    known = Reader(places.FILE, columns, separator=separator)
-    chunks = [known.read(row).values[CHUNKS] or [] for row in rows]
-    if IDS in columns or max(map(len, chunks)) < 2 or any(map(_is_named, chain(*chunks))):
+    if IDS in columns or _are_named(rows, columns, separator):
         return {}
     found: list[dict[str, str]] = []
     for path in _paths(rows):
-        if path not in columns.values() and NAMED.intersection(words_in(path)[-1:]):
-            place = {IDS: path}
-            reader = Reader(places.FILE, {**columns, **place}, separator=separator)
-            readings = [reader.read(row) for row in rows]
-            named = chain.from_iterable(reading.values[CHUNKS] or () for reading in readings)
-            is_wrong = any(CHUNKS in reading.errors for reading in readings)
-            if not is_wrong and any(map(_is_named, named)):
-                found.append(place)
+        place = {IDS: path}
+        is_meant = path not in columns.values() and NAMED.intersection(words_in(path)[-1:])
+        if is_meant and _are_named(rows, {**columns, **place}, separator):
+            found.append(place)
     return found[0] if len(found) == 1 else {}
 
 
-def _is_named(chunk: Any) -> bool:
-    return isinstance(fields_of(chunk).get("id"), (str, int))
+def _are_named(
+    rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], separator: str | None
+) -> bool:
+    """Tell whether some chunks have a name, and all can be read."""
+    reader = Reader(places.FILE, columns, separator=separator)
+    readings = [reader.read(row) for row in rows]
+    chunks = chain.from_iterable(reading.values[CHUNKS] or () for reading in readings)
+    are_read = not any(CHUNKS in reading.errors for reading in readings)
+    return are_read and any(isinstance(fields_of(each).get("id"), (str, int)) for each in chunks)
 
 
 def _bars(cells: Sequence[str]) -> str | None:
@@ -164,8 +165,7 @@ def _bars(cells: Sequence[str]) -> str | None:
     parts = chain.from_iterable(cell.split(bar) for cell in split)
     if 2 * len(split) < len(cells) or not all(map(is_prose, parts)):
         return None
-    is_spaced = all(cell.count(f" {bar} ") == cell.count(str(bar)) for cell in split)
-    return f" {bar} " if is_spaced else bar
+    return bar
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> dict[str, str]:

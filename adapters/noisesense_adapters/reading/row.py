@@ -63,8 +63,8 @@ _TASKS = {
     "vars": ("providerOutput", "metadata"),
 }
 """Where else than in the item a task may have left the chunks that it retrieved."""
-_OUTPUTS = ("output", "outputs", "answer", "response", "result")
-"""Where it may have in a table."""
+_ANSWERED = (None, "response", "answer", CHUNKS)
+"""Of what the columns speak in which it may have, in a table."""
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -244,22 +244,25 @@ class Reader:
         """
         if item is None or CHUNKS in self._chosen:
             return
-        home, _, inner = item.partition(".")
-        is_flat = ["."] in (group[:1] for group in self._groups[CHUNKS])
-        roots = _OUTPUTS if is_flat and not inner else _TASKS.get(home, ())
         texts = _texts_of(values[CHUNKS])
         said = [values[field] or "" for field in ("response", "reference", "user_input")]
-        known = {*map(_joined, ([text] for text in said))}
+        known = {_joined([text]) for text in said}
+        for place, others in self._beside(row, item.partition(".")[0]).items():
+            if _joined(others) not in known:
+                agreed({item: texts, place: others}, CHUNKS)
+
+    def _beside(self, row: Mapping[str, Any], home: str) -> dict[str, list[str]]:
+        """Return the passages that a task may have left elsewhere than in the item's home."""
+        is_flat = ["."] in (group[:1] for group in self._groups[CHUNKS])
+        roots: Iterable[str] = _TASKS.get(home, ())
+        if is_flat:
+            roots = (name for name in row if name != home and field_of(step_of(name)) in _ANSWERED)
+        passages: dict[str, list[str]] = {}
         for root in roots:
-            task: dict[str, Any] = {}
             with suppress(InputError):
-                task = output_of(row.get(root))
-            passages: dict[str, list[str]] = {}
-            for place, text in _passages(task, root, lists=not is_flat):
-                passages.setdefault(place, []).append(text)
-            for place, others in passages.items():
-                if _joined(others) not in known:
-                    agreed({item: texts, place: others}, CHUNKS)
+                for place, text in _passages(output_of(row.get(root)), root, lists=not is_flat):
+                    passages.setdefault(place, []).append(text)
+        return passages
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]
@@ -318,10 +321,8 @@ class Reader:
         self.has_split = self.has_split or self._separator in value
         if not is_one_text(value):
             return value
-        spaced = f" {self._separator} "
-        is_spaced = value.count(spaced) == value.count(self._separator)
-        parts = value.split(spaced if is_spaced else self._separator)
-        return [part for part in parts if part.strip()]
+        parts = map(str.strip, value.split(self._separator))
+        return [*filter(None, parts)]
 
     def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""

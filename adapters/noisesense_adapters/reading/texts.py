@@ -14,6 +14,7 @@ from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
+    PRINTED,
     as_list,
     as_object,
     is_list,
@@ -53,13 +54,8 @@ _NO_ANSWER = {
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
 _TEXT_PARTS = ("text", "input_text", "output_text")
 _STATUS = ("success", "ok", "done", "completed", "pass", "passed", "failed", "error", "200")
-_PRINTED = (
-    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|content='.* additional_kwargs=\{.*"
-    r"|[A-Z]\w+\(\s*_?(?:id|content|output|response|answer|text|role|metadata)=.*\)"
-)
-"""How programs print messages, and other objects."""
-_GRADED = r"\[(?:PASS|FAIL|ERROR)\]"
-"""How Promptfoo's CSV begins its answers."""
+_PRINTED = rf"{PRINTED}|content='.* additional_kwargs=\{{.*"
+"""How programs print messages, too."""
 _ANY = "\nor: "
 """Between answers of which any is right."""
 _LEAD_INS = ("answer", "finalanswer")
@@ -92,9 +88,6 @@ def _in_text(text: str, field: str) -> str | None:
     items = _items_in(text, field)
     if items is not None:
         return _in_list(items, field)
-    if field == "response" and re.match(_GRADED, text):
-        hint = "promptfoo eval -o out.json has the answers alone"
-        raise InputError("an answer", f"one behind a grade, {describe(text)}", hint=hint)
     fields = output_of(text) if field == "response" else as_object(opened(text))
     if not fields and re.fullmatch(_PRINTED, text):
         raise InputError("a text", f"{describe(text)}, how Python prints an object")
@@ -150,11 +143,9 @@ def _leads(name: str, value: object) -> bool:
 def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
     """Return the only text under the field's names in an object.
 
-    Raises `InputError` for somebody else's message, and for a status in place of an answer.
+    Raises `InputError` for somebody else's message, and for what failed.
     """
-    if _ROLES & fields.keys() and not _may_write(fields, field):
-        writer = "user" if field == "user_input" else "assistant"
-        raise InputError(f"a message of the {writer}", describe(fields))
+    _check_writer(fields, field)
     texts: dict[str, str] = {}
     for name, value in fields.items():
         if value is None or isinstance(value, bool) or not _is_text_name(name, value, field):
@@ -168,6 +159,15 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
     if len(fields) > 1 and text.lower() in _STATUS:
         raise InputError("a text", f"a status, {text!r}, in {describe(fields)}")
     return text
+
+
+def _check_writer(fields: Mapping[str, Any], field: str) -> None:
+    """Raise `InputError` for a message that another one wrote, and for what failed."""
+    if _ROLES & fields.keys() and not _may_write(fields, field):
+        writer = "user" if field == "user_input" else "assistant"
+        raise InputError(f"a message of the {writer}", describe(fields))
+    if field == "response" and fields.get("error"):
+        raise InputError("an answer", f"what failed, {describe(fields)}")
 
 
 def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _in_list(items: list[Any], field: str) -> str | None:
     """The text of a message's parts, the last message, the only item, or any right answer."""
     objects = [*map(as_object, items)]
     if not any("role" in each for each in objects):
-        parts = _text_in_parts(objects)
+        parts = _text_in_parts(items)
         if parts:
             return parts
     if items and all(_ROLES & each.keys() for each in objects):
@@ -216,8 +216,14 @@ def _in_list(items: list[Any], field: str) -> str | None:
 
 def _text_in_parts(parts: list[Any]) -> str:
     """Join the text in a message's parts. Those of other types hold thoughts, or documents."""
-    texts = [part.get("text", "") for part in parts if part.get("type") in _TEXT_PARTS]
-    return "".join(map(str, texts))
+    texts: list[str] = []
+    for part in parts:
+        fields = as_object(part)
+        if fields.get("type") in _TEXT_PARTS:
+            texts.append(str(fields.get("text", "")))
+        elif isinstance(part, str):
+            texts.append(part)
+    return "".join(texts) if any(map(as_object, parts)) else ""
 
 
 def _last_message(messages: list[Any], field: str) -> Any:

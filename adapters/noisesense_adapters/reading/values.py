@@ -52,15 +52,20 @@ def single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
+PRINTED = (
+    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|\(?[A-Z]\w+\(\s*_?(?:id|content|output|response"
+    r"|answer|text|role|metadata|node|page_content)_?=.*\)"
+)
+"""How programs print objects."""
 _FILE_NAME = r".*\.[a-zA-Z]\w{1,4}"
 
 
 def is_prose(value: object) -> bool:
-    """Tell whether it is a text of several words, or in a script that may not space them."""
+    """Tell whether it is a text of words with a space, or in a script that may have none."""
     text = value if isinstance(value, str) else ""
     if re.fullmatch(_FILE_NAME, text):
         return False
-    return not text.isascii() or bool(re.search(r"[a-zA-Z]\W* .*[a-zA-Z]", text))
+    return not text.isascii() or (" " in text.strip() and bool(re.search("[a-zA-Z]", text)))
 
 
 def words(names: str) -> dict[str, None]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import StoreError, encodable
 from noisesense.jsonl import as_path
-from noisesense.judging.protocol import COUNTED, NO_USAGE, Usage
+from noisesense.judging.protocol import NO_USAGE, Usage
 
 T = TypeVar("T")
 
@@ -37,26 +37,6 @@ _TABLE = (
 _PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RENEW = "UPDATE calls SET beat = beat + 1 WHERE key = ? AND owner = ? AND reply IS NULL"
 _RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
-
-
-class StoredCalls(NamedTuple):
-    """The calls in a store of one model and one version of the prompts.
-
-    Attributes:
-        model: the model's name.
-        version: of the prompts.
-        calls: how many there are.
-        usage: what they cost, and what replaying them saves.
-        oldest: the time of the first call, in seconds since 1970.
-        newest: the time of the last call.
-    """
-
-    model: str
-    version: str
-    calls: int
-    usage: Usage
-    oldest: float
-    newest: float
 
 
 class VerdictStore:
@@ -173,17 +153,6 @@ class VerdictStore:
             self._beats[row["key"]] = _Beat(row["owner"], row["beat"], now)
             return True
         return now - last.seen < _LEASE_SECONDS
-
-    def stats(self) -> list[StoredCalls]:
-        """Return what is in the store, by model and version of the prompts."""
-        sums = ", ".join(f"SUM(json_extract(usage, '$.{name}'))" for name in (*COUNTED, "cost"))
-        query = f"SELECT model, version, COUNT(*), MIN(made), MAX(made), {sums} FROM calls"
-        groups = f"{query} WHERE reply IS NOT NULL GROUP BY model, version ORDER BY model, version"
-        rows = self.transact(lambda file: file.execute(groups).fetchall(), write=False)
-        found: list[StoredCalls] = []
-        for model, version, calls, oldest, newest, *spent in rows:
-            found.append(StoredCalls(model, version, calls, Usage(*spent), oldest, newest))
-        return found
 
     def transact(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
         """Run the function in a transaction; wait while the file is locked.

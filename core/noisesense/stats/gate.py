@@ -131,7 +131,7 @@ def gate_run(
     check_whole(min_samples, 0, "min_samples")
     for name in waive:
         check_choice(name, SIGNS, "waive")
-    modes = tuple(each.mode for each in summary.modes) if mode is None else (check_mode(mode),)
+    modes = _modes(summary, mode)
     limits = {"limit": limit, "min_correct": min_correct, "max_hallucinated": max_hallucinated}
     given = [check_limit(each, name) for name, each in limits.items() if each is not None]
     if not summary.partition.total:
@@ -148,6 +148,13 @@ def gate_run(
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
     return RunGate((*findings, *notes), summary.unmeasured)
+
+
+def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
+    """Return the mode, or all that the definition has."""
+    if mode is not None:
+        return (check_mode(mode),)
+    return tuple(each.mode for each in summary.modes)
 
 
 def _enough(
