@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
@@ -78,7 +78,7 @@ class Table:
         first = list(islice(raws, _FIRST_ROWS))
         readings = [self._read(raw) for raw in first]
         objects = [reading for reading in readings if isinstance(reading, Reading)]
-        error = self._mistaken(objects) or _unsettled(objects, len(first))
+        error = _unsettled(objects, len(first), (*self._columns, *FIELDS))
         if error is not None:
             proposal = self._proposal(first, readings)
             table = self._guessed(proposal, path, on_note) if guess else None
@@ -121,16 +121,6 @@ class Table:
             where = f"{path}, split_contexts"
             raise InputError(expected, "none in the first rows", where=where, hint=hint)
 
-    def _mistaken(self, readings: Sequence[Reading]) -> InputError | None:
-        """Return the error of a user's column that none of the rows has."""
-        for field in self._columns:
-            name = CHUNKS if field in ("chunk_labels", IDS) else field
-            errors = [reading.errors.get(name) for reading in readings]
-            missing = [each for each in errors if isinstance(each, MissingError)]
-            if missing and len(missing) == len(readings) and missing[0].where == field:
-                return missing[0]
-        return None
-
     def _read(self, raw: Raw) -> Reading | InputError:
         """Return what a row holds, or why it cannot be read at all."""
         try:
@@ -141,7 +131,7 @@ class Table:
             return InputError("a sample", "one that is nested too deep")
 
 
-def _unsettled(readings: Sequence[Reading], rows: int) -> InputError | None:
+def _unsettled(readings: Sequence[Reading], rows: int, fields: Iterable[str]) -> InputError | None:
     """Why nothing may be judged yet: two places differ in some row, or no row has all texts.
 
     A row in which nothing was retrieved settles nothing: any empty cell reads so.
@@ -151,7 +141,7 @@ def _unsettled(readings: Sequence[Reading], rows: int) -> InputError | None:
         for error in reading.errors.values():
             if isinstance(error, DifferentError):
                 return error
-        problem = reading.error(*FIELDS)
+        problem = reading.error(*fields)
         if problem is not None:
             unclear.append(problem)
         elif reading.values[CHUNKS]:

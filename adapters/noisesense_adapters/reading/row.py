@@ -63,8 +63,6 @@ _TASKS = {
     "vars": ("providerOutput", "metadata"),
 }
 """Where else than in the item a task may have left the chunks that it retrieved."""
-_ANSWERED = (None, "response", "answer", CHUNKS)
-"""Of what the columns speak in which it may have, in a table."""
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -180,7 +178,9 @@ class Reader:
                 if found is not None:
                     values[field], places[field] = found
             except InputError as error:
-                errors[CHUNKS if field in (LABELS, IDS) else field] = error
+                errors[field] = error
+                if field in (LABELS, IDS):
+                    errors[CHUNKS] = error
         if CHUNKS not in errors:
             try:
                 self._check_task(row, values, places.get(CHUNKS))
@@ -256,7 +256,9 @@ class Reader:
         is_flat = ["."] in (group[:1] for group in self._groups[CHUNKS])
         roots: Iterable[str] = _TASKS.get(home, ())
         if is_flat:
-            roots = (name for name in row if name != home and field_of(step_of(name)) in _ANSWERED)
+            roots = (
+                name for name in row if name != home and field_of(step_of(name)) != "reference"
+            )
         passages: dict[str, list[str]] = {}
         for root in roots:
             with suppress(InputError):
