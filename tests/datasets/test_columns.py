@@ -18,7 +18,6 @@ from noisesense import InputError
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.datasets.tables import UnsettledError
-from noisesense_adapters.reading.chunks import chunks_of, with_fields
 from noisesense_adapters.reading.paths import Column
 from noisesense_adapters.reading.values import is_empty as is_null
 from support.command_here import run_here
@@ -249,8 +248,6 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     found = [[chunk.text for chunk in sample.retrieved_contexts] for sample in samples]
     assert found == [["Ada built it."], []]
     assert all(map(is_null, (pd.NA, pd.NaT, np.float32("nan"))))
-    named = with_fields(chunks_of(["x", "y"]), [True, pd.NA], [1.0, math.nan])
-    assert named == [{"text": "x", "relevant": True, "id": "1"}, "y"]
 
 
 def test_a_separator_in_what_has_no_columns(tmp_path: Path) -> None:

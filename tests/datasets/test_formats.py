@@ -13,7 +13,7 @@ import pytest
 from noisesense import InputError, Sample, score
 from noisesense.fixtures import reference_examples
 from noisesense.verdicts.recording import recording_fields
-from noisesense_adapters.datasets.files import count_rows, csv_rows
+from noisesense_adapters.datasets.files import count_rows
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from support.datasets import WRITERS, rows, write_jsonl
@@ -140,25 +140,16 @@ def test_a_byte_order_mark_begins_a_file_or_one_that_was_appended(tmp_path: Path
     assert [type(row) for row in read_rows(path)] == [Row, Row]
 
 
-def test_a_spreadsheet_with_blank_lines_above_and_columns_without_a_name(tmp_path: Path) -> None:
-    path = tmp_path / "d.csv"
-    path.write_text("\n\nquestion,answer,,\nq,a,,\nq\n", encoding="utf-8")
-    good, short = csv_rows(path)
-    assert good.place == "d.csv, line 4"
-    assert good.data == {"question": "q", "answer": "a", "": ""}
-    assert short.place == "d.csv, line 5"
-    assert isinstance(short.data, InputError)
-
-
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
 def test_a_row_of_blank_cells_is_no_row(mark: str, tmp_path: Path) -> None:
-    """Spreadsheets write such rows where something once stood: each was a failed sample."""
-    empty = f"{mark}{mark}\n"
-    some = f"r{mark}f{mark}[]\n"
-    spaces = f' {mark}"\n"{mark}\n'  # on two lines
-    text = f"{empty}response{mark}reference{mark}contexts\n{some}{empty}{spaces}r\n{some}"
+    """Spreadsheets write such rows, and columns without a name, where something once stood."""
+    empty = f"{4 * mark}\n"
+    some = f"r{mark}f{mark}[]{mark}{mark}\n"
+    spaces = f' {mark}"\n"{3 * mark}\n'  # on two lines
+    head = f"response{mark}reference{mark}contexts{mark}{mark}\n"
+    text = f"{empty}{head}{some}{empty}{spaces}r\n{some}"
     path = tmp_path / "d.csv"
-    path.write_text(f"{text}{empty}{empty}{mark}{empty}", encoding="utf-8")
+    path.write_text(f"{text}{empty}{empty}", encoding="utf-8")
     first, short, last = read_rows(path)
     assert isinstance(first, Row)
     assert isinstance(short, BadRow)
@@ -166,7 +157,7 @@ def test_a_row_of_blank_cells_is_no_row(mark: str, tmp_path: Path) -> None:
     places = [row.place for row in (first, short, last)]
     assert places == ["d.csv, line 3", "d.csv, line 7", "d.csv, line 8"]
     assert count_rows(path) == 3
-    path.write_text(f"{empty}response{mark}reference{mark}contexts\n{empty}", encoding="utf-8")
+    path.write_text(f"{empty}{head}{empty}", encoding="utf-8")
     with pytest.raises(InputError, match="at least one row, got none"):
         read_rows(path)
 

@@ -106,11 +106,6 @@ def test_rows_of_one_question_may_hold_a_chunk_each() -> None:
     assert propose([rows[0], {**rows[1], "question": "When?"}], {}).is_whole
 
 
-def test_numbered_columns_are_one_list() -> None:
-    columns = propose([{**ROW, "Context 1": CHUNKS[0], "Context 2": CHUNKS[1]}], {}).columns
-    assert columns["retrieved_contexts"] == "Context 1,Context 2"
-
-
 def test_what_names_settle_is_shown_beside_what_is_proposed() -> None:
     row = {"answer": "Ada did.", "raw_answer": "Ada", "gold": "Ada.", "contexts": CHUNKS}
     proposal = propose([row], {})
