@@ -9,7 +9,8 @@ from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading.paths import named
-from noisesense_adapters.reading.values import as_list, as_object, is_list, texts_of
+from noisesense_adapters.reading.places import ROW_NAMES
+from noisesense_adapters.reading.values import as_list, as_object, is_list, normal, texts_of, words
 
 _LISTS = (
     *("results", "testRunData", "testCases", "test_cases", "goldens", "data", "samples"),
@@ -17,6 +18,7 @@ _LISTS = (
     *("predictions", "scores"),
 )
 """The fields that hold a document's rows, the likeliest first."""
+_KNOWN = {*words(" ".join(ROW_NAMES.values()))}
 _NESTED = ("paragraphs", "qas")
 """The lists in a row of SQuAD: each item is a row, with what its paragraph and article say."""
 
@@ -70,7 +72,7 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
     lists = [as_list(value) for value in document.values() if value and _are_objects(value)]
     if len(lists) == 1:
         return lists[0]
-    if all(map(str.isdecimal, document)):  # pandas' rows by their numbers
+    if _are_rows(document):
         return [*document.values()]
     columns = {name: _cells(value) for name, value in document.items()}
     numbers = {frozenset(cells) for cells in columns.values()}
@@ -78,6 +80,12 @@ def _rows_of_table(document: dict[str, Any]) -> list[Any]:
         raise InputError("a list of rows", f"an object with {named(document)}")
     first = next(iter(columns.values()))
     return [{name: cells[number] for name, cells in columns.items()} for number in first]
+
+
+def _are_rows(document: dict[str, Any]) -> bool:
+    """Tell whether the fields are rows by their numbers, as pandas writes them, or their ids."""
+    first = as_object(next(iter(document.values()), None))
+    return all(map(str.isdecimal, document)) or not _KNOWN.isdisjoint(map(normal, first))
 
 
 def _cells(value: object) -> dict[Any, Any]:

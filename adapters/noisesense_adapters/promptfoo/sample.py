@@ -12,7 +12,6 @@ from noisesense.errors import InputError, RecordingError, describe
 from noisesense_adapters.reading.paths import MissingError, value_at
 from noisesense_adapters.reading.places import FIELDS, HOSTS, ROW_NAMES
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, read_verdicts
-from noisesense_adapters.reading.texts import DifferentError
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
@@ -85,11 +84,6 @@ class Inputs:
             "providerOutput": self._one_chunked(outputs),
         }
         self.reading: Reading = Reader(HOSTS["promptfoo"], hint=_HINT, called=_CALLED).read(row)
-        errors = self.reading.errors
-        for field, error in errors.items():
-            if isinstance(error, DifferentError):  # whose hint is for Python and files
-                hint = _HINT.format(field=_CALLED.get(field, field))
-                errors[field] = DifferentError(error.expected, error.got, where=field, hint=hint)
 
     def _authored(self, place: str, values: dict[str, Any]) -> dict[str, Any]:
         """Return what the test's author wrote under the known names, its templates filled.

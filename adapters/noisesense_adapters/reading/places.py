@@ -79,21 +79,23 @@ CHUNK_NAMES = (
 # The words of names, by which columns are proposed. An answer beside a prediction is the gold one.
 GOLD = (
     "reference references expected expectation expectations ground truth truths gt gold golden"
-    " ideal target targets correct wellformed referenz musterantwort erwartet erwartete"
+    " ideal soll target targets correct wellformed referenz musterantwort erwartet erwartete"
     " referencia esperada attendue"
 )
 WORDS = {
     "retrieved_contexts": (
         "context contexts chunk chunks passage passages document documents docs doc retrieved"
         " retrieval evidence paragraphs nodes results sources citations ctxs kontext kontexte"
-        " quellen hits matches snippets reranked contexto contextos contexte contextes positive"
+        " quelle quellen fundstellen hits matches snippets reranked contexto contextos contexte"
+        " contextes positive"
     ),
     "user_input": (
         "question questions query prompt input inputs request frage fragen pregunta preguntas"
     ),
     "response": (
         "prediction predictions predicted pred generated generation generations response responses"
-        " completion completions reply replies bot bots llm actual output outputs result"
+        " completion completions reply replies bot bots llm ist modellantwort actual output"
+        " outputs result"
     ),
     "answer": "answer answers antwort antworten respuesta respuestas réponse réponses",
 }

@@ -36,7 +36,7 @@ class Proposal(NamedTuple):
         options: of ``noisesense score``, by which the user would take it.
         values: each field with its path and what it gives in the first row.
         is_whole: can all that a score needs be read?
-        missing: the fields that nothing speaks of, where that is all that is wrong.
+        gaps: options for what nothing speaks of, where that is all that is wrong.
         error: of what the columns hold.
     """
 
@@ -45,7 +45,7 @@ class Proposal(NamedTuple):
     options: list[str]
     values: list[str]
     is_whole: bool
-    missing: list[str]
+    gaps: list[str]
     error: InputError | None
 
     @property
@@ -56,16 +56,16 @@ class Proposal(NamedTuple):
     def lines(self, arguments: Sequence[str]) -> list[str]:
         """Each field with its path and first value, and the whole command with the arguments.
 
-        Where fields are missing, the options alone, with a COLUMN for each of them.
+        Where something is missing, the options alone, with a COLUMN for each field.
         """
         if self.is_whole:
             command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))
             return [*self.values, "If that is right, add --guess, or run", f"  {command}"]
-        if not self.missing:
+        if not self.gaps:
             return []
-        gaps = [f"--map {field}=COLUMN" for field in self.missing]
-        options = " ".join([*gaps, *map(quote, self.options)])
-        return [*self.values, "Name each COLUMN and, if the others are right, add", f"  {options}"]
+        options = " ".join([*self.gaps, *map(quote, self.options)])
+        lead = "Name each COLUMN, or SEP, and, if the others are right, add"
+        return [*self.values, lead, f"  {options}"]
 
 
 def propose(
@@ -82,34 +82,42 @@ def propose(
     """
     columns = _columns(rows, chosen)
     options: list[str] = []
-    are_told = True
-    cells = _cells(rows, columns.get(CHUNKS))
-    if cells and separator is None:
-        questions = {str(row.get(columns.get("user_input", ""))) for row in rows}
-        are_told = len(questions) == len(rows)  # or else a row may hold one chunk of several
-        separator = _bars(cells)
-        if separator is not None:
-            options = ["--split-contexts", separator.replace("\n", r"\n")]
-        else:
-            columns[CHUNKS] += ","
-            are_told = are_told and 2 * sum(map(bool, map(_MARKS.search, cells))) < len(cells)
+    gaps: list[str] = []
+    cells = _cells(rows, columns.get(CHUNKS)) if separator is None else []
+    are_told = not cells or _asks_once(rows, columns.get("user_input", ""))
+    between = _between(cells)
+    if between == ",":
+        columns[CHUNKS] += ","
+    elif between is not None:
+        separator = between
+        options = ["--split-contexts", between.replace("\n", r"\n")]
+    elif cells:
+        gaps = ["--split-contexts SEP"]
     columns |= _names(rows, columns, separator)
-    for field, path in columns.items():
-        if chosen.get(field) != path:
-            options += ["--map", f"{field}={path}"]
+    options += _maps(columns, chosen)
     reading = Reader(places.FILE, columns, separator=separator).read(rows[0])
     shown = {**reading.places, **columns}
     values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
+    gaps += [f"--map {field}=COLUMN" for field in reading.errors if field not in shown]
     is_whole = are_told and not reading.errors
-    missing = _missing(reading, shown) if are_told else []
+    if not are_told or len(gaps) != len(reading.errors):
+        gaps = []
     error = reading.error(*reading.errors)
-    return Proposal(columns, separator, options, values, is_whole, missing, error)
+    return Proposal(columns, separator, options, values, is_whole, gaps, error)
 
 
-def _missing(reading: Reading, shown: Mapping[str, str]) -> list[str]:
-    """Return the fields that have no place, if that is all that is wrong."""
-    missing = [field for field in reading.errors if field not in shown]
-    return missing if len(missing) == len(reading.errors) else []
+def _asks_once(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
+    """Tell whether no question is there again: else a row may hold one chunk of several."""
+    return len({str(row.get(column)) for row in rows}) == len(rows)
+
+
+def _maps(columns: Mapping[str, str], chosen: Mapping[str, Any]) -> list[str]:
+    """Return the options for the columns that the user has not chosen."""
+    options: list[str] = []
+    for field, path in columns.items():
+        if chosen.get(field) != path:
+            options += ["--map", f"{field}={path}"]
+    return options
 
 
 def _shown(reading: Reading, field: str) -> object:
@@ -158,14 +166,18 @@ def _are_named(
     return are_read and any(isinstance(fields_of(each).get("id"), (str, int)) for each in chunks)
 
 
-def _bars(cells: Sequence[str]) -> str | None:
-    """Return the longest bars, if they are in half of the cells or more."""
+def _between(cells: Sequence[str]) -> str | None:
+    """Return the bars between chunks in half of the cells or more; a comma if each is one chunk.
+
+    None if that cannot be told.
+    """
     bar = max(re.findall(_BARS, " ".join(cells)), key=len, default=None)
     split = [cell for cell in cells if bar and bar in cell]
     parts = chain.from_iterable(cell.split(bar) for cell in split)
-    if 2 * len(split) < len(cells) or not all(map(is_prose, parts)):
-        return None
-    return bar
+    if split and 2 * len(split) >= len(cells) and all(map(is_prose, parts)):
+        return bar
+    marked = [cell for cell in cells if _MARKS.search(cell)]
+    return "," if 2 * len(marked) < len(cells) else None
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, Any]) -> dict[str, str]:

@@ -31,7 +31,13 @@ from noisesense_adapters.reading.paths import (
     value_at,
 )
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
-from noisesense_adapters.reading.texts import agreed, output_of, text_of, without_talk
+from noisesense_adapters.reading.texts import (
+    DifferentError,
+    agreed,
+    output_of,
+    text_of,
+    without_talk,
+)
 from noisesense_adapters.reading.values import (
     as_list,
     as_object,
@@ -82,13 +88,9 @@ class Reading:
         self.places = places
         self.errors = errors
 
-    @property
+    @cached_property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`."""
-        return self._sample
-
-    @cached_property
-    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
@@ -193,6 +195,10 @@ class Reader:
             hint = "--map response=COLUMN --map reference=COLUMN, in Python the arguments"
             expected = "a response and a reference at two places"
             errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
+        for field, error in errors.items():
+            if isinstance(error, DifferentError):
+                hint = self._where_else(field)
+                errors[field] = DifferentError(error.expected, error.got, where=field, hint=hint)
         return Reading(values, places, errors)
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
@@ -220,7 +226,7 @@ class Reader:
             return
         for place in empty:
             expected = "a list of chunks" if field == CHUNKS else "a text"
-            where = field if place == field else f"{field}, {place!r}"
+            where = f"{field}, {place!r}"
             raise InputError(expected, "None", where=where, hint=self._where_else(field))
 
     def _rivals(
@@ -253,7 +259,7 @@ class Reader:
 
     def _beside(self, row: Mapping[str, Any], home: str) -> dict[str, list[str]]:
         """Return the passages that a task may have left elsewhere than in the item's home."""
-        is_flat = ["."] in (group[:1] for group in self._groups[CHUNKS])
+        is_flat = "." in self._groups[CHUNKS][0]
         roots: Iterable[str] = _TASKS.get(home, ())
         if is_flat:
             roots = (

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import isfinite
 from numbers import Integral, Real
-from shlex import quote
 from typing import Any
 
 from noisesense.errors import InputError, describe
@@ -244,7 +243,7 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
     One text for all chunks, as a prompt's template joins them, is no other place.
 
     Raises:
-        DifferentError: two places hold different texts. It names them, and what chooses.
+        DifferentError: two places hold different texts. It names them.
     """
     texts = {place: [*map(single_spaced, each)] for place, each in found.items()}
     first = max(texts, key=lambda place: len(texts[place]))
@@ -253,23 +252,19 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
         is_joined = field == "retrieved_contexts" and _is_joined(others, most)
         if others == most or is_joined:
             continue
-        argument = "contexts" if field == "retrieved_contexts" else field
         got = f"{_shown(most)} at {first!r} and {_shown(others)} at {place!r}"
-        path = quote(f"{field}={first}")
-        hint = f"say which, by its path: {argument}={first!r}; in a file --map {path}"
-        raise DifferentError(f"one {field}", got, where=field, hint=hint)
+        raise DifferentError(f"one {field}", got, where=field)
     return first
 
 
 def _is_joined(others: Sequence[str], texts: Sequence[str]) -> bool:
-    """Tell whether it is one text, of the texts and at most the same label before each."""
+    """Tell whether it is one text, of these texts and nothing else."""
     if len(others) != 1 or not all(text in others[0] for text in texts):
         return False
     rest = others[0]
     for text in sorted(texts, key=len, reverse=True):
         rest = rest.replace(text, " ", 1)
-    labels = re.findall(r"[^\W\d_]+", rest)
-    return not labels or (len({*labels}) == 1 < len(labels) == len(texts))
+    return not re.search(r"[^\W\d_]", rest)
 
 
 def _shown(texts: Sequence[str]) -> str:
