@@ -12,7 +12,7 @@ from noisesense.verdicts.form import as_name
 from noisesense_adapters.datasets.files import Raw
 from noisesense_adapters.datasets.rows import BadRow, Row
 from noisesense_adapters.reading.chunks import IDS, label_of
-from noisesense_adapters.reading.paths import Column, MissingError, UnclearError
+from noisesense_adapters.reading.paths import Column, UnclearError
 from noisesense_adapters.reading.places import FIELDS, FILE
 from noisesense_adapters.reading.propose import Proposal, propose
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading
@@ -81,7 +81,7 @@ class Table:
         error = _unsettled(objects, len(first), (*self._columns, *FIELDS))
         if error is not None:
             proposal = self._proposal(first, readings)
-            table = self._guessed(proposal, path, on_note) if guess else None
+            table = self._guessed(proposal, on_note) if guess else None
             if table is not None:
                 return table.rows(chain(first, raws), path, on_note, guess=False)
             if proposal.is_whole or isinstance(error, UnclearError):
@@ -90,16 +90,8 @@ class Table:
         known = map(_row, first, readings)
         return chain(known, (_row(raw, self._read(raw)) for raw in raws))
 
-    def _guessed(
-        self, proposal: Proposal, path: Path, on_note: Callable[[str], object]
-    ) -> Table | None:
-        """Return the reader of the columns that are proposed, after a note; None if some lack.
-
-        Raises `InputError` for what one of them holds.
-        """
-        error = proposal.error
-        if error is not None and not isinstance(error, MissingError):
-            raise error.within(str(path))
+    def _guessed(self, proposal: Proposal, on_note: Callable[[str], object]) -> Table | None:
+        """Return the reader of the columns that are proposed, after a note; None if some lack."""
         if not proposal.is_whole:
             return None
         for line in ("note: these columns were guessed", *proposal.values):

@@ -246,7 +246,7 @@ def fields_of(chunk: Any) -> dict[str, Any]:
 
 def text_in(chunk: Any) -> str:
     """Return the text of a chunk of `chunks_of`."""
-    return str(fields_of(chunk)["text"])
+    return str(fields_of(chunk).get("text", chunk))
 
 
 def _entries(values: Any, count: int) -> Any:

@@ -37,7 +37,6 @@ class Proposal(NamedTuple):
         values: each field with its path and what it gives in the first row.
         is_whole: can all that a score needs be read?
         gaps: options for what nothing speaks of, where that is all that is wrong.
-        error: of what the columns hold.
     """
 
     columns: dict[str, str]
@@ -46,7 +45,6 @@ class Proposal(NamedTuple):
     values: list[str]
     is_whole: bool
     gaps: list[str]
-    error: InputError | None
 
     @property
     def hint(self) -> str:
@@ -102,8 +100,7 @@ def propose(
     is_whole = are_told and not reading.errors
     if not are_told or len(gaps) != len(reading.errors):
         gaps = []
-    error = reading.error(*reading.errors)
-    return Proposal(columns, separator, options, values, is_whole, gaps, error)
+    return Proposal(columns, separator, options, values, is_whole, gaps)
 
 
 def _asks_once(rows: Sequence[Mapping[str, Any]], column: str) -> bool:

@@ -13,7 +13,6 @@ from noisesense_adapters.reading.chunks import (
     IDS,
     LABELS,
     chunks_of,
-    fields_of,
     text_in,
     with_fields,
 )
@@ -88,9 +87,13 @@ class Reading:
         self.places = places
         self.errors = errors
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
@@ -176,9 +179,9 @@ class Reader:
         errors: dict[str, InputError] = {}
         for field in self._fields:
             try:
-                found = self._find(field, row)
-                if found is not None:
-                    values[field], places[field] = found
+                value = self._find(field, row)
+                if value is not None:
+                    values[field], places[field] = value
             except InputError as error:
                 errors[field] = error
                 if field in (LABELS, IDS):
@@ -195,10 +198,10 @@ class Reader:
             hint = "--map response=COLUMN --map reference=COLUMN, in Python the arguments"
             expected = "a response and a reference at two places"
             errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
-        for field, error in errors.items():
-            if isinstance(error, DifferentError):
+        for field, found in errors.items():
+            if isinstance(found, DifferentError):
                 hint = self._where_else(field)
-                errors[field] = DifferentError(error.expected, error.got, where=field, hint=hint)
+                errors[field] = DifferentError(found.expected, found.got, where=field, hint=hint)
         return Reading(values, places, errors)
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
@@ -370,9 +373,7 @@ def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
 
 def _texts_of(value: Any) -> list[str]:
     """Return the texts of chunks, or the only one."""
-    if not is_list(value):
-        return [str(value)]
-    return [text_in(item) if "text" in fields_of(item) else str(item) for item in value]
+    return [*map(text_in, value)] if is_list(value) else [str(value)]
 
 
 def _joined(texts: Iterable[str]) -> str:

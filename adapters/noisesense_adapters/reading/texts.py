@@ -75,8 +75,9 @@ def text_of(value: Any, field: str) -> str | None:
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and (isinstance(value, Integral) or isfinite(value)):
         return str(value)
-    if isinstance(value, dict):
-        return _in_object(as_object(value), field)
+    fields = as_object(value)
+    if fields or isinstance(value, dict):
+        return _in_object(fields, field)
     if is_list(value):
         return _in_list(as_list(value), field)
     raise InputError("a text", describe(value))
