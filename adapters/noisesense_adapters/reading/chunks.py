@@ -14,6 +14,7 @@ from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.form import as_name
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.paths import named
+from noisesense_adapters.reading.texts import without_talk
 from noisesense_adapters.reading.values import (
     PRINTED,
     as_list,
@@ -124,6 +125,8 @@ def _chunk(item: Any) -> Any:
     if is_list(item):
         return _of_pair(as_list(item))
     chunk = as_object(item) or as_object(plain(getattr(item, "__dict__", None)))
+    if without_talk(chunk) != chunk:
+        raise InputError("a chunk's text", f"a message, {describe(item)}")
     fields = _fields(chunk)
     metadata: dict[str, Any] = {}
     for name in ("metadata", "metadatas", "meta"):

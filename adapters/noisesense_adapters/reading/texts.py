@@ -47,7 +47,7 @@ _TALK = ("content", "text", "summary")
 _VERDICTS = places.ROW_NAMES["verdicts"].split()
 _NO_ANSWER = {
     *("tool", "function", "call", "output", "result", "event", "observation", "ipython"),
-    *("reasoning", "thinking", "context", "error", "system", "developer", "user", "human"),
+    *("reasoning", "thinking", "context", "error", "system", "user", "human"),
 }
 """The words of types of messages that no assistant writes as its answer."""
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
@@ -71,10 +71,10 @@ def text_of(value: Any, field: str) -> str | None:
     """
     if isinstance(value, str):
         return _in_text(value, field)
-    value = plain(value)
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if is_number and (isinstance(value, Integral) or isfinite(value)):
         return str(value)
+    value = plain(value)
     fields = as_object(value)
     if fields or isinstance(value, dict):
         return _in_object(fields, field)
@@ -178,7 +178,7 @@ def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _said_by(message: Mapping[str, Any]) -> set[str]:
     """Return who wrote a message: ``ai`` of LangChain's ``AIMessageChunk``."""
-    return {re.sub(_MESSAGE, "", str(message.get(name))).lower() for name in _ROLES}
+    return {re.sub(_MESSAGE, "", str(message.get(name))).lower() for name in (*_ROLES, "source")}
 
 
 def _may_write(message: Mapping[str, Any], field: str) -> bool:
@@ -187,7 +187,7 @@ def _may_write(message: Mapping[str, Any], field: str) -> bool:
     if not writers.isdisjoint(_WRITERS[field]):
         return True
     kind = re.findall(r"[A-Z]?[a-z]+", str(message.get("type")))
-    is_other = any(word.lower() in _NO_ANSWER for word in kind)
+    is_other = writers & _TALKERS or any(word.lower() in _NO_ANSWER for word in kind)
     return message.keys().isdisjoint(_ROLES - {"type"}) and not is_other
 
 
