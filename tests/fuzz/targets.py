@@ -159,7 +159,6 @@ def store(data: bytes) -> None:
         for deed in (
             lambda: asyncio.run(opened.claim("a")) and asyncio.run(opened.release("a")),
             lambda: asyncio.run(LLMJudge(_Says(), store=opened).judge(UNASKED)),
-            opened.stats,
         ):
             with contextlib.suppress(NoiseSenseError):
                 deed()

@@ -232,7 +232,8 @@ def _of_pair(items: list[Any]) -> Any:
     if isinstance(second, Real) and not is_list(first):
         return _chunk(first)
     sentences = texts_of(second)
-    if isinstance(first, str) and any(map(is_prose, sentences)):
+    is_title = not is_prose(first) or any(map(is_prose, sentences))
+    if isinstance(first, str) and sentences and is_title:
         return {"text": " ".join(map(str.strip, sentences)), "id": first}
     raise InputError("a text, or an object that holds one", describe(items))
 
