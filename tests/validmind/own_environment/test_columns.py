@@ -77,7 +77,7 @@ def test_a_sample_that_fails_is_loud_and_the_others_go_on(
         logging.getLogger("noisesense").removeHandler(handler)
     errors = result.raw_data.evaluation_results["error"].dropna()
     assert errors.index.tolist() == ["q2", "q3"]
-    assert errors["q2"].startswith("dataset 'answers', row q2, response: expected a")
+    assert errors["q2"].startswith("dataset 'answers', row q2, response, 'response': expected a")
     assert "row q3, " in errors["q3"]
     assert lines == [f"2 of 6 samples failed. The first: {errors['q2']}"]
     (row,) = result.tables[0].data.to_dict("records")
