@@ -53,7 +53,9 @@ def holds(name: str, field: str) -> bool:
     while words and words[-1] in _PLAIN:
         words.pop()
     last = words[-1] if words and words[-1] not in NO_TEXTS else ""
-    said = {"answer": "response"}.get(FIELDS.get(last, ""), FIELDS.get(last))
+    said = FIELDS.get(last)
+    if said == "answer":
+        said = "response"
     if not GOLD.isdisjoint(words):
         said = "reference" if said == "response" or last in GOLD else None
     return said == field

@@ -145,6 +145,7 @@ def named(names: Iterable[str]) -> str:
     return ", ".join([*listed[:_MOST_NAMES], *more])
 
 
+@lru_cache(maxsize=4096)  # every row has the same names
 def step_of(name: str) -> str:
     """Return a name as a step of a path. No path can say a quotation mark."""
     return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name.replace(chr(34), "")}"'

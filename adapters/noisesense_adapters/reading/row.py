@@ -332,8 +332,7 @@ class Reader:
         self.has_split = self.has_split or self._separator in value
         if not is_one_text(value):
             return value
-        parts = map(str.strip, value.split(self._separator))
-        return [*filter(None, parts)]
+        return [*filter(None, map(str.strip, value.split(self._separator)))]
 
     def _missing(self, field: str, row: Mapping[str, Any]) -> InputError:
         """Return the error that names the places where nothing stands, and what there is."""

@@ -46,13 +46,13 @@ _TALKERS = {*_ASSISTANTS, "user", "human", "system", "developer", "reasoning"}
 _TALK = ("content", "text", "summary")
 _VERDICTS = places.ROW_NAMES["verdicts"].split()
 _NO_ANSWER = {
-    *("tool", "function", "call", "output", "result", "event", "observation", "ipython"),
+    *("tool", "function", "call", "output", "result", "event"),
     *("reasoning", "thinking", "context", "error", "system", "user", "human"),
 }
 """The words of types of messages that no assistant writes as its answer."""
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
 _TEXT_PARTS = ("text", "input_text", "output_text")
-_STATUS = ("success", "ok", "done", "completed", "pass", "passed", "failed", "error", "200")
+_STATUS = ("success", "ok", "done", "completed", "pass", "failed", "error", "200")
 _PRINTED = rf"{PRINTED}|content='.* additional_kwargs=\{{.*"
 """How programs print messages, too."""
 _ANY = "\nor: "
@@ -178,7 +178,8 @@ def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _said_by(message: Mapping[str, Any]) -> set[str]:
     """Return who wrote a message: ``ai`` of LangChain's ``AIMessageChunk``."""
-    return {re.sub(_MESSAGE, "", str(message.get(name))).lower() for name in (*_ROLES, "source")}
+    names = {*_ROLES, "source"} & message.keys()
+    return {re.sub(_MESSAGE, "", str(message[name])).lower() for name in names}
 
 
 def _may_write(message: Mapping[str, Any], field: str) -> bool:
