@@ -32,6 +32,7 @@ RESPONSES: dict[str, tuple[Any, str]] = {
     "a text": (TEXT, TEXT),
     "white space around it": (" Ada did.\n", " Ada did.\n"),
     "a number": (1902, "1902"),
+    "a broken number": (24.5, "24.5"),
     "an object": ({"answer": TEXT}, TEXT),
     "an object in an object": ({"output": {"response": TEXT}}, TEXT),
     "JSON": (json.dumps({"answer": TEXT}), TEXT),

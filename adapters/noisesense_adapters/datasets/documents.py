@@ -18,6 +18,7 @@ _LISTS = (
     *("predictions", "scores"),
 )
 """The fields that hold a document's rows, the likeliest first."""
+# By them a row is told from a column.
 _KNOWN = {*words(" ".join(ROW_NAMES.values()))}
 _NESTED = ("paragraphs", "qas")
 """The lists in a row of SQuAD: each item is a row, with what its paragraph and article say."""

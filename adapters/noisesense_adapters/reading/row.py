@@ -198,10 +198,10 @@ class Reader:
             hint = "--map response=COLUMN --map reference=COLUMN, in Python the arguments"
             expected = "a response and a reference at two places"
             errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
-        for field, found in errors.items():
-            if isinstance(found, DifferentError):
+        for field, told in errors.items():
+            if isinstance(told, DifferentError):
                 hint = self._where_else(field)
-                errors[field] = DifferentError(found.expected, found.got, where=field, hint=hint)
+                errors[field] = DifferentError(told.expected, told.got, where=field, hint=hint)
         return Reading(values, places, errors)
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
@@ -253,12 +253,10 @@ class Reader:
         """
         if item is None or CHUNKS in self._chosen:
             return
-        texts = _texts_of(values[CHUNKS])
-        said = [values[field] or "" for field in ("response", "reference", "user_input")]
-        known = {_joined([text]) for text in said}
+        said = ("response", "reference", "user_input")
         for place, others in self._beside(row, item.partition(".")[0]).items():
-            if _joined(others) not in known:
-                agreed({item: texts, place: others}, CHUNKS)
+            if _joined(others) not in {_joined([values[field] or ""]) for field in said}:
+                agreed({item: _texts_of(values[CHUNKS]), place: others}, CHUNKS)
 
     def _beside(self, row: Mapping[str, Any], home: str) -> dict[str, list[str]]:
         """Return the passages that a task may have left elsewhere than in the item's home."""
