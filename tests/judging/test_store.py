@@ -60,8 +60,8 @@ def filled(path: Path) -> int:
         return judge.usage.calls
 
 
-def put(store: VerdictStore, key: str, model: str = "m", reply: str = "{}") -> None:
-    asyncio.run(store.put(key, reply, model, "1", USAGE))
+def put(store: VerdictStore, key: str) -> None:
+    asyncio.run(store.put(key, "{}"))
 
 
 def get(store: VerdictStore, key: str) -> str | None:
@@ -244,7 +244,7 @@ def test_another_file_or_format(path: Path, before: bytes | str, error: str) -> 
     assert is_ours or path.read_bytes() == content
 
 
-@pytest.mark.parametrize("column", ["reply", "model", "version", "usage", "made", "checksum"])
+@pytest.mark.parametrize("column", ["reply", "checksum"])
 def test_a_row_with_another_value_in_it_is_asked_again(path: Path, column: str) -> None:
     """As sound as before to SQLite and to JSON: only the checksum tells. Yes and no are swapped:
     "yes " with a space is read as yes."""
@@ -302,7 +302,7 @@ def test_flipped_bytes(path: Path, count: int) -> None:
 def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with VerdictStore(path) as store:
-        put(store, "a", "m")
+        put(store, "a")
         modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
     assert modes.keys() >= {"s.db", "s.db-wal"}
     assert set(modes.values()) == {0o600}

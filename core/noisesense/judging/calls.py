@@ -304,8 +304,7 @@ class Calls:
             raise JudgeError(f"generate() of {bridge} gave a {got} where a {asked} was asked for")
         answer = call.read(reply)
         if answer is not None and self.store is not None:
-            key = self._key(prompt, call)
-            await self.store.put(key, reply.model_dump_json(), self.model, self.version, usage)
+            await self.store.put(self._key(prompt, call), reply.model_dump_json())
         return answer
 
     def _key(self, prompt: str, call: ModelCall[Any, Any]) -> str:

@@ -12,14 +12,12 @@ import uuid
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from noisesense.errors import StoreError, encodable
 from noisesense.jsonl import as_path
-from noisesense.judging.protocol import NO_USAGE, Usage
 
 T = TypeVar("T")
 
@@ -31,10 +29,9 @@ _RENEW_SECONDS = 5.0
 # right format if it has this very statement.
 _TABLE = (
     "CREATE TABLE calls (key TEXT PRIMARY KEY, reply TEXT, owner TEXT NOT NULL,"
-    " beat INTEGER NOT NULL, made REAL NOT NULL, model TEXT NOT NULL, version TEXT NOT NULL,"
-    " usage TEXT NOT NULL, checksum TEXT NOT NULL)"
+    " beat INTEGER NOT NULL, checksum TEXT NOT NULL)"
 )
-_PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT OR REPLACE INTO calls VALUES (?, ?, ?, ?, ?)"
 _RENEW = "UPDATE calls SET beat = beat + 1 WHERE key = ? AND owner = ? AND reply IS NULL"
 _RELEASE = "DELETE FROM calls WHERE key = ? AND owner = ? AND reply IS NULL"
 
@@ -111,13 +108,9 @@ class VerdictStore:
 
         return self.transact(claim)
 
-    async def put(self, key: str, reply: str, model: str, version: str, usage: Usage) -> None:
+    async def put(self, key: str, reply: str) -> None:
         """Store a finished call and end the claim on it."""
-
-        def put(connection: sqlite3.Connection) -> None:
-            _put(connection, key, reply, "", model, version, usage)
-
-        self.transact(put)
+        self.transact(lambda file: _put(file, key, reply, ""))
         self._claims.discard(key)
 
     async def release(self, key: str) -> None:
@@ -245,36 +238,20 @@ def _reply_of(connection: sqlite3.Connection, key: str) -> str | None:
     """Return the reply, if there is one and its row is undamaged."""
     row = _row_of(connection, key)
     # A damaged index may lead to another row, itself undamaged.
-    if row is None or row["key"] != key or row["checksum"] != _checksum(row):
+    if row is None or row["key"] != key or row["checksum"] != _checksum(key, row["reply"]):
         return None
     reply: str | None = row["reply"]
     return reply
 
 
-def _put(
-    connection: sqlite3.Connection,
-    key: str,
-    reply: str | None,
-    owner: str,
-    model: str = "",
-    version: str = "",
-    usage: Usage = NO_USAGE,
-) -> None:
+def _put(connection: sqlite3.Connection, key: str, reply: str | None, owner: str) -> None:
     """Write the reply to a call, or without one the owner's claim on it."""
-    row = (
-        key,
-        None if reply is None else encodable(reply),
-        owner,
-        time.time_ns(),  # the beat, so that no two claims of an owner are taken for one
-        time.time(),
-        encodable(model),
-        encodable(version),
-        json.dumps(asdict(usage)),
-    )
-    connection.execute(_PUT, (*row, _checksum(row)))
+    kept = None if reply is None else encodable(reply)
+    beat = time.time_ns()  # so that no two claims of an owner are taken for one
+    connection.execute(_PUT, (key, kept, owner, beat, _checksum(key, kept)))
 
 
-def _checksum(row: sqlite3.Row | tuple[Any, ...]) -> str:
+def _checksum(key: str, reply: object) -> str:
     """Of all columns but those of the claim."""
-    content = json.dumps([*row[:2], *row[4:8]], default=repr)
+    content = json.dumps([key, reply], default=repr)
     return hashlib.sha256(content.encode()).hexdigest()[:32]
