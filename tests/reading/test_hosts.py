@@ -20,6 +20,7 @@ PASSAGES: dict[str, Any] = {
     "by_id": {"by_id": {"1": "a new one", "2": "one more"}},
     "steps": {"steps": [{"role": "tool", "content": "a new one"}]},
     "prompt_context": {"prompt_context": "a new one"},
+    "kb_hits": {"kb_hits": []},
 }
 """What a task may have retrieved, beside its answer, by its place."""
 NO_PASSAGES = {
@@ -39,6 +40,7 @@ RESPONSES: dict[str, tuple[Any, str]] = {
     "a dict as Python prints it": (repr({"answer": TEXT}), TEXT),
     "a fence": (f"```json\n{json.dumps(WHOLE)}\n```", TEXT),
     "JSON behind a sentence": (f"Here it is: {json.dumps(WHOLE)}", TEXT),
+    "an object behind a sentence": ('Send this: {"answer": "B", "id": 4}', ERROR),
     "JSON among words": (f"Here:\n```json\n{json.dumps(WHOLE)}\n```\nMore?", TEXT),
     "a piece of JSON": ('{"city": "Paris"}', '{"city": "Paris"}'),
     "settings behind a sentence": ('Use {"output": "a.txt"}', 'Use {"output": "a.txt"}'),
@@ -75,6 +77,8 @@ RESPONSES: dict[str, tuple[Any, str]] = {
         {"content": ["Ada ", PARTS[1], {"type": "thinking", "content": "hm"}]},
         TEXT,
     ),
+    "two messages in a row": ([{"role": "ai", "content": "a"}] * 2, ERROR),
+    "an agent's stop": ([{"source": "a", "type": "StopMessage", "content": "Done"}], ERROR),
     "a status": ({"result": "success", "data": TEXT}, ERROR),
     "what failed": ({"error": {"code": 429}, "answer": TEXT}, ERROR),
     "JSON of something else": ('{"text": "hello", "size": 4}', '{"text": "hello", "size": 4}'),

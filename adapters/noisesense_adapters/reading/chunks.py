@@ -49,7 +49,7 @@ _LABELS = {
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
 _PRINTED = (
     rf"{PRINTED}|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
-    r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|file://\S+"
+    r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|\{'\w+': .*\}|file://\S+"
 )
 """How programs print objects and bytes, and name files."""
 _LISTED = ("[", "(", "{", "array(")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from noisesense_adapters.reading import places
-from noisesense_adapters.reading.paths import parse
+from noisesense_adapters.reading.paths import parse, step_of
 
 GOLD = {*places.GOLD.split()}
 OTHER_LISTS = GOLD | {*places.OTHER_LISTS.split()}
@@ -48,17 +48,11 @@ def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
 def holds(name: str, field: str) -> bool:
     """Tell whether the last word of a name says that it holds the field."""
     words = words_in(name)
-    if not NOT_MEANT.isdisjoint(words):
-        return False
     while words and words[-1] in _PLAIN:
         words.pop()
-    last = words[-1] if words and words[-1] not in NO_TEXTS else ""
-    said = FIELDS.get(last)
-    if said == "answer":
-        said = "response"
-    if not GOLD.isdisjoint(words):
-        said = "reference" if said == "response" or last in GOLD else None
-    return said == field
+    spoken = field_of(step_of(name))
+    is_said = spoken == field or (spoken, field) == ("answer", "response")
+    return is_said and not (FIELDS.keys() | GOLD).isdisjoint(words[-1:])
 
 
 def words_in(name: str) -> list[str]:

@@ -253,10 +253,11 @@ class Reader:
         """
         if item is None or CHUNKS in self._chosen:
             return
-        said = ("response", "reference", "user_input")
+        said = [values[field] for field in ("response", "reference", "user_input")]
         for place, others in self._beside(row, item.partition(".")[0]).items():
-            if _joined(others) not in {_joined([values[field] or ""]) for field in said}:
-                agreed({item: _texts_of(values[CHUNKS]), place: others}, CHUNKS)
+            if _joined(others) not in {_joined([text]) for text in said if text}:
+                texts = [*filter(None, others)]
+                agreed({item: _texts_of(values[CHUNKS]), place: texts}, CHUNKS)
 
     def _beside(self, row: Mapping[str, Any], home: str) -> dict[str, list[str]]:
         """Return the passages that a task may have left elsewhere than in the item's home."""
@@ -381,7 +382,10 @@ def _joined(texts: Iterable[str]) -> str:
 def _passages(
     value: Any, path: str, *, lists: bool, is_meant: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Yield the sentences where a name speaks of chunks, or in ``lists``, with their paths."""
+    """Yield the sentences where a name speaks of chunks, or in ``lists``, with their paths.
+
+    An empty text stands for an empty list.
+    """
     listed: Any = value
     with suppress(InputError):
         listed = listed_in(value)
@@ -396,8 +400,10 @@ def _passages(
         step = step_of(name)
         is_list = is_meant or are_named
         place = path if is_list else f"{path}.{step}"
-        is_spoken = is_list or field_of(step) == CHUNKS
-        yield from _passages(item, place, lists=lists, is_meant=is_spoken)
+        is_spoken = field_of(step) == CHUNKS
+        if is_spoken and item == []:  # nothing was retrieved
+            yield place, ""
+        yield from _passages(item, place, lists=lists, is_meant=is_list or is_spoken)
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

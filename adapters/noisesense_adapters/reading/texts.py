@@ -47,7 +47,7 @@ _TALK = ("content", "text", "summary")
 _VERDICTS = places.ROW_NAMES["verdicts"].split()
 _NO_ANSWER = {
     *("tool", "function", "call", "output", "result", "event"),
-    *("reasoning", "thinking", "context", "error", "system", "user", "human"),
+    *("reasoning", "thinking", "context", "error", "stop", "system", "user", "human"),
 }
 """The words of types of messages that no assistant writes as its answer."""
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
@@ -113,10 +113,10 @@ def _items_in(text: str, field: str) -> list[Any] | None:
 
 
 def output_of(value: Any) -> dict[str, Any]:
-    """Return an application's output: an object, in a text alone, or between words with an answer.
+    """Return an application's output: an object, in a text alone, or between words with sources.
 
     Raises:
-        InputError: a text with such an object that is cut off.
+        InputError: words stand before another one, or it is cut off.
     """
     fields = as_object(plain(opened(value)))
     if fields or not isinstance(value, str) or "{" not in value:
@@ -124,13 +124,15 @@ def output_of(value: Any) -> dict[str, Any]:
     end = value.rfind("}") + 1
     inside = as_object(opened(value[value.index("{") : end]))
     is_last = re.match(r"\s*(?:```|\n|\Z)", value[end:])  # or else a sentence speaks of it
-    if is_last and any(_leads(name, each) for name, each in inside.items()):
+    is_led_in = is_last and any(_leads(name, each) for name, each in inside.items())
+    if is_led_in and not _SOURCES.keys().isdisjoint(map(normal, inside)):
         return inside
     is_object = value.lstrip().startswith(("{", "```")) and not inside
     known = (*places.SOURCES.split(), *places.ROW_NAMES["response"].split())
-    if is_object and any(f'"{name}"' in value for name in known):
-        expected = "an answer, or a whole object with one"
-        raise InputError(expected, describe(value), hint="was it cut off?")
+    is_cut_off = is_object and any(f'"{name}"' in value for name in known)
+    if is_led_in or is_cut_off:
+        expected = "an answer, or a whole object with one and nothing else"
+        raise InputError(expected, describe(value))
     return {}
 
 
@@ -185,11 +187,11 @@ def _said_by(message: Mapping[str, Any]) -> set[str]:
 def _may_write(message: Mapping[str, Any], field: str) -> bool:
     """Tell whether a message's role is the field's writer, or else its type may be."""
     writers = _said_by(message)
-    if not writers.isdisjoint(_WRITERS[field]):
-        return True
     kind = re.findall(r"[A-Z]?[a-z]+", str(message.get("type")))
-    is_other = writers & _TALKERS or any(word.lower() in _NO_ANSWER for word in kind)
-    return message.keys().isdisjoint(_ROLES - {"type"}) and not is_other
+    if not _NO_ANSWER.isdisjoint({word.lower() for word in kind} - _WRITERS[field]):
+        return False
+    is_unsaid = message.keys().isdisjoint(_ROLES - {"type"}) and not writers & _TALKERS
+    return is_unsaid or not writers.isdisjoint(_WRITERS[field])
 
 
 def _is_text_name(name: str, value: object, field: str) -> bool:
@@ -228,11 +230,17 @@ def _text_in_parts(parts: list[Any]) -> str:
 
 
 def _last_message(messages: list[Any], field: str) -> Any:
-    """Return the last message, for a question the last of the user."""
-    asked: list[Any] = []
+    """Return the last message, for a question the last of the user.
+
+    Raises `InputError` where the assistant wrote the one before it, too.
+    """
     if field == "user_input":
         asked = [each for each in messages if _may_write(each, field)]
-    return (asked or messages)[-1]
+        return (asked or messages)[-1]
+    last = [each for each in messages[-2:] if _may_write(each, field)]
+    if len(last) > 1 and all(text_of(each, field) for each in last):
+        raise InputError("one message of the assistant at the end", describe(messages[-2:]))
+    return messages[-1]
 
 
 class DifferentError(UnclearError):
