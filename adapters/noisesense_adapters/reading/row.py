@@ -87,13 +87,9 @@ class Reading:
         self.places = places
         self.errors = errors
 
-    @property
+    @cached_property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`."""
-        return self._sample
-
-    @cached_property
-    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
@@ -163,6 +159,7 @@ class Reader:
         self._groups = {
             field: [group.split() for group in text.split(">")] for field, text in places.items()
         }
+        self._is_flat = "." in self._groups[CHUNKS][0]
         self._chosen: dict[str, Column] = {}
         for field, column in (chosen or {}).items():
             if column is not None:
@@ -212,7 +209,7 @@ class Reader:
             if is_needed:
                 self._check_nulls(field, standing)
             found = self._read_each(field, standing)
-            if "." in group and is_needed and field not in self._chosen:
+            if self._is_flat and is_needed and field not in self._chosen:
                 found |= self._rivals(field, row, found)
             if found:
                 return _agreed(field, found)
@@ -240,7 +237,9 @@ class Reader:
         for name in _rival_names(tuple(row), field) if found else ():
             with suppress(InputError):
                 value = self._read(field, row[name])
-                if value and any(map(is_prose, _texts_of(value))):
+                texts = _texts_of(value)
+                are_words = is_list(value) and "".join(texts).isalpha()
+                if are_words or any(map(is_prose, texts)):
                     rivals[name] = value
         return rivals
 
@@ -261,16 +260,16 @@ class Reader:
 
     def _beside(self, row: Mapping[str, Any], home: str) -> dict[str, list[str]]:
         """Return the passages that a task may have left elsewhere than in the item's home."""
-        is_flat = "." in self._groups[CHUNKS][0]
         roots: Iterable[str] = _TASKS.get(home, ())
-        if is_flat:
+        if self._is_flat:
             roots = (
                 name for name in row if name != home and field_of(step_of(name)) != "reference"
             )
         passages: dict[str, list[str]] = {}
         for root in roots:
             with suppress(InputError):
-                for place, text in _passages(output_of(row.get(root)), root, lists=not is_flat):
+                output = output_of(row.get(root))
+                for place, text in _passages(output, root, lists=not self._is_flat):
                     passages.setdefault(place, []).append(text)
         return passages
 

@@ -57,8 +57,8 @@ _PRINTED = rf"{PRINTED}|content='.* additional_kwargs=\{{.*"
 """How programs print messages, too."""
 _ANY = "\nor: "
 """Between answers of which any is right."""
-_LEAD_INS = ("answer", "finalanswer")
-"""What an object behind a sentence has to hold to be an application's output."""
+_ANSWERED = {"answer", "finalanswer"}
+"""The names by which an object behind a sentence may be an application's output."""
 
 
 def text_of(value: Any, field: str) -> str | None:
@@ -124,9 +124,10 @@ def output_of(value: Any) -> dict[str, Any]:
     end = value.rfind("}") + 1
     inside = as_object(opened(value[value.index("{") : end]))
     is_last = re.match(r"\s*(?:```|\n|\Z)", value[end:])  # or else a sentence speaks of it
-    is_led_in = is_last and any(_leads(name, each) for name, each in inside.items())
-    if is_led_in and not _SOURCES.keys().isdisjoint(map(normal, inside)):
+    names = {*map(normal, inside)} if is_last else ()
+    if not _SOURCES.keys().isdisjoint(names):
         return inside
+    is_led_in = not _ANSWERED.isdisjoint(names)
     is_object = value.lstrip().startswith(("{", "```")) and not inside
     known = (*places.SOURCES.split(), *places.ROW_NAMES["response"].split())
     is_cut_off = is_object and any(f'"{name}"' in value for name in known)
@@ -134,12 +135,6 @@ def output_of(value: Any) -> dict[str, Any]:
         expected = "an answer, or a whole object with one and nothing else"
         raise InputError(expected, describe(value))
     return {}
-
-
-def _leads(name: str, value: object) -> bool:
-    """Tell whether a field behind a sentence is an application's: its answer or its sources."""
-    known = normal(name)
-    return known in _LEAD_INS or (known in _SOURCES and is_list(value))
 
 
 def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
