@@ -218,16 +218,12 @@ class Reader:
         return None
 
     def _check_nulls(self, field: str, standing: Mapping[str, Any]) -> None:
-        """Raise `InputError` for a null in place of chunks, or of the only text."""
-        empty = [place for place, value in standing.items() if is_null(value)]
-        if field == CHUNKS:
-            empty = [place for place in empty if standing[place] is None]
-        elif len(empty) < len(standing):  # tables fill so what is missing
-            return
-        for place in empty:
-            expected = "a list of chunks" if field == CHUNKS else "a text"
-            where = f"{field}, {place!r}"
-            raise InputError(expected, "None", where=where, hint=self._where_else(field))
+        """Raise `InputError` for a null. An empty cell of a table holds no chunks."""
+        for place, value in standing.items():
+            if value is None or (field != CHUNKS and is_null(value)):
+                expected = "a list of chunks" if field == CHUNKS else "a text"
+                where = f"{field}, {place!r}"
+                raise InputError(expected, "None", where=where, hint=self._where_else(field))
 
     def _rivals(
         self, field: str, row: Mapping[str, Any], found: Mapping[str, Any]
