@@ -117,7 +117,9 @@ def test_what_names_settle_is_shown_beside_what_is_proposed() -> None:
 def test_what_is_missing_is_a_gap_beside_what_was_found() -> None:
     proposal = propose([{"Ticket": 7, "wording": "Ada did.", "found": CHUNKS}], {})
     *values, lead, options = proposal.lines(["score", "my.csv"])
-    assert values == ["  retrieved_contexts = found: 2 chunks, the first 'Ada built it.'"]
+    found, asked = values
+    assert found == "  retrieved_contexts = found: 2 chunks, the first 'Ada built it.'"
+    assert "--map user_input=COLUMN" in asked
     assert lead.startswith("Name each COLUMN")
     gaps = "  --map response=COLUMN --map reference=COLUMN"
     assert options == f"{gaps} --map retrieved_contexts=found"

@@ -84,7 +84,7 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
         from difflib import get_close_matches  # not needed where all is there
 
         near = get_close_matches(str(column), inner_paths(row), 1)
-        hint = f"did you mean {near[0]!r}?" if near else ""
+        hint = f"did you mean {near[0]!r}?" if near and near[0] != column else ""
         raise MissingError(error.expected, error.got, where=field, hint=hint) from None
     except InputError as error:
         raise error.within(field) from None
@@ -104,19 +104,15 @@ def _follow(row: Mapping[str, Any], path: str, steps: list[str]) -> Any:
             if step == "[]":
                 inner += as_list(listed)
                 continue
-            fields = as_object(listed) or _numbered(listed)
-            key = key_of(tuple(fields), step)
+            numbered = {str(number): item for number, item in enumerate(as_list(listed))}
+            fields = as_object(listed) or numbered
+            key = step if step in fields else key_of(tuple(as_object(listed)), step)
             if key is None:
                 got = f"only {named(fields)}" if fields else "nothing"
                 raise MissingError(f"a column {path!r}", f"{got} in place of {step!r}")
             inner.append(fields[key])
         values = inner
     return values if "[]" in steps else values[0]
-
-
-def _numbered(value: object) -> dict[str, Any]:
-    """Return the items of a list by their numbers."""
-    return {str(number): item for number, item in enumerate(as_list(value))}
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

@@ -92,13 +92,22 @@ def propose(
     elif cells:
         gaps = ["--split-contexts SEP"]
     columns |= _names(rows, columns, separator)
-    options += _maps(columns, chosen)
     reading = Reader(places.FILE, columns, separator=separator).read(rows[0])
     shown = {**reading.places, **columns}
+    missing = [field for field in reading.errors if field not in shown]
+    are_open = len(gaps) + len(missing) == len(reading.errors)
+    is_gold = field_of(shown.get("response", "none")) == "answer"
+    if "reference" in missing and "response" not in chosen and is_gold:  # or may be
+        missing.append("response")
+        del shown["response"]
+        columns.pop("response", None)
     values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
-    gaps += [f"--map {field}=COLUMN" for field in reading.errors if field not in shown]
+    if "user_input" not in shown:
+        values.append("  no user_input was found; --map user_input=COLUMN names the question")
+    gaps += [f"--map {field}=COLUMN" for field in missing]
+    options += _maps(columns, chosen)
     is_whole = are_told and not reading.errors
-    if not are_told or len(gaps) != len(reading.errors):
+    if not are_told or not are_open:
         gaps = []
     return Proposal(columns, separator, options, values, is_whole, gaps)
 
