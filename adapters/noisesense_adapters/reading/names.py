@@ -15,8 +15,6 @@ NO_TEXTS = {*places.NO_TEXTS.split()}
 NAMED = {*places.NAMED.split()}
 FIELDS = {word: field for field, known in places.WORDS.items() for word in known.split()}
 NOT_MEANT = {*places.NOT_MEANT.split()}
-_PLAIN = ("text", "texts", "value", "standard", "v")
-"""Words behind the one that says what a name means."""
 
 
 @lru_cache(maxsize=4096)  # every row has the same paths
@@ -45,14 +43,10 @@ def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
     return None
 
 
-def holds(name: str, field: str) -> bool:
-    """Tell whether the last word of a name says that it holds the field."""
-    words = words_in(name)
-    while words and words[-1] in _PLAIN:
-        words.pop()
+def speaks(name: str, field: str) -> bool:
+    """Tell whether the words of a name speak of a field."""
     spoken = field_of(step_of(name))
-    is_said = spoken == field or (spoken, field) == ("answer", "response")
-    return is_said and not (FIELDS.keys() | GOLD).isdisjoint(words[-1:])
+    return spoken == field or (spoken, field) == ("answer", "response")
 
 
 def words_in(name: str) -> list[str]:

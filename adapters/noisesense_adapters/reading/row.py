@@ -16,7 +16,7 @@ from noisesense_adapters.reading.chunks import (
     text_in,
     with_fields,
 )
-from noisesense_adapters.reading.names import field_of, holds
+from noisesense_adapters.reading.names import field_of, speaks
 from noisesense_adapters.reading.paths import (
     Column,
     MissingError,
@@ -31,7 +31,6 @@ from noisesense_adapters.reading.paths import (
 )
 from noisesense_adapters.reading.places import FIELDS, ROW_NAMES
 from noisesense_adapters.reading.texts import (
-    DifferentError,
     agreed,
     output_of,
     text_of,
@@ -196,9 +195,9 @@ class Reader:
             expected = "a response and a reference at two places"
             errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
         for field, told in errors.items():
-            if isinstance(told, DifferentError):
+            if isinstance(told, UnclearError) and not told.hint:
                 hint = self._where_else(field)
-                errors[field] = DifferentError(told.expected, told.got, where=field, hint=hint)
+                errors[field] = type(told)(told.expected, told.got, where=told.where, hint=hint)
         return Reading(values, places, errors)
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
@@ -403,10 +402,10 @@ def _passages(
 
 @lru_cache(maxsize=4096)  # every row has the same names
 def _rival_names(names: tuple[str, ...], field: str) -> list[str]:
-    """Return the unknown names in a row whose last word says that they hold the field."""
+    """Return the unknown names in an object whose words speak of the field."""
     known = words(ROW_NAMES[field])
     return [
-        name for name in without_gold(names) if normal(name) not in known and holds(name, field)
+        name for name in without_gold(names) if normal(name) not in known and speaks(name, field)
     ]
 
 

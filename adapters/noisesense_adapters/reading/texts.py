@@ -11,12 +11,14 @@ from typing import Any
 
 from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
+from noisesense_adapters.reading.names import speaks
 from noisesense_adapters.reading.paths import UnclearError
 from noisesense_adapters.reading.values import (
     PRINTED,
     as_list,
     as_object,
     is_list,
+    is_prose,
     normal,
     opened,
     parsed,
@@ -57,8 +59,10 @@ _PRINTED = rf"{PRINTED}|content='.* additional_kwargs=\{{.*"
 """How programs print messages, too."""
 _ANY = "\nor: "
 """Between answers of which any is right."""
-_ANSWERED = {"answer", "finalanswer"}
+_OUTPUTS = {"answer", "finalanswer", *_SOURCES}
 """The names by which an object behind a sentence may be an application's output."""
+_UNDERSTOOD = words(" ".join((places.ANSWERS, *places.ROW_NAMES.values()))).keys()
+"""What an object with an answer may hold, too, for the answer to be the text."""
 
 
 def text_of(value: Any, field: str) -> str | None:
@@ -95,6 +99,9 @@ def _in_text(text: str, field: str) -> str | None:
     is_output = opened(text) != text and not names.isdisjoint(_SOURCES)
     if not is_output and names.isdisjoint(_MESSAGES | _KNOWN[field].keys()):
         return text
+    is_unknown = names.isdisjoint(_MESSAGES) and bool(names - _UNDERSTOOD)
+    if field == "response" and not is_output and is_unknown:
+        raise UnclearError("a text, or an object with an answer and no more", describe(text))
     inner = _in_object(fields, field)
     return text if inner is None and not is_output else inner
 
@@ -106,17 +113,19 @@ def _items_in(text: str, field: str) -> list[Any] | None:
         with suppress(InputError):
             listed = parsed(text)
     items = as_list(listed)
-    if items and all(_ROLES & as_object(item).keys() for item in items):
+    objects = [*map(as_object, items)]
+    is_talk = any(_said_by(each) & _TALKERS for each in objects)
+    if is_talk and all(_ROLES & each.keys() for each in objects):
         return items
     is_answers = all(item is None or isinstance(item, str) for item in items)
     return items if field == "reference" and is_list(listed) and is_answers else None
 
 
 def output_of(value: Any) -> dict[str, Any]:
-    """Return an application's output: an object, in a text alone, or between words with sources.
+    """Return an application's output: an object, also in a text that holds nothing else.
 
     Raises:
-        InputError: words stand before another one, or it is cut off.
+        InputError: words stand before it, or it is cut off.
     """
     fields = as_object(plain(opened(value)))
     if fields or not isinstance(value, str) or "{" not in value:
@@ -124,10 +133,7 @@ def output_of(value: Any) -> dict[str, Any]:
     end = value.rfind("}") + 1
     inside = as_object(opened(value[value.index("{") : end]))
     is_last = re.match(r"\s*(?:```|\n|\Z)", value[end:])  # or else a sentence speaks of it
-    names = {*map(normal, inside)} if is_last else ()
-    if not _SOURCES.keys().isdisjoint(names):
-        return inside
-    is_led_in = not _ANSWERED.isdisjoint(names)
+    is_led_in = is_last and not _OUTPUTS.isdisjoint(map(normal, inside))
     is_object = value.lstrip().startswith(("{", "```")) and not inside
     known = (*places.SOURCES.split(), *places.ROW_NAMES["response"].split())
     is_cut_off = is_object and any(f'"{name}"' in value for name in known)
@@ -152,6 +158,9 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
             texts[name] = text
     if not texts:
         return None
+    for name, value in fields.items():
+        if name not in texts and is_prose(value) and speaks(name, field):
+            texts[name] = value
     text = texts[agreed({name: [text] for name, text in texts.items()}, field)]
     if len(fields) > 1 and text.lower() in _STATUS:
         raise InputError("a text", f"a status, {text!r}, in {describe(fields)}")
@@ -163,8 +172,8 @@ def _check_writer(fields: Mapping[str, Any], field: str) -> None:
     if _ROLES & fields.keys() and not _may_write(fields, field):
         writer = "user" if field == "user_input" else "assistant"
         raise InputError(f"a message of the {writer}", describe(fields))
-    if field == "response" and fields.get("error"):
-        raise InputError("an answer", f"what failed, {describe(fields)}")
+    if field == "response" and (fields.get("error") or fields.get("tool_calls")):
+        raise InputError("an answer", f"what failed or goes on, {describe(fields)}")
 
 
 def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,7 +230,10 @@ def _text_in_parts(parts: list[Any]) -> str:
             texts.append(str(fields.get("text", "")))
         elif isinstance(part, str):
             texts.append(part)
-    return "".join(texts) if any(map(as_object, parts)) else ""
+    kinds = [str(each["type"]) for each in map(as_object, parts) if "type" in each]
+    if kinds and "tool" in kinds[-1]:
+        raise InputError("an answer", f"a call that has no result yet, {describe(parts)}")
+    return "".join(texts) if kinds else ""
 
 
 def _last_message(messages: list[Any], field: str) -> Any:

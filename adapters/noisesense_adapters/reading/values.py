@@ -53,11 +53,11 @@ def single_spaced(text: str) -> str:
 
 
 PRINTED = (
-    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|\(?[A-Z]\w+\(\s*_?(?:id|content|output|response"
-    r"|answer|text|role|metadata|node|page_content)_?=.*\)"
+    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|\(?[A-Z]\w+\(\s*\w+=.*\)"
+    r"|\w+=(?:'.*'|\[.*\]) \w+=.*"
 )
 """How programs print objects."""
-_FILE_NAME = r".*\.[a-zA-Z]\w{1,4}"
+_FILE_NAME = r"(?:\S+ ){0,3}\S*\.[a-zA-Z]\w{1,4}"
 
 
 def is_prose(value: object) -> bool:
