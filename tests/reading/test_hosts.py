@@ -21,12 +21,14 @@ PASSAGES: dict[str, Any] = {
     "steps": {"steps": [{"role": "tool", "content": "a new one"}]},
     "prompt_context": {"prompt_context": "a new one"},
     "kb_hits": {"kb_hits": []},
+    "thought": {"thought": "It was her."},
+    "knowledge": {"knowledge": ["Paris"]},
 }
 """What a task may have retrieved, beside its answer, by its place."""
 NO_PASSAGES = {
     "steps": [{"role": "user", "content": "Who was it?"}, {"role": "ai", "content": TEXT}],
-    "ids": ["a.pdf"],
-    "thought": "It was her.",
+    "model": "gpt",
+    "calls": [],
 }
 
 RESPONSES: dict[str, tuple[Any, str]] = {
@@ -168,7 +170,7 @@ def test_a_task_comes_before_its_item(host: str) -> None:
     for place, more in PASSAGES.items():
         unread = seen(host, item=its_own, response={"answer": TEXT, **more}, contexts=INSIDE)
         assert isinstance(unread, str)
-        assert f".{place}'" in unread
+        assert f".{place}" in unread
     assert (
         seen(host, item=its_own, response={"answer": TEXT, **NO_PASSAGES}, contexts=INSIDE)
         == taken

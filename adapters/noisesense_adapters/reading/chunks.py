@@ -13,6 +13,7 @@ from typing import Any
 from noisesense.errors import InputError, describe, error_context
 from noisesense.verdicts.form import as_name
 from noisesense_adapters.reading import places
+from noisesense_adapters.reading.names import speaks
 from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.texts import without_talk
 from noisesense_adapters.reading.values import (
@@ -49,9 +50,10 @@ _LABELS = {
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
 _PRINTED = (
     rf"{PRINTED}|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
-    r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|\{'\w+': .*\}|file://\S+"
+    r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|\{'\w+': .*\}"
 )
-"""How programs print objects and bytes, and name files."""
+"""How programs print objects and bytes."""
+_FILE = r"\S*\.[a-zA-Z]\w{1,4}|\w+://\S+"
 _LISTED = ("[", "(", "{", "array(")
 _NAME = r"(?a)[\w.-]{0,80}[\d/][\w./-]{0,80}"
 """What names a text, or its type, and is none beside a sentence."""
@@ -81,6 +83,9 @@ def chunks_of(value: Any) -> list[Any]:
     for number, item in enumerate(items):
         with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
+    texts = [*map(text_in, chunks)]
+    if texts and all(re.fullmatch(_FILE, text) for text in texts):
+        raise InputError("chunks' texts", f"names of files, {describe(texts)}")
     return chunks
 
 
@@ -108,13 +113,11 @@ def _items(value: Any) -> list[Any]:
 def _lists_in(fields: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
     """Yield the lists of chunks in a retriever's answer, with their names."""
     for name, value in fields.items():
-        if normal(name) not in _LISTS:
-            continue
         yield from _lists_in(as_object(opened(value)), f"{prefix}{name}.")
         items = as_list(value)
         if len(items) == 1 and is_list(items[0]):  # Chroma has a list for each query
             items = as_list(items[0])
-        if is_list(value):
+        if is_list(value) and (normal(name) in _LISTS or speaks(name, "retrieved_contexts")):
             yield f"{prefix}{name}", items
 
 
@@ -176,8 +179,7 @@ def _candidates(chunk: dict[str, Any]) -> list[str]:
         return []
     # It may be the name of the document, with the text under an unknown name.
     others = [value for name, value in fields.items() if name not in _NAMES]
-    longer = [text for text in others if isinstance(text, str) and len(text) > len(document)]
-    return [document, *longer]
+    return [document, *filter(is_prose, others)]
 
 
 def _texts_in(chunk: dict[str, Any]) -> Iterator[str]:
@@ -220,7 +222,7 @@ def _of_text(text: str) -> Any:
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
     if re.fullmatch(_PRINTED, text):
-        got = f"{describe(text)}, how Python prints an object, or the name of a file"
+        got = f"{describe(text)}, how Python prints an object"
         hint = "give its text (a document's page_content), or a dict with it"
         raise InputError("a chunk's text", got, hint=hint)
     return text
@@ -232,8 +234,8 @@ def _of_pair(items: list[Any]) -> Any:
     if isinstance(second, Real) and not is_list(first):
         return _chunk(first)
     sentences = texts_of(second)
-    is_title = not is_prose(first) or any(map(is_prose, sentences))
-    if isinstance(first, str) and sentences and is_title:
+    is_title = isinstance(first, str) and not re.search(r"[.?!]\s*$", first)
+    if sentences and is_title:
         return {"text": " ".join(map(str.strip, sentences)), "id": first}
     raise InputError("a text, or an object that holds one", describe(items))
 

@@ -46,6 +46,7 @@ from noisesense_adapters.reading.values import (
     is_one_text,
     is_prose,
     normal,
+    single_spaced,
     unpacked,
     without_nulls,
     words,
@@ -67,6 +68,8 @@ _TASKS = {
     "vars": ("providerOutput", "metadata"),
 }
 """Where else than in the item a task may have left the chunks that it retrieved."""
+_OUTPUTS = ("output", "outputs", "providerOutput")
+"""Those of them that hold nothing but what a task returned."""
 _NEEDED = ("response", "reference", CHUNKS)
 
 
@@ -208,8 +211,8 @@ class Reader:
             if is_needed:
                 self._check_nulls(field, standing)
             found = self._read_each(field, standing)
-            if self._is_flat and is_needed and field not in self._chosen:
-                found |= self._rivals(field, row, found)
+            if found and is_needed and field not in self._chosen:
+                found |= self._rivals(field, row, group)
             if found:
                 return _agreed(field, found)
         if is_needed:
@@ -224,49 +227,47 @@ class Reader:
                 where = f"{field}, {place!r}"
                 raise InputError(expected, "None", where=where, hint=self._where_else(field))
 
-    def _rivals(
-        self, field: str, row: Mapping[str, Any], found: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """Return what other columns hold whose names say that they hold the field, too."""
+    def _rivals(self, field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:
+        """Return what stands under unknown names that speak of the field, too."""
         rivals: dict[str, Any] = {}
-        for name in _rival_names(tuple(row), field) if found else ():
-            with suppress(InputError):
-                value = self._read(field, row[name])
-                texts = _texts_of(value)
-                are_words = is_list(value) and "".join(texts).isalpha()
-                if are_words or any(map(is_prose, texts)):
-                    rivals[name] = value
+        for place, home in _homes(row, places).items():
+            for name in _rival_names(tuple(home), field):
+                with suppress(InputError):
+                    value = self._read(field, home[name])
+                    texts = _texts_of(value)
+                    are_words = is_list(value) and "".join(texts).isalpha()
+                    if are_words or any(map(is_prose, texts)):
+                        rivals[f"{place}{name}"] = value
         return rivals
 
     def _check_task(
         self, row: Mapping[str, Any], values: Mapping[str, Any], item: str | None
     ) -> None:
-        """Raise `UnclearError` if a task returned passages that are no chunks of its item.
+        """Raise `UnclearError` if a task returned texts that may be chunks, beside its item's.
 
-        Names do not tell retrieved passages from others, so the user is asked.
+        Neither names nor texts tell retrieved passages from others, so the user is asked.
         """
         if item is None or CHUNKS in self._chosen:
             return
-        said = [values[field] for field in ("response", "reference", "user_input")]
-        for place, others in self._beside(row, item.partition(".")[0]).items():
-            if _joined(others) not in {_joined([text]) for text in said if text}:
-                texts = [*filter(None, others)]
-                agreed({item: _texts_of(values[CHUNKS]), place: texts}, CHUNKS)
-
-    def _beside(self, row: Mapping[str, Any], home: str) -> dict[str, list[str]]:
-        """Return the passages that a task may have left elsewhere than in the item's home."""
+        home = item.partition(".")[0]
         roots: Iterable[str] = _TASKS.get(home, ())
         if self._is_flat:
             roots = (
                 name for name in row if name != home and field_of(step_of(name)) != "reference"
             )
-        passages: dict[str, list[str]] = {}
+        texts_said = (values[field] or "" for field in ("response", "reference", "user_input"))
+        said = single_spaced(" ".join(texts_said))
+        beside: dict[str, list[str]] = {}
         for root in roots:
+            are_all = root in _OUTPUTS and not self._is_flat
             with suppress(InputError):
-                output = output_of(row.get(root))
-                for place, text in _passages(output, root, lists=not self._is_flat):
-                    passages.setdefault(place, []).append(text)
-        return passages
+                for place, text in _texts_beside(output_of(row.get(root)), root, are_all):
+                    texts = beside.setdefault(place, [])
+                    if text:
+                        texts.append(text)
+        for place, texts in beside.items():
+            if not texts or not all(single_spaced(text) in said for text in texts):
+                agreed({item: _texts_of(values[CHUNKS]), place: texts}, CHUNKS)
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]
@@ -278,16 +279,12 @@ class Reader:
             return {place: picked(row, column, field)}
         found: dict[str, Any] = {}
         for place in places:
-            path = place.removesuffix(".")
-            if path.isidentifier() and key_of(tuple(row), path) is None:
-                continue
-            with suppress(MissingError):
-                if path == place:
+            if not place.endswith("."):
+                with suppress(MissingError):
                     found[place] = value_at(row, place)
-                    continue
-                home = output_of(value_at(row, path)) if path else row
-                for name in _known(tuple(home), field):
-                    found[f"{place.removeprefix('.')}{name}"] = home[name]
+        for place, home in _homes(row, places).items():
+            for name in _known(tuple(home), field):
+                found[f"{place}{name}"] = home[name]
         return found
 
     def _read_each(self, field: str, standing: Mapping[str, Any]) -> dict[str, Any]:
@@ -368,36 +365,39 @@ def _texts_of(value: Any) -> list[str]:
     return [*map(text_in, value)] if is_list(value) else [str(value)]
 
 
-def _joined(texts: Iterable[str]) -> str:
-    """Return texts as one, without white space."""
-    return "".join(chain.from_iterable(text.split() for text in texts))
+def _homes(row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the objects at the places that hold all fields, the row itself without a name."""
+    homes: dict[str, Mapping[str, Any]] = {}
+    for place in places:
+        path = place[:-1]
+        if place == ".":
+            homes[""] = row
+        elif place.endswith(".") and key_of(tuple(row), path.partition(".")[0]) is not None:
+            with suppress(MissingError):
+                homes[place] = output_of(value_at(row, path))
+    return homes
 
 
-def _passages(
-    value: Any, path: str, *, lists: bool, is_meant: bool = False
+def _texts_beside(
+    value: Any, path: str, are_all: bool, is_item: bool = False
 ) -> Iterator[tuple[str, str]]:
-    """Yield the sentences where a name speaks of chunks, or in ``lists``, with their paths.
+    """Yield sentences and the texts in lists with their paths; unless ``are_all``, of chunks.
 
-    An empty text stands for an empty list.
+    An empty text stands for what is empty under a name that speaks of chunks.
     """
     listed: Any = value
     with suppress(InputError):
         listed = listed_in(value)
-    if is_meant and is_prose(listed):
+    if are_all and (is_prose(listed) or (is_item and isinstance(listed, str))):
         yield path, listed
     for item in as_list(listed):
-        yield from _passages(item, path, lists=lists, is_meant=is_meant or lists)
-    fields = without_talk(as_object(listed))
-    texts = fields.values()
-    are_named = lists and "." in path and len(texts) > 1 and all(map(is_prose, texts))
-    for name, item in fields.items():
-        step = step_of(name)
-        is_list = is_meant or are_named
-        place = path if is_list else f"{path}.{step}"
-        is_spoken = field_of(step) == CHUNKS
-        if is_spoken and item == []:  # nothing was retrieved
+        yield from _texts_beside(item, path, are_all, is_item=True)
+    for name, item in without_talk(as_object(listed)).items():
+        place = f"{path}.{step_of(name)}"
+        is_spoken = field_of(step_of(name)) == CHUNKS
+        if is_spoken and item in ([], {}):
             yield place, ""
-        yield from _passages(item, place, lists=lists, is_meant=is_list or is_spoken)
+        yield from _texts_beside(item, place, are_all or is_spoken)
 
 
 @lru_cache(maxsize=4096)  # every row has the same names
