@@ -17,6 +17,7 @@ from noisesense_adapters.reading.names import speaks
 from noisesense_adapters.reading.paths import named
 from noisesense_adapters.reading.texts import without_talk
 from noisesense_adapters.reading.values import (
+    FILE_NAME,
     PRINTED,
     as_list,
     as_object,
@@ -53,7 +54,6 @@ _PRINTED = (
     r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|\{'\w+': .*\}"
 )
 """How programs print objects and bytes."""
-_FILE = r"\S*\.[a-zA-Z]\w{1,4}|\w+://\S+"
 _LISTED = ("[", "(", "{", "array(")
 _NAME = r"(?a)[\w.-]{0,80}[\d/][\w./-]{0,80}"
 """What names a text, or its type, and is none beside a sentence."""
@@ -84,7 +84,7 @@ def chunks_of(value: Any) -> list[Any]:
         with error_context(f"chunk {number}"):
             chunks.append(_chunk(item))
     texts = [*map(text_in, chunks)]
-    if texts and all(re.fullmatch(_FILE, text) for text in texts):
+    if texts and all(re.fullmatch(rf"{FILE_NAME}|\w+://\S+", text) for text in texts):
         raise InputError("chunks' texts", f"names of files, {describe(texts)}")
     return chunks
 

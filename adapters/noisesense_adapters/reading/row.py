@@ -40,6 +40,7 @@ from noisesense_adapters.reading.values import (
     as_list,
     as_object,
     is_blank,
+    is_empty,
     is_gap,
     is_list,
     is_null,
@@ -255,19 +256,17 @@ class Reader:
             roots = (
                 name for name in row if name != home and field_of(step_of(name)) != "reference"
             )
-        texts_said = (values[field] or "" for field in ("response", "reference", "user_input"))
-        said = single_spaced(" ".join(texts_said))
-        beside: dict[str, list[str]] = {}
+        said = [single_spaced(values[field] or "") for field in FIELDS if field != CHUNKS]
         for root in roots:
             are_all = root in _OUTPUTS and not self._is_flat
+            beside: dict[str, list[str]] = {}
             with suppress(InputError):
                 for place, text in _texts_beside(output_of(row.get(root)), root, are_all):
-                    texts = beside.setdefault(place, [])
-                    if text:
-                        texts.append(text)
-        for place, texts in beside.items():
-            if not texts or not all(single_spaced(text) in said for text in texts):
-                agreed({item: _texts_of(values[CHUNKS]), place: texts}, CHUNKS)
+                    if not text or single_spaced(text) not in said:
+                        beside.setdefault(place, []).append(text)
+            for place, texts in beside.items():
+                own = {item: _texts_of(values[CHUNKS])}
+                agreed({**own, place: [*filter(None, texts)]}, CHUNKS)
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]
@@ -302,6 +301,8 @@ class Reader:
                     read = self._read(field, value)
                 if read is not None:
                     found[place] = read
+                elif field == "user_input" and value != {}:
+                    raise UnclearError("a question", describe(value), where=f"{field}, {place!r}")
         if field == CHUNKS and not found:  # an empty cell of a table is nothing retrieved
             found |= {place: [] for place, value in standing.items() if is_gap(value)}
         return found
@@ -390,12 +391,14 @@ def _texts_beside(
         listed = listed_in(value)
     if are_all and (is_prose(listed) or (is_item and isinstance(listed, str))):
         yield path, listed
-    for item in as_list(listed):
-        yield from _texts_beside(item, path, are_all, is_item=True)
+    items = as_list(listed)
+    are_parts = any("type" in as_object(item) for item in items)  # of a message
+    for item in items:
+        yield from _texts_beside(item, path, are_all, is_item=not are_parts)
     for name, item in without_talk(as_object(listed)).items():
         place = f"{path}.{step_of(name)}"
         is_spoken = field_of(step_of(name)) == CHUNKS
-        if is_spoken and item in ([], {}):
+        if is_spoken and (is_empty(item) or item in ([], {}, "[]")):
             yield place, ""
         yield from _texts_beside(item, place, are_all or is_spoken)
 

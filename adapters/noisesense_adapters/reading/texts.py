@@ -54,7 +54,18 @@ _NO_ANSWER = {
 """The words of types of messages that no assistant writes as its answer."""
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
 _TEXT_PARTS = ("text", "input_text", "output_text")
-_STATUS = ("success", "ok", "done", "completed", "pass", "failed", "error", "200")
+_STATUS = (
+    "success",
+    "ok",
+    "done",
+    "completed",
+    "succeeded",
+    "finished",
+    "pass",
+    "failed",
+    "error",
+    "200",
+)
 _PRINTED = rf"{PRINTED}|content='.* additional_kwargs=\{{.*"
 """How programs print messages, too."""
 _ANY = "\nor: "

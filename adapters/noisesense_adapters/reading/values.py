@@ -53,17 +53,17 @@ def single_spaced(text: str) -> str:
 
 
 PRINTED = (
-    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|\(?[A-Z]\w+\(\s*\w+=.*\)"
+    r"(?s)<[\w.<>]+ object .*at 0x[0-9a-fA-F]+>|[\[(]?[A-Z]\w+\(\s*\w+=.*\)\]?"
     r"|\w+=(?:'.*'|\[.*\]) \w+=.*"
 )
 """How programs print objects."""
-_FILE_NAME = r"(?:\S+ ){0,3}\S*\.[a-zA-Z]\w{1,4}"
+FILE_NAME = r"(?:\S+ ){0,3}\S*\.[a-zA-Z]\w{1,4}(?:#\S*)?"
 
 
 def is_prose(value: object) -> bool:
     """Tell whether it is a text of words with a space, or in a script that may have none."""
     text = value if isinstance(value, str) else ""
-    if re.fullmatch(_FILE_NAME, text):
+    if re.fullmatch(FILE_NAME, text):
         return False
     return not text.isascii() or (" " in text.strip() and bool(re.search("[a-zA-Z]", text)))
 
