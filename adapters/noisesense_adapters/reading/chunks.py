@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -54,7 +55,6 @@ _PRINTED = (
     r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|\{'\w+': .*\}"
 )
 """How programs print objects and bytes."""
-_LISTED = ("[", "(", "{", "array(")
 _NAME = r"(?a)[\w.-]{0,80}[\d/][\w./-]{0,80}"
 """What names a text, or its type, and is none beside a sentence."""
 _BARE = {
@@ -255,16 +255,6 @@ def text_in(chunk: Any) -> str:
     return str(fields_of(chunk).get("text", chunk))
 
 
-def _entries(values: Any, count: int) -> Any:
-    """Return a list, or what stands in a cell between the marks of which it has one too few."""
-    cells = texts_of(values) if is_list(values) else [values]
-    cell: Any = cells[0] if len(cells) == 1 else None
-    if not isinstance(cell, str) or cell.lstrip().startswith(_LISTED):
-        return unpacked(values)
-    by_mark = (cell.strip().split(mark) for mark in "\n;|,")
-    return next((parts for parts in by_mark if len(parts) == count), values)
-
-
 def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
     """Return the chunks with the labels and the documents' names of lists beside them, which win.
 
@@ -281,11 +271,13 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
         if label_of(values) is None:  # an empty cell
             continue
         with error_context(name):
-            listed: object = _entries(values, len(chunks))
-            entries = as_list(listed)
-            if not is_list(listed) or len(entries) != len(chunks):
+            listed: object = values
+            with suppress(InputError):
+                listed = unpacked(values)
+            entries = as_list(listed) if is_list(listed) else [listed]
+            if len(entries) != len(chunks):
                 expected = f"a list with one for each of {len(chunks)} chunks"
-                hint = "or texts with one of ; | , or a line end between them"
+                hint = "--split-contexts SEP says what stands between those in a cell"
                 raise InputError(expected, describe(values), hint=hint)
         for number, entry in enumerate(entries):
             name = entry.strip() if isinstance(entry, str) else entry
