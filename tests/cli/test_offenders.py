@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from noisesense import (
+    Range,
     Result,
     Sample,
     Verdicts,
@@ -16,6 +17,8 @@ from noisesense import (
     score,
     write_results,
 )
+from noisesense.ablation import Cause
+from noisesense_adapters.evaluate.tables import cause_table
 from support.command_here import run_here
 
 Capsys = pytest.CaptureFixture[str]
@@ -51,7 +54,7 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     assert "guide.md 4 1 2 of 3 59% to 88% 15% to 100%" in lines
     claims = [line for line in lines if "Claim" in line]
     assert claims == ['"Claim 0.0" (q0)', '"Claim 0.1" (q0)', '"Claim 1.0" (q1)']
-    assert "and 1 more" in lines
+    assert "and 1 more: --json lists all" in lines
     found = json.loads(run_here(capsys, "offenders", path, "--json").out)
     (expected,) = offenders(results).documents
     assert found["documents"] == [json.loads(json.dumps(expected.to_dict()))]
@@ -60,32 +63,12 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     assert "no chunk names its document" in run_here(capsys, "offenders", path).err
 
 
-ONE = {"value": 1.0, "low": 1.0, "high": 1.0}
-CAUSE = {
-    "document": "faq.md",
-    "entails": True,
-    "claims": 7,
-    "shared": 0,
-    "gone": ONE,
-    "gone_without_others": {"value": 0.25, "low": 0.25, "high": 0.25},
-    "low": 0.3,
-    "is_shown": True,
-}
-
-
-def of_two_documents(folder: Path) -> tuple[Path, Path]:
-    """Results, and where an ablation is to be written."""
-    results = [answer(i, "guide.md", i > 5, True) for i in range(8)]
-    results += [answer(i, "faq.md", i > 10, True) for i in range(10, 18)]
-    return written(folder, *results), folder / "ablation.json"
-
-
-def test_offenders_beside_an_ablation(tmp_path: Path, capsys: Capsys) -> None:
-    path, counts = of_two_documents(tmp_path)
-    unshown = {**CAUSE, "document": "sheet.md", "entails": False, "is_shown": False}
-    counts.write_text(json.dumps({"causes": [CAUSE, unshown]}))
-    done = run_here(capsys, "offenders", path, "--ablation", counts)
-    lines = done.out.splitlines()
-    rows = [" ".join(line.split()) for line in lines]
-    assert "faq.md 7 100% 25% at least 30 points" in rows
-    assert "sheet.md 7 100% 25% no effect shown (says none of them)" in rows
+def test_the_table_of_causes() -> None:
+    gone = Range(1.0, 1.0)
+    shares = (7, 0, gone, Range(0.25, 0.25), 0.3)
+    causes = [Cause("faq.md", True, *shares, True), Cause("sheet.md", False, *shares, False)]
+    rows = [" ".join(filter(None, row)) for row in cause_table(causes).rows]
+    assert rows == [
+        "faq.md 7 100% 25% at least 30 points",
+        "sheet.md 7 100% 25% no effect shown (says none of them)",
+    ]

@@ -209,7 +209,7 @@ def _counts(dataset: Path, reading: dict[str, Any], definition: str | None) -> C
             if skip_judging(row.sample, chosen) is None:
                 counts.asked += 1
                 counts.chunks += len(row.sample.retrieved_contexts)
-        elif row.verdicts is not None:  # a host's row for which nothing was retrieved
+        elif row.verdicts is not None:  # Promptfoo's, without texts: nothing was retrieved
             counts.samples += 1
         else:
             failures.add(InputError("texts to judge", "only verdicts", where=row.place))

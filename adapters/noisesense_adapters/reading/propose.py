@@ -79,37 +79,50 @@ def propose(
         separator: the user's own.
     """
     columns = _columns(rows, chosen)
-    options: list[str] = []
-    gaps: list[str] = []
     cells = _cells(rows, columns.get(CHUNKS)) if separator is None else []
-    are_told = not cells or _asks_once(rows, columns.get("user_input", ""))
     between = _between(cells)
     if between == ",":
         columns[CHUNKS] += ","
     elif between is not None:
         separator = between
-        options = ["--split-contexts", between.replace("\n", r"\n")]
-    elif cells:
-        gaps = ["--split-contexts SEP"]
     columns |= _names(rows, columns, separator)
     reading = Reader(places.FILE, columns, separator=separator).read(rows[0])
     shown = {**reading.places, **columns}
+    missing = _missing(reading, shown, chosen)
+    for field in missing:
+        shown.pop(field, None)
+        columns.pop(field, None)
+    gaps = [f"--map {field}=COLUMN" for field in missing]
+    if cells and between is None:
+        gaps.insert(0, "--split-contexts SEP")
+    is_told = not cells or _asks_once(rows, columns.get("user_input", ""))
+    is_open = is_told and len(gaps) >= len(reading.errors)
+    is_whole = is_told and not reading.errors
+    options = _options(columns, chosen, between)
+    values = _values(reading, shown)
+    return Proposal(columns, separator, options, values, is_whole, gaps if is_open else [])
+
+
+def _missing(
+    reading: Reading, shown: Mapping[str, str], chosen: Mapping[str, object]
+) -> list[str]:
+    """Return the fields that nothing speaks of.
+
+    The response, too, where its name may be that of the gold answer, and nothing else is.
+    """
     missing = [field for field in reading.errors if field not in shown]
-    are_open = len(gaps) + len(missing) == len(reading.errors)
-    is_gold = field_of(shown.get("response", "none")) == "answer"
-    if "reference" in missing and "response" not in chosen and is_gold:  # or may be
+    said = shown.get("response", "none")
+    if "reference" in missing and "response" not in chosen and field_of(said) == "answer":
         missing.append("response")
-        del shown["response"]
-        columns.pop("response", None)
+    return missing
+
+
+def _values(reading: Reading, shown: Mapping[str, str]) -> list[str]:
+    """Return each field with its place and what it holds; without a question, what names it."""
     values = [f"  {field} = {path}: {_shown(reading, field)}" for field, path in shown.items()]
     if "user_input" not in shown:
         values.append("  no user_input was found; --map user_input=COLUMN names the question")
-    gaps += [f"--map {field}=COLUMN" for field in missing]
-    options += _maps(columns, chosen)
-    is_whole = are_told and not reading.errors
-    if not are_told or not are_open:
-        gaps = []
-    return Proposal(columns, separator, options, values, is_whole, gaps)
+    return values
 
 
 def _asks_once(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
@@ -117,9 +130,13 @@ def _asks_once(rows: Sequence[Mapping[str, Any]], column: str) -> bool:
     return len({str(row.get(column)) for row in rows}) == len(rows)
 
 
-def _maps(columns: Mapping[str, str], chosen: Mapping[str, Any]) -> list[str]:
-    """Return the options for the columns that the user has not chosen."""
+def _options(
+    columns: Mapping[str, str], chosen: Mapping[str, Any], between: str | None
+) -> list[str]:
+    """Return the options for the separator, and for the columns that the user has not chosen."""
     options: list[str] = []
+    if between not in (None, ","):
+        options = ["--split-contexts", between.replace("\n", r"\n")]
     for field, path in columns.items():
         if chosen.get(field) != path:
             options += ["--map", f"{field}={path}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -41,7 +41,6 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_blank,
     is_empty,
-    is_gap,
     is_list,
     is_null,
     is_one_text,
@@ -90,9 +89,13 @@ class Reading:
         self.places = places
         self.errors = errors
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """The texts. Raises `InputError`."""
+        return self._sample
+
+    @cached_property
+    def _sample(self) -> Sample:
         from noisesense import Sample
 
         self.check(*FIELDS)
@@ -188,7 +191,7 @@ class Reader:
                     errors[CHUNKS] = error
         if CHUNKS not in errors:
             try:
-                self._check_task(row, values, places.get(CHUNKS))
+                self._check_task(row, values, places.get(CHUNKS, ""))
                 beside = values.get(LABELS), values.get(IDS)
                 values[CHUNKS] = with_fields(values[CHUNKS], *beside)
             except InputError as error:
@@ -198,20 +201,22 @@ class Reader:
             hint = "--map response=COLUMN --map reference=COLUMN, in Python the arguments"
             expected = "a response and a reference at two places"
             errors["reference"] = InputError(expected, repr(places["response"]), hint=hint)
+        self._hint_at(errors)
+        return Reading(values, places, errors)
+
+    def _hint_at(self, errors: dict[str, InputError]) -> None:
+        """Add to the errors of what is unclear how the user says it."""
         for field, told in errors.items():
             if isinstance(told, UnclearError) and not told.hint:
                 hint = self._where_else(field)
                 errors[field] = type(told)(told.expected, told.got, where=told.where, hint=hint)
-        return Reading(values, places, errors)
 
     def _find(self, field: str, row: Mapping[str, Any]) -> tuple[Any, str] | None:
         """Return a field's value and its place; None if an optional one is missing."""
         is_needed = field in (*_NEEDED, *self._chosen)
         for group in self._groups.get(field, [[]]):
             standing = self._standing(field, row, group)
-            if is_needed:
-                self._check_nulls(field, standing)
-            found = self._read_each(field, standing)
+            found = self._read_each(field, standing, is_needed=is_needed)
             if found and is_needed and field not in self._chosen:
                 found |= self._rivals(field, row, group)
             if found:
@@ -220,14 +225,6 @@ class Reader:
             raise self._missing(field, row)
         return None
 
-    def _check_nulls(self, field: str, standing: Mapping[str, Any]) -> None:
-        """Raise `InputError` for a null. An empty cell of a table holds no chunks."""
-        for place, value in standing.items():
-            if value is None or (field != CHUNKS and is_null(value)):
-                expected = "a list of chunks" if field == CHUNKS else "a text"
-                where = f"{field}, {place!r}"
-                raise InputError(expected, "None", where=where, hint=self._where_else(field))
-
     def _rivals(self, field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:
         """Return what stands under unknown names that speak of the field, too."""
         rivals: dict[str, Any] = {}
@@ -235,38 +232,33 @@ class Reader:
             for name in _rival_names(tuple(home), field):
                 with suppress(InputError):
                     value = self._read(field, home[name])
-                    texts = _texts_of(value)
-                    are_words = is_list(value) and "".join(texts).isalpha()
-                    if are_words or any(map(is_prose, texts)):
+                    if is_list(value) or is_prose(value):
                         rivals[f"{place}{name}"] = value
         return rivals
 
-    def _check_task(
-        self, row: Mapping[str, Any], values: Mapping[str, Any], item: str | None
-    ) -> None:
+    def _check_task(self, row: Mapping[str, Any], values: Mapping[str, Any], item: str) -> None:
         """Raise `UnclearError` if a task returned texts that may be chunks, beside its item's.
 
         Neither names nor texts tell retrieved passages from others, so the user is asked.
         """
-        if item is None or CHUNKS in self._chosen:
-            return
-        home = item.partition(".")[0]
-        roots: Iterable[str] = _TASKS.get(home, ())
-        if self._is_flat:
-            roots = (
-                name for name in row if name != home and field_of(step_of(name)) != "reference"
-            )
         said = [single_spaced(values[field] or "") for field in FIELDS if field != CHUNKS]
-        for root in roots:
+        for root in self._task_places(row, item.partition(".")[0]):
             are_all = root in _OUTPUTS and not self._is_flat
-            beside: dict[str, list[str]] = {}
+            found: dict[str, list[str]] = {}
             with suppress(InputError):
-                for place, text in _texts_beside(output_of(row.get(root)), root, are_all):
-                    if not text or single_spaced(text) not in said:
-                        beside.setdefault(place, []).append(text)
-            for place, texts in beside.items():
-                own = {item: _texts_of(values[CHUNKS])}
-                agreed({**own, place: [*filter(None, texts)]}, CHUNKS)
+                _collect(output_of(row.get(root)), root, found, are_all=are_all)
+            for place, texts in found.items():
+                left = [text for text in texts if text not in said]
+                if left or not texts:
+                    agreed({item: _texts_of(values[CHUNKS]), place: left}, CHUNKS)
+
+    def _task_places(self, row: Mapping[str, Any], home: str) -> Iterable[str]:
+        """Return where a task may have left chunks elsewhere than in the item's home."""
+        if not home or CHUNKS in self._chosen:
+            return ()
+        if not self._is_flat:
+            return _TASKS.get(home, ())
+        return [name for name in row if name != home and field_of(step_of(name)) != "reference"]
 
     def _standing(
         self, field: str, row: Mapping[str, Any], places: Iterable[str]
@@ -286,25 +278,25 @@ class Reader:
                 found[f"{place}{name}"] = home[name]
         return found
 
-    def _read_each(self, field: str, standing: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what can be read of a field's places. Raises `InputError`."""
+    def _read_each(
+        self, field: str, standing: Mapping[str, Any], *, is_needed: bool
+    ) -> dict[str, Any]:
+        """Return what is read of a field's places. Raises `InputError`, also for a null."""
         found: dict[str, Any] = {}
         for place, value in standing.items():
+            where = f"{field}, {place!r}"
             if isinstance(value, InputError):  # by which a host says why there is none
                 raise value
-            if is_null(value):
-                continue
-            if field == CHUNKS and is_blank(value):
+            if field == CHUNKS and is_blank(value):  # an empty cell is nothing retrieved
                 found[place] = []
-            else:
-                with error_context(f"{field}, {place!r}"):
+            elif not is_null(value):
+                with error_context(where):
                     read = self._read(field, value)
                 if read is not None:
                     found[place] = read
-                elif field == "user_input" and value != {}:
-                    raise UnclearError("a question", describe(value), where=f"{field}, {place!r}")
-        if field == CHUNKS and not found:  # an empty cell of a table is nothing retrieved
-            found |= {place: [] for place, value in standing.items() if is_gap(value)}
+            elif is_needed:
+                expected = "a list of chunks" if field == CHUNKS else "a text"
+                raise InputError(expected, "None", where=where, hint=self._where_else(field))
         return found
 
     def _read(self, field: str, value: Any) -> Any:
@@ -314,7 +306,12 @@ class Reader:
             return parts if is_one_text(parts) else chunks_of(parts)
         if field in (LABELS, IDS):
             return self._split(value)
-        return text_of(value, field) if field in FIELDS else value
+        if field not in FIELDS:
+            return value
+        text = text_of(value, field)
+        if field == "user_input" and text is None and value != {}:
+            raise UnclearError("a question", describe(value))
+        return text
 
     def _split(self, value: Any) -> Any:
         """Return the parts of a cell that holds no list."""
@@ -379,28 +376,25 @@ def _homes(row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Mapping[s
     return homes
 
 
-def _texts_beside(
-    value: Any, path: str, are_all: bool, is_item: bool = False
-) -> Iterator[tuple[str, str]]:
-    """Yield sentences and the texts in lists with their paths; unless ``are_all``, of chunks.
-
-    An empty text stands for what is empty under a name that speaks of chunks.
-    """
+def _collect(
+    value: Any, path: str, found: dict[str, list[str]], *, are_all: bool, is_item: bool = False
+) -> None:
+    """Collect sentences and the texts in lists by their paths; unless ``are_all``, of chunks."""
     listed: Any = value
     with suppress(InputError):
         listed = listed_in(value)
     if are_all and (is_prose(listed) or (is_item and isinstance(listed, str))):
-        yield path, listed
+        found.setdefault(path, []).append(single_spaced(listed))
     items = as_list(listed)
     are_parts = any("type" in as_object(item) for item in items)  # of a message
     for item in items:
-        yield from _texts_beside(item, path, are_all, is_item=not are_parts)
+        _collect(item, path, found, are_all=are_all, is_item=not are_parts)
     for name, item in without_talk(as_object(listed)).items():
         place = f"{path}.{step_of(name)}"
         is_spoken = field_of(step_of(name)) == CHUNKS
         if is_spoken and (is_empty(item) or item in ([], {}, "[]")):
-            yield place, ""
-        yield from _texts_beside(item, place, are_all or is_spoken)
+            found[place] = []
+        _collect(item, place, found, are_all=are_all or is_spoken)
 
 
 @lru_cache(maxsize=4096)  # every row has the same names

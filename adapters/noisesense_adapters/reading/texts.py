@@ -110,11 +110,17 @@ def _in_text(text: str, field: str) -> str | None:
     is_output = opened(text) != text and not names.isdisjoint(_SOURCES)
     if not is_output and names.isdisjoint(_MESSAGES | _KNOWN[field].keys()):
         return text
-    is_unknown = names.isdisjoint(_MESSAGES) and bool(names - _UNDERSTOOD)
-    if field == "response" and not is_output and is_unknown:
-        raise UnclearError("a text, or an object with an answer and no more", describe(text))
+    if not is_output:
+        _check_understood(text, names, field)
     inner = _in_object(fields, field)
     return text if inner is None and not is_output else inner
+
+
+def _check_understood(text: str, names: set[str], field: str) -> None:
+    """Raise `UnclearError` where the object in a text may be the answer itself."""
+    is_unknown = names.isdisjoint(_MESSAGES) and bool(names - _UNDERSTOOD)
+    if field == "response" and is_unknown:
+        raise UnclearError("a text, or an object with an answer and no more", describe(text))
 
 
 def _items_in(text: str, field: str) -> list[Any] | None:
@@ -160,13 +166,7 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
     Raises `InputError` for somebody else's message, and for what failed.
     """
     _check_writer(fields, field)
-    texts: dict[str, str] = {}
-    for name, value in fields.items():
-        if value is None or isinstance(value, bool) or not _is_text_name(name, value, field):
-            continue
-        text = text_of(value, field)
-        if text is not None:
-            texts[name] = text
+    texts = _named_texts(fields, field)
     if not texts:
         return None
     for name, value in fields.items():
@@ -176,6 +176,18 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
     if len(fields) > 1 and text.lower() in _STATUS:
         raise InputError("a text", f"a status, {text!r}, in {describe(fields)}")
     return text
+
+
+def _named_texts(fields: Mapping[str, Any], field: str) -> dict[str, str]:
+    """Return what stands under the field's names in an object."""
+    texts: dict[str, str] = {}
+    for name, value in fields.items():
+        if value is None or isinstance(value, bool) or not _is_text_name(name, value, field):
+            continue
+        text = text_of(value, field)
+        if text is not None:
+            texts[name] = text
+    return texts
 
 
 def _check_writer(fields: Mapping[str, Any], field: str) -> None:

@@ -107,7 +107,10 @@ def _results(table: Any, chosen: Choices) -> Iterator[Result]:
 
 
 def _columns(names: list[str]) -> list[str]:
-    """Return the columns to read: of a results file, or the one of lines. Raises `InputError`."""
+    """Return the columns to read: the fields of results, or the one with a file's lines.
+
+    Raises `InputError`.
+    """
     if "verdicts" in names:
         return [name for name in _PARTS if name in names]
     for name in _LINES:

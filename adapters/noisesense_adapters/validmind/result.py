@@ -151,8 +151,9 @@ def plots(
 def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
     """Return the scores, bounds and reasons of each sample in both modes, and the summary.
 
-    ``evaluation_results`` has the dataset's index. NaN is no score: ``…_status`` says whether it
-    is undetermined (with bounds) or undefined. A failed sample has an ``error``.
+    The results are those of the dataset's rows, one each. ``evaluation_results`` has the
+    dataset's index. NaN is no score: ``…_status`` says whether it is undetermined (with bounds)
+    or undefined. A failed sample has an ``error``.
     """
     rows = [_raw_row(result) for result in results]
     return vm.RawData(

@@ -204,7 +204,7 @@ class LLMJudge(PlannedJudge):
     async def _ask(
         self, run: SampleRun, premise: Premise, statements: Sequence[str]
     ) -> dict[str, Cell]:
-        """Return what the premise says of the statements; what stays open changes nothing."""
+        """Return what the premise says of each statement, and count what it leaves open."""
         if not statements:
             return {}
         cells = await self._part(run, premise, statements)
@@ -214,7 +214,10 @@ class LLMJudge(PlannedJudge):
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
-        """Return what the text entails: a claim if any part does. Votes decide by majority."""
+        """Return which claims the premise entails; of a long text, those that any part entails.
+
+        A premise without a text is its question alone, or nothing beside the claims.
+        """
         if not premise.text:
             return await self._part(run, premise, claims)
 

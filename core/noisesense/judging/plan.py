@@ -203,7 +203,7 @@ class PlannedJudge:
     async def _checked(
         self, run: SampleRun, asked: Mapping[str, list[str]], question: str = ""
     ) -> CellTable:
-        """By text and claim. A blank text is not asked about, nor an equal one twice."""
+        """Return which of its claims each text entails. A blank text is not asked about."""
         table = CellTable()
 
         async def check(text: str, claims: Sequence[str]) -> None:

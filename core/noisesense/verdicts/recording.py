@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from noisesense.errors import (
     InputError,
@@ -44,7 +44,8 @@ class RecordedJudge:
     labels win over recorded ones.
 
     Args:
-        path: a UTF-8 JSONL file, one ``{"sample": …, "verdicts": …}`` per line.
+        path: a UTF-8 JSONL file, one ``{"sample": …, "verdicts": …}`` per line, or a file of
+            results. Those without verdicts are left out.
 
     Raises:
         RecordingError: the file cannot be read, a line is broken, or a sample occurs twice.
@@ -92,8 +93,10 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
             missing or wrong, or a sample that an earlier line already has.
     """
     lines: dict[str, int] = {}
-    for number, (sample, verdicts) in read_lines(path, _recorded):
-        first = lines.setdefault(sample.key, number)
+    for number, recorded in read_lines(path, _recorded):
+        if recorded is None:
+            continue
+        first = lines.setdefault(recorded.sample.key, number)
         if first != number:
             raise RecordingError(
                 "each sample once",
@@ -101,12 +104,18 @@ def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
                 where=f"{path}, line {number}",
                 hint=f"remove line {first} or {number}",
             )
-        yield Recorded(sample, verdicts)
+        yield recorded
 
 
-def _recorded(text: str) -> tuple[Sample, Verdicts]:
-    line = RecordingLine.model_validate(parse_line(text))
-    return line.sample, line.verdicts.with_sample(line.sample)
+def _recorded(text: str) -> Recorded | None:
+    """Return what a line holds; None for a result without verdicts."""
+    fields: dict[str, Any] = parse_line(text)
+    if isinstance(cast("object", fields), dict) and "id" in fields:  # a line of results
+        if fields.get("verdicts") is None:
+            return None
+        fields = {name: fields.get(name) for name in RecordingLine.model_fields}
+    line = RecordingLine.model_validate(fields)
+    return Recorded(line.sample, line.verdicts.with_sample(line.sample))
 
 
 def write_recording(
