@@ -26,7 +26,7 @@ def field_of(path: str) -> str | None:
     gold = [number for number, step in enumerate(steps) if not GOLD.isdisjoint(step)]
     # What stands around a gold answer is only its home.
     spoken = _last_spoken(steps[gold[-1] :] if gold else steps)
-    if gold:
+    if gold and spoken != "user_input":
         return "reference" if spoken in (None, "response", "answer") else None
     return spoken
 

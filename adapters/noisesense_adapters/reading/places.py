@@ -80,24 +80,30 @@ CHUNK_NAMES = (
 GOLD = (
     "reference references expected expectation expectations ground truth truths gt gold golden"
     " ideal soll target targets correct wellformed referenz musterantwort erwartet erwartete"
-    " referencia esperada attendue"
+    " referencia esperada attendue expert experte fachbereich should example gabarito wzorcowa"
+    " verwacht attesa 正解 标准答案 参考答案"
 )
 WORDS = {
     "retrieved_contexts": (
         "context contexts chunk chunks passage passages document documents docs doc retrieved"
         " retrieval evidence paragraphs nodes results sources citations ctxs kontext kontexte"
         " quelle quellen fundstellen hits matches snippets reranked contexto contextos contexte"
-        " contextes positive"
+        " contextes positive fundstelle extraits trechos fragmenty fragmentos kontekst contesto"
+        " 検索結果 文脈 上下文"
     ),
     "user_input": (
         "question questions query prompt input inputs request frage fragen pregunta preguntas"
+        " prüffrage testfrage pergunta domanda vraag pytanie 質問 问题"
     ),
     "response": (
         "prediction predictions predicted pred generated generation generations response responses"
         " completion completions reply replies bot bots llm ist modellantwort actual output"
-        " outputs result"
+        " outputs result chatbot assistant assistent asistente agent modelu resps"
     ),
-    "answer": "answer answers antwort antworten respuesta respuestas réponse réponses",
+    "answer": (
+        "answer answers antwort antworten respuesta respuestas réponse réponses resposta risposta"
+        " antwoord odpowiedź 回答 答案"
+    ),
 }
 OTHER_LISTS = "queries query messages history claims"
 """The words of lists of something else than chunks, as are the words of gold ones."""
