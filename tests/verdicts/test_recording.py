@@ -18,11 +18,14 @@ from noisesense import (
     InputError,
     Judge,
     RecordedJudge,
+    Result,
     Sample,
     SampleNotRecordedError,
     Verdicts,
     read_recording,
+    score,
     write_recording,
+    write_results,
 )
 from noisesense.fixtures import reference_examples
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS, good_line
@@ -43,9 +46,9 @@ def test_what_is_written_is_found_again_and_can_be_written(tmp_path: Path) -> No
         assert judge.lookup(sample) == asyncio.run(judge.judge(sample)) == verdicts
     lines = list(read_recording(str(path)))
     assert lines == PAIRS
-    write_recording(tmp_path / "some.jsonl", lines[20:])
-    some = read_recording(tmp_path / "some.jsonl")
-    assert [(line.sample, line.verdicts) for line in some] == PAIRS[20:]
+    results = [Result(str(i), score(pair[1]), sample=pair[0]) for i, pair in enumerate(PAIRS)]
+    write_results(path, [*results, Result("failed", error="no reply", sample=SAMPLE)])
+    assert list(read_recording(path)) == PAIRS
 
 
 def test_the_documented_examples_in_any_script(tmp_path: Path) -> None:
