@@ -59,7 +59,6 @@ LABELED = (
     (array("b", [1, 0]), [True, False]),  # it has `tolist`, as numpy's
     (["yes", 0], [True, False]),
     ("[True, nan]", [True, None]),
-    ("yes, no", [True, False]),
     ([float("nan"), True], [None, True]),
     (float("nan"), [None, None]),  # an empty cell of pandas
     (None, [None, None]),

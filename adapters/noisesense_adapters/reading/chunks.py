@@ -52,7 +52,7 @@ _LABELS = {
 _MARKED = r"(?s)deepeval_source=(?P<id>.*?),deepeval_context=(?P<text>.*)"
 _PRINTED = (
     rf"{PRINTED}|b'.*'|b\".*\"|(?:id='[^']*' )?page_content=.*"
-    r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*|\{'\w+': .*\}"
+    r"|\s*\{.*[\"'](?:page_content|pageContent|node|kwargs)[\"']\s*:.*"
 )
 """How programs print objects and bytes."""
 _NAME = r"(?a)[\w.-]{0,80}[\d/][\w./-]{0,80}"
