@@ -299,8 +299,10 @@ POOL = "호텔 5층에 수영장이 있고 밤 10시까지 연다."
         (BRIDGE, ["青石桥建成于1653年。", "青石桥长42米。", "青石桥由石匠李安设计。"]),
         (POOL, ["호텔 5층에 수영장이 있다.", "밤 10시까지 연다."]),
         ("Ada runs it. She sold 12.", ["Ada runs it.", "Ada sold 12."]),
+        ("Die Brücken standen leer.", ["Die Brücke stand leer."]),
+        ("| Item | Detail |\n|---|---|\n| Height | tall |", ["Height: tall"]),
     ],
-    ids=["a joint", "another ending", "the first word"],
+    ids=["a joint", "the same beginning", "the first word", "inflected", "a table's head"],
 )
 def test_what_only_stands_otherwise_is_not_asked_about(text: str, claims: list[str]) -> None:
     source = ClaimSource(text)

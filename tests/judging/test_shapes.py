@@ -114,6 +114,7 @@ def reference_of(row: dict[str, Any]) -> str:
 def test_the_shape_of_an_answer_changes_nothing(
     row: dict[str, Any], shape: str, lists_all: bool
 ) -> None:
+    """The score alone: what the judge is asked for it is tested elsewhere."""
     text = SHAPES[shape].format(**fields_of(row))
     sample = Sample(
         user_input=row["question"],

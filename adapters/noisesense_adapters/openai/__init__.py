@@ -68,7 +68,7 @@ class OpenAILLM(Bridge):
         InputError: no name, an address without http://, or both a client and what makes one.
 
     Attributes:
-        name: the model, with its endpoint if it is not OpenAI's own.
+        name: the model, and its endpoint without ``http://`` if that is not OpenAI's own.
         identity: what its answers depend on besides: endpoint and ``params``; no key.
     """
 
