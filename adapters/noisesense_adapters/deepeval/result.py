@@ -78,10 +78,10 @@ def measured(name: str) -> Any:
 
 
 def begin(metric: Any) -> None:
-    """A measurement begins: with the results that DeepEval has begun for it, or with new ones."""
+    """Begin a measurement: in the results that DeepEval's reset made for it, or in new ones."""
     results = _results(metric)
-    _take(metric, {} if "begun" in results else results)
-    _results(metric)["begun"] = True
+    _take(metric, {} if "measuring" in results else results)
+    _results(metric)["measuring"] = True
 
 
 def _take(metric: Any, results: dict[str, Any]) -> None:

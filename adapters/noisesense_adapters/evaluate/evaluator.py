@@ -197,7 +197,7 @@ class Evaluator:
         return await self._by_judge(row, run)
 
     def evaluate_blocking(self, row: Row) -> Evaluated:
-        """Same as `evaluate` without a run; within a running event loop, which waits, in a thread."""
+        """Same as `evaluate` without a run. A running event loop waits for it."""
         evaluated = self._without_judge(row)
         if evaluated is not None:
             return evaluated

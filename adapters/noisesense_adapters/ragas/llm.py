@@ -109,8 +109,8 @@ class RagasLLM(Bridge):
 
     def __init__(self, llm: Any) -> None:
         self._llm = llm
-        self.name = str(getattr(llm, "name", ""))
-        self.identity = str(getattr(llm, "identity", ""))
+        self.name: str = getattr(llm, "name", None) or ""
+        self.identity: str = getattr(llm, "identity", None) or ""
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
         """See `Bridge.ask`."""

@@ -21,8 +21,9 @@ NOT_MEANT = {*places.NOT_MEANT.split()}
 def field_of(path: str) -> str | None:
     """Return the field of which the words of a path speak."""
     steps = [words_in(name) for name in ".".join(parse(path)[0]).split(".")]
-    is_prompt = "{{" in path  # Promptfoo calls a column so
-    if is_prompt or NOT_MEANT.intersection(steps[-1]) or NO_TEXTS.intersection(steps[-1][-1:]):
+    last = steps[-1]
+    # Promptfoo calls a column as its prompt.
+    if "{{" in path or NOT_MEANT.intersection(last) or NO_TEXTS.intersection(last[-1:]):
         return None
     gold = [number for number, step in enumerate(steps) if not GOLD.isdisjoint(step)]
     # What stands around a gold answer is only its home.

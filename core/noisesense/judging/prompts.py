@@ -139,7 +139,10 @@ class Prompts:
     again: str = "An earlier reply was incomplete. Follow the form exactly."
 
     def decomposition(self, text: str, question: str = "", attempt: int = 0) -> str:
-        """Ask for the claims of a text, which may answer a question."""
+        """Ask for the claims of a text, which may answer a question.
+
+        The prompts of later attempts, from 1 on, also say that an earlier reply was incomplete.
+        """
         parts = [self.decompose, f"Text: {_quoted(text)}", f"Question: {_quoted(question)}"]
         if attempt:
             parts.append(self._again(attempt))

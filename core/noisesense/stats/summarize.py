@@ -185,13 +185,13 @@ FEW_UNITS = 30
 
 
 def _left_out(run: Summary) -> str:
-    """Say how many samples are in no mean."""
+    """Say how many samples some mode's mean leaves out."""
     if run.samples == run.measured:
         return ""
     if all(mode.mean is None for mode in run.modes):
         return ": there is no mean"
     samples = counted(run.samples - run.measured, "sample")
-    return f": the means leave out {samples}; if those are hard ones, the means look too good"
+    return f": a mean leaves out {samples}; if they are hard ones, it looks too good"
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
