@@ -47,7 +47,7 @@ class RunGate(Record):
     """Does a run pass, and if not, why? As a bool it is ``passed``.
 
     Attributes:
-        findings: all that there are; none for a plain pass.
+        findings: all that there are, the gravest first; none for a plain pass.
         unmeasured: as in `Summary`.
     """
 
@@ -59,8 +59,7 @@ class RunGate(Record):
     @property
     def outcome(self) -> RunOutcome:
         """The gravest of the findings."""
-        outcomes: list[RunOutcome] = [finding.outcome for finding in self.findings]
-        return min([*outcomes, "pass"], key=get_args(RunOutcome).index)
+        return self.findings[0].outcome if self.findings else "pass"
 
     @property
     def passed(self) -> bool:
@@ -139,15 +138,16 @@ def gate_run(
         return RunGate((nothing,), summary.unmeasured)
     findings = [*_shares(summary.partition, min_correct, max_hallucinated)]
     findings += _enough(summary, modes, max_undefined, max_unanswered, min_samples)
-    notes: list[Finding] = []
     if given:
         findings += sign_findings(summary, waive)
-        notes = [Finding("warn", note) for note in summary.notes]
     if limit is not None:
         unsure: RunOutcome = "undecided" if fail_undecided else "warn"
         for each in modes:
             findings += _value(summary, each, limit, by_interval=by_interval, unsure=unsure)
-    return RunGate((*findings, *notes), summary.unmeasured)
+    if given:
+        findings += [Finding("warn", note) for note in summary.notes]
+    findings.sort(key=lambda finding: get_args(RunOutcome).index(finding.outcome))
+    return RunGate(tuple(findings), summary.unmeasured)
 
 
 def _modes(summary: Summary, mode: Mode | None) -> tuple[Mode, ...]:
