@@ -71,7 +71,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
         *([NONE] * 4 + [OPEN], {}, "not measured"),
         "too many verdicts have no answer: 1 of 11 that the score needs; at most 5% may have ",
     ),
-    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "have no figure"),
+    "a fail is graver than too little": ([ALL, LOST], {}, "fail", "is above 0.5; 1 of 2 samples "),
     # Zero for a refusal is a figure, and no measurement: of 40 answers 39 refused, and it passed.
     "zero by convention": (
         *([ALL_AS_ZERO] + [SILENT_AS_ZERO] * 9, {}, "not measured"),
