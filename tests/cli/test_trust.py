@@ -142,18 +142,20 @@ def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
 def test_a_claim_of_both_texts_is_asked_about_once(tmp_path: Path) -> None:
     """And its label is that of both. Line ends and spaces may change on the way."""
     verdicts = Verdicts.from_matrices(
-        [True], [[False]], [[False]], response_claims=["a\rb"], reference_claims=["a\nb"]
+        *([True, True], [[False]] * 2, [[False]] * 2),
+        response_claims=["a\rb", "c"],
+        reference_claims=["a\nb", "c"],
     )
     texts = {"response": "r", "reference": "g", "retrieved_contexts": ["'c'  d"]}
     sample = Sample.model_validate(texts)
     judged = Result("x", score(verdicts.with_sample(sample)), sample=sample)
     sheet = tmp_path / "labels.csv"
-    assert write_labels([judged], sheet).questions == 3
+    assert write_labels([judged], sheet).questions == 5
     fill(sheet, lambda row: "no" if row["kind"] == "reference" else "yes")
     (labeled,) = read(sheet, [judged])
     matrices = labeled.score.verdicts.to_matrices()
-    assert matrices["reference_to_response"] == [False]
-    assert matrices["chunks_to_response"] == matrices["chunks_to_reference"] == [[True]]
+    assert matrices["reference_to_response"] == [False] * 2
+    assert matrices["chunks_to_response"] == matrices["chunks_to_reference"] == [[True]] * 2
 
 
 def test_labels_come_back_as_they_were_given(tmp_path: Path) -> None:

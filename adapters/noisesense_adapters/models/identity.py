@@ -33,8 +33,9 @@ def identity(**parts: object) -> str:
     """Return a digest of all that changes an answer: the same in any order, and with any key.
 
     Args:
-        parts: the names, addresses and options of a model, as JSON has them. An object among
-            them counts by its class.
+        parts: what is known of a model (``model=``, ``base_url=``, its options), as JSON has it.
+            An object among it counts by its class. Left out at any depth: keys, headers,
+            timeouts, retries, and ``name``, which is only how LangChain shows an object.
     """
     text = json.dumps(_relevant(parts), sort_keys=True, default=_plain)
     return hashlib.sha256(text.encode()).hexdigest()
