@@ -302,7 +302,7 @@ def test_a_second_column_names_the_documents(
         ([*NAMED, "d"], "retrieved_context_ids: expected a list with one for each of 3 chunks"),
         ([["a.md"], "b", "c"], "id: expected a string, got ['a.md']"),
         ([True, "b", "c"], "id: expected a string, got True"),
-        ("['a.md', ", "retrieved_context_ids: expected a list with one for each of 3 chunks"),
+        ("['a.md', ", "retrieved_context_ids: expected JSON, or a list as Python prints it"),
     ],
 )
 def test_names_that_do_not_fit_the_contexts(names: object, message: str, tmp_path: Path) -> None:

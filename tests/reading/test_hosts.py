@@ -15,10 +15,10 @@ PARTS = [{"type": "text", "text": "Ada "}, {"type": "text", "text": "did."}]
 TEXT = "Ada did."
 WHOLE = {"answer": TEXT, "contexts": ["a", "b"]}
 PASSAGES: dict[str, Any] = {
-    "kb.hits": {"kb": {"hits": [{"text": "a new one"}]}},
+    "kb.hits.text": {"kb": {"hits": [{"text": "a new one"}]}},
     "target_docs": {"target_docs": ["一个新的"]},
-    "by_id": {"by_id": {"1": "a new one", "2": "one more"}},
-    "steps": {"steps": [{"role": "tool", "content": "a new one"}]},
+    "by_id.1": {"by_id": {"1": "a new one", "2": "one more"}},
+    "steps.content": {"steps": [{"role": "tool", "content": "a new one"}]},
     "prompt_context": {"prompt_context": "a new one"},
     "kb_hits": {"kb_hits": []},
     "thought": {"thought": "It was her."},
@@ -170,7 +170,7 @@ def test_a_task_comes_before_its_item(host: str) -> None:
     for place, more in PASSAGES.items():
         unread = seen(host, item=its_own, response={"answer": TEXT, **more}, contexts=INSIDE)
         assert isinstance(unread, str)
-        assert f".{place}" in unread
+        assert f".{place}'" in unread
     assert (
         seen(host, item=its_own, response={"answer": TEXT, **NO_PASSAGES}, contexts=INSIDE)
         == taken

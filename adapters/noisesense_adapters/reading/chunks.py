@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,6 +23,7 @@ from noisesense_adapters.reading.values import (
     as_object,
     is_empty,
     is_list,
+    is_one_text,
     is_prose,
     normal,
     opened,
@@ -272,8 +272,11 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
             continue
         with error_context(name):
             listed: object = values
-            with suppress(InputError):
+            try:
                 listed = unpacked(values)
+            except InputError:
+                if not is_one_text(values):
+                    raise
             entries = as_list(listed) if is_list(listed) else [listed]
             if len(entries) != len(chunks):
                 expected = f"a list with one for each of {len(chunks)} chunks"

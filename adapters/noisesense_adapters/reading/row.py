@@ -215,20 +215,21 @@ class Reader:
         """Return a field's value and its place; None if an optional one is missing."""
         is_needed = field in (*_NEEDED, *self._chosen)
         for group in self._groups.get(field, [[]]):
-            standing = self._standing(field, row, group)
+            homes = _homes(row, group)
+            standing = self._standing(field, row, group, homes)
             found = self._read_each(field, standing, is_needed=is_needed)
             if found and is_needed and field not in self._chosen:
-                found |= self._rivals(field, row, group)
+                found |= self._rivals(field, homes)
             if found:
                 return _agreed(field, found)
         if is_needed:
             raise self._missing(field, row)
         return None
 
-    def _rivals(self, field: str, row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Any]:
+    def _rivals(self, field: str, homes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """Return what stands under unknown names that speak of the field, too."""
         rivals: dict[str, Any] = {}
-        for place, home in _homes(row, places).items():
+        for place, home in homes.items():
             for name in _rival_names(tuple(home), field):
                 with suppress(InputError):
                     value = self._read(field, home[name])
@@ -261,7 +262,11 @@ class Reader:
         return [name for name in row if name != home and field_of(step_of(name)) != "reference"]
 
     def _standing(
-        self, field: str, row: Mapping[str, Any], places: Iterable[str]
+        self,
+        field: str,
+        row: Mapping[str, Any],
+        places: Iterable[str],
+        homes: Mapping[str, Mapping[str, Any]],
     ) -> dict[str, Any]:
         """Return what stands at a field's places, or at the user's, by its path."""
         if field in self._chosen:
@@ -273,7 +278,7 @@ class Reader:
             if not place.endswith("."):
                 with suppress(MissingError):
                     found[place] = value_at(row, place)
-        for place, home in _homes(row, places).items():
+        for place, home in homes.items():
             for name in _known(tuple(home), field):
                 found[f"{place}{name}"] = home[name]
         return found

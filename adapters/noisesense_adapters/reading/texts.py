@@ -54,18 +54,7 @@ _NO_ANSWER = {
 """The words of types of messages that no assistant writes as its answer."""
 _MESSAGE = r"(?i)(?:message)?(?:chunk)?$"
 _TEXT_PARTS = ("text", "input_text", "output_text")
-_STATUS = (
-    "success",
-    "ok",
-    "done",
-    "completed",
-    "succeeded",
-    "finished",
-    "pass",
-    "failed",
-    "error",
-    "200",
-)
+_STATUS = words("success ok done completed succeeded finished pass failed error 200")
 _PRINTED = rf"{PRINTED}|content='.* additional_kwargs=\{{.*"
 """How programs print messages, too."""
 _ANY = "\nor: "
@@ -118,8 +107,7 @@ def _in_text(text: str, field: str) -> str | None:
 
 def _check_understood(text: str, names: set[str], field: str) -> None:
     """Raise `UnclearError` where the object in a text may be the answer itself."""
-    is_unknown = names.isdisjoint(_MESSAGES) and bool(names - _UNDERSTOOD)
-    if field == "response" and is_unknown:
+    if field == "response" and names.isdisjoint(_MESSAGES) and names - _UNDERSTOOD:
         raise UnclearError("a text, or an object with an answer and no more", describe(text))
 
 
