@@ -61,7 +61,7 @@ FIELDS = ("question", "response", "reference", "contexts")
 TELLS = re.compile(
     "a sign that|claims? nothing|was retrieved|nothing (can be|to) measure|failed|no answer"
     "|word for word|left (\\d+ )?open|count as one|missing|expected|only in [AB]|fewer correct"
-    "|are the same|twice|no chunk supports|neither the reference|cannot say no"
+    "|are the same|twice|no chunk supports|neither the reference|never says no"
     "|not limited",
     re.IGNORECASE,
 )

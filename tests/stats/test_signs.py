@@ -255,7 +255,7 @@ def test_a_judge_without_a_no_is_named_where_no_placebo_shows_one(
     by_people = [change(sound(number)).result for number in range(COUNT)]
     asked = [structs.replace(row, usage=Usage(calls=1)) for row in by_people]
     tested = [structs.replace(row, placebos=Placebos(1, 0, 0)) for row in asked]
-    note = f"{said}, as a judge that cannot say no would have it"
+    note = f"{said}: so it is in a clean run, and with a judge that never says no"
     assert note not in summarize(by_people).notes
     assert note in summarize(asked).notes
     assert note not in summarize(tested).notes

@@ -162,7 +162,7 @@ class SignCounts:
         """Yield the notes on the verdicts; ``is_tested`` if there were placebos."""
         if self._counts["calls"] and not is_tested:
             for agreed in self._agreed(samples):
-                yield f"{agreed}, as a judge that cannot say no would have it"
+                yield f"{agreed}: so it is in a clean run, and with a judge that never says no"
         looked_at = self._counts["looked at"]
         useless = self._counts["useless"]
         if not looked_at and self._counts["chunks"] and ("correct", True) in self._seen:

@@ -177,7 +177,7 @@ class Summary(Record, BothModes[ModeSummary]):
         for mode in self.modes:
             warnings += _of_mode(self, mode)
         warnings += [f"{note.capitalize()}." for note in self.notes]
-        return tuple(warnings)
+        return tuple(dict.fromkeys(warnings))
 
 
 FEW_UNITS = 30
@@ -201,7 +201,7 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
     elif mode.interval is None:
         yield f"{mode.mode}: only 1 {unit}: there is no interval, as it takes two {unit}s."
     elif mode.interval.units < FEW_UNITS:
-        yield f"{mode.mode}: only {mode.interval.units} {unit}s: trust the interval, not the mean."
+        yield f"Only {mode.interval.units} {unit}s: trust the interval, not the mean."
 
 
 def counted(count: int, unit: str) -> str:
