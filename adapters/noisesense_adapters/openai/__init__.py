@@ -86,7 +86,7 @@ class OpenAILLM(Bridge):
         if isinstance(api_key, str):
             api_key = SecretStr(api_key)  # no traceback with its locals shows it
         if not isinstance(model, str) or not model.strip():
-            raise InputError("a model's name", kind_of(model), where="model")
+            raise InputError("a model's name that is not blank", kind_of(model), where="model")
         if client is not None:
             _check_alone(base_url, api_key, timeout, max_retries)
         options = dict(params or {})
