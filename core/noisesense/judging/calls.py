@@ -42,10 +42,10 @@ _GOING_SECONDS = 5.0
 
 
 async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run everything at once; the results in order.
+    """Run everything at once; return the results in the order of ``work``.
 
-    The first failure, or being cancelled, cancels the rest and waits until it is gone.
-    `asyncio.gather` would leave it running.
+    The first failure, or being cancelled, cancels the rest, waits until it has ended, and is
+    raised. `asyncio.gather` would leave the rest running.
     """
     coroutines = list(work)
     if len(coroutines) == 1:  # most are: a task more for each would cost as much as the rest of it
@@ -62,7 +62,7 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
-    """Wait for the work. If it does not end in time, it is cancelled.
+    """Return the work's result. If it does not end in time, it is cancelled.
 
     Raises:
         asyncio.TimeoutError: it did not.
@@ -90,9 +90,10 @@ async def _give_up(task: asyncio.Task[Any]) -> None:
 
 
 def run_blocking(work: Coroutine[Any, Any, T]) -> T:
-    """``asyncio.run(work)``, in a thread if this one's loop is busy waiting for us.
+    """Return the result of ``asyncio.run(work)``; in another thread if this one runs a loop.
 
-    An interrupt cancels the work, waits until it has cleaned up, and is raised.
+    That loop stands still until then. An interrupt cancels the work, waits until it has cleaned
+    up, and is raised.
     """
     try:
         asyncio.get_running_loop()
@@ -125,7 +126,8 @@ class SampleRun:
         usage: what it has cost.
         problem: what was wrong with the last bad reply.
         changes: claims added and dropped.
-        open_questions: how often the model was asked about such a claim and gave no answer.
+        open_questions: how often the model was asked whether to add or drop a claim and gave no
+            answer.
         has_claims: set once those of the response are known. Without them the sample fails, and
             nothing else is worth asking for again.
     """
@@ -198,14 +200,18 @@ class Calls:
     ) -> tuple[A | None, int]:
         """Return what the first useful reply answers, None if there is none; and the next attempt.
 
+        A useless reply is followed by the next attempt, up to ``call.attempts``. If the call is an
+        aside, that waits for ``run.has_claims``.
+
         Args:
-            run: of the sample.
+            run: of the sample; it notes what the replies cost, and what was wrong with them.
             call: what to ask.
-            attempt: the first to be made.
+            attempt: the first to be made, from 0 on.
 
         Raises:
             PromptTooLongError: the prompt was refused as too long, or cut.
-            JudgeError: the model could not be asked, or gave no reply in time.
+            JudgeError: the model could not be asked, gave no reply in time, or gave one of another
+                type than the call's schema.
             StoreError: the store cannot be read or written.
         """
         answer: A | None = None
@@ -319,12 +325,12 @@ class Calls:
             self.usage += usage
 
     def _slot(self) -> asyncio.Semaphore:
-        """It belongs to the loop that first waits on it, and a judge may serve several."""
+        """Return the running loop's semaphore: one serves one loop, and a judge may have many."""
         return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._most))
 
 
 def _read(call: ModelCall[S, A], stored: str) -> A | None:
-    """What a stored reply answers; None if nothing, as what has stood there in another form."""
+    """Return what a stored reply answers; None if nothing, or if it is not in the call's form."""
     try:
         return call.read(call.schema.model_validate_json(stored))
     except (ValueError, RecursionError):
@@ -332,10 +338,13 @@ def _read(call: ModelCall[S, A], stored: str) -> A | None:
 
 
 def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
-    """Return the name the store keeps a model's calls under.
+    """Return the name the store keeps a model's calls under: ``model``, or else ``llm.name``.
+
+    If that is no text or empty, and no name is needed, it is the name of the class.
 
     Raises:
-        InputError: it is needed and there is none, or the model's options are unknown.
+        InputError: it is needed and there is none; or, without ``model``, an empty
+            ``llm.identity`` says that the model's options are unknown.
     """
     name: object = getattr(llm, "name", None) if model is None else model
     has_unknown_options = model is None and getattr(llm, "identity", None) == ""
@@ -350,7 +359,10 @@ def model_name(llm: StructuredLLM, model: str | None, *, needed: bool) -> str:
 
 
 def identity_of(llm: StructuredLLM) -> str:
-    """What the model's answers depend on beside its name, as it says or else by its class."""
+    """Return what the model's answers depend on beside its name: its ``identity``.
+
+    If that is missing, empty or no text, its class with the module stands for it.
+    """
     identity: object = getattr(llm, "identity", None)
     if isinstance(identity, str) and identity:
         return identity
@@ -358,5 +370,8 @@ def identity_of(llm: StructuredLLM) -> str:
 
 
 def digest(identity: str) -> str:
-    """To be shown: should an option hold a secret after all, it stays out."""
+    """Return 8 hexadecimal digits that stand for an identity where people see it.
+
+    Should one of its options hold a secret after all, it stays out.
+    """
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:8]

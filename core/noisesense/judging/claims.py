@@ -56,7 +56,11 @@ class ClaimSource:
 
     @cached_property
     def is_bare(self) -> bool:
-        """Is it one word, one number or a date, which says nothing without its question?"""
+        """Is the text so short that it says nothing without its question?
+
+        One word, a number with its unit, or a date of up to three words; also a text without any
+        word. In scripts without capital letters, up to three letters.
+        """
         words = self._text_words.split()
         letters = [letter for letter in self._text_words if letter.isalpha()]
         # Without letters of two cases there may be no spaces, and one word is a whole sentence.
@@ -68,9 +72,9 @@ class ClaimSource:
     def read(self, listed: Sequence[str]) -> list[str] | None:
         """Read a model's list; no two claims of the same words, no copies of the example.
 
-        The lines of a claim are claims, and a bare answer stands behind its question.
-        None if the list cannot be believed: it is longer than the text can hold, has JSON in place
-        of a claim, or holds nothing but copies.
+        Each line of a claim is a claim, and a bare text that is the claim gets its question in
+        front. None if the list cannot be believed: it is longer than the text can hold, has JSON
+        in place of a claim, or holds nothing but copies and blanks. An empty list stays empty.
         """
         size = sum(map(len, listed))
         if len(listed) > 10 + len(self.text) // 4 or size > 1_000 + 20 * len(self.text):
@@ -85,9 +89,10 @@ class ClaimSource:
         return None if listed and not claims else claims
 
     def strays(self, claims: Sequence[str]) -> list[str]:
-        """Tell which claims may not be the text's.
+        """Return the claims that may not be the text's.
 
-        They have a number or a name that neither text nor question has, or mostly other words.
+        They do not stand in it word by word, and have a number or a name that neither text nor
+        question has, or mostly other words.
         """
         found: list[str] = []
         for claim in claims:
@@ -99,10 +104,10 @@ class ClaimSource:
         return found
 
     def untouched(self, claims: Sequence[str]) -> list[str]:
-        """Tell which sentences of the text the claims may have left out.
+        """Return the sentences of the text that the claims may have left out.
 
-        The claims have not all of their numbers and names, or a good part of their letters is
-        new.
+        The claims have not all of a sentence's numbers and names, or not a good part of its
+        letters. Table heads are never among them, and of a bare text there are none.
         """
         if self.is_bare:
             return []
@@ -127,7 +132,7 @@ class ClaimSource:
         return is_echo and not is_own
 
     def _behind_question(self, claim: str) -> str:
-        """Return the claim; behind the question where it is all that a bare text says."""
+        """Return the claim, with the question in front where it is all that a bare text says."""
         is_all = self.is_bare and by_words(claim) == self._text_words
         if is_all and self.question.strip():
             return f"{self.question.strip()} {claim}"

@@ -88,7 +88,8 @@ class LLMJudge(PlannedJudge):
             503 all calls pause together, and go on at a rate that it takes.
 
     Raises:
-        InputError: an argument out of range, or a store and no name for the model.
+        InputError: an argument out of range or of another kind, or a store and no name for the
+            model (or unknown options, see ``model``).
     """
 
     def __init__(
@@ -134,10 +135,18 @@ class LLMJudge(PlannedJudge):
         super().__init__(calls, plan=plan, settings=" ".join(settings))
 
     async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
-        """Return the claims in the text's order; none if the model says twice that there are none.
+        """Return the claims as the model lists them, and then sentences that its list left out.
+
+        No two have the same words. None at all if the text has no letter or digit, or if the model
+        says twice that there are none. Of a long text, the claims of one part after another.
 
         A score is a share of all claims, so a list has to be about the text and to cover it. Where
         it may not be, the model is asked once more, and its answer decides.
+
+        Raises:
+            ReplyError: no reply had a usable list.
+            JudgeError: the model could not be asked.
+            StoreError: the store cannot be read or written.
         """
 
         async def claims_of(part: str) -> list[str]:
@@ -156,7 +165,11 @@ class LLMJudge(PlannedJudge):
         return distinct([*claims, *added])
 
     async def _listed(self, run: SampleRun, which: TextKind, source: ClaimSource) -> list[str]:
-        """A list that can be believed; an empty one if two agree, or the text has no letters."""
+        """Return a list that can be believed.
+
+        It is empty if two replies are, or if the text has no letter and no digit. Raises
+        `ReplyError` if no attempt gives one.
+        """
         if not any(map(str.isalnum, source.text)):
             return []
         believed = False
@@ -214,9 +227,15 @@ class LLMJudge(PlannedJudge):
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
-        """Return which claims the premise entails; of a long text, those that any part entails.
+        """Tell of each claim whether the premise says it; None if that stays without an answer.
 
-        A premise without a text is its question alone, or nothing beside the claims.
+        A long text is asked in parts: it says what any part says, and where none does, one part
+        without an answer leaves it open (None). On a question alone: does the claim give
+        information on it?
+
+        Raises:
+            JudgeError: the model could not be asked.
+            StoreError: the store cannot be read or written.
         """
         if not premise.text:
             return await self._part(run, premise, claims)
@@ -228,16 +247,17 @@ class LLMJudge(PlannedJudge):
         return [any_part(cells) for cells in zip(*by_part, strict=True)]
 
     async def _part(self, run: SampleRun, premise: Premise, claims: Sequence[str]) -> list[Cell]:
-        """As many claims in a call as it may hold."""
+        """Return a cell for each claim, asked with as many claims in a call as it may hold."""
         most = 1 if self._asks_each(premise) else self._budget.claims
         batches = [claims[start : start + most] for start in range(0, len(claims), most)]
         by_batch = await gather_all(self._voted(run, premise, batch) for batch in batches)
         return [cell for cells in by_batch for cell in cells]
 
     def _asks_each(self, premise: Premise) -> bool:
-        """Tell whether a call is about one statement.
+        """Tell whether each call is about one claim.
 
-        Alone, small models find that no statement says anything on a question.
+        Never on a question: asked about one claim alone, small models always say that it gives no
+        information on it.
         """
         return self._check == "each" and not premise.is_question
 
@@ -250,7 +270,7 @@ class LLMJudge(PlannedJudge):
     async def _vote(
         self, run: SampleRun, premise: Premise, claims: Sequence[str], vote: int
     ) -> list[Cell]:
-        """Return all in one call; asks again for what the replies left out."""
+        """Return one vote on all claims: one call, and further ones for what replies left out."""
         cells: list[Cell] = [None] * len(claims)
         missing: list[int] = list(range(len(claims)))
         attempt = 0
@@ -265,17 +285,17 @@ class LLMJudge(PlannedJudge):
     def _check_call(
         self, premise: Premise, claims: Sequence[str], vote: int
     ) -> ModelCall[Any, dict[int, bool]]:
-        """Numbered from 1 in every call: with gaps, a model may count on its own."""
+        """Return the call. It numbers its claims from 1: with gaps, a model may count anew."""
         if self._asks_each(premise):
             one = partial(self._prompts.single, premise, claims[0])
-            return ModelCall(one, self._attempts, Answer, _is_yes, vote)
+            return ModelCall(one, self._attempts, Answer, _only_answer, vote)
         numbered = dict(enumerate(claims, start=1))
         prompt = partial(self._prompts.verification, premise, numbered)
         form = answers_form(len(claims))
         return ModelCall(prompt, self._attempts, form, partial(_answers, numbered), vote)
 
 
-def _is_yes(reply: Answer) -> dict[int, bool]:
+def _only_answer(reply: Answer) -> dict[int, bool]:
     return {1: reply.answer == "yes"}
 
 
@@ -301,7 +321,10 @@ def _answers(asked: Collection[int], reply: Answers) -> dict[int, bool] | None:
 
 
 def majority(votes: Sequence[Cell]) -> Cell:
-    """Return what more than half of all votes say, unanswered ones included; else None (open)."""
+    """Return what more than half of the votes say, if that is True or False; else None (open).
+
+    Unanswered votes (None) count as votes.
+    """
     for cell in (True, False):
         if 2 * votes.count(cell) > len(votes):
             return cell
@@ -309,7 +332,10 @@ def majority(votes: Sequence[Cell]) -> Cell:
 
 
 def any_part(cells: Sequence[Cell]) -> Cell:
-    """Return what a text in parts entails: Kleene's ∃."""
+    """Tell whether a text entails a claim, by the cells of its parts: True if any is True.
+
+    Otherwise None (open) if any is None, else False. Without parts it is False.
+    """
     if any(cells):
         return True
     return None if None in cells else False

@@ -36,10 +36,11 @@ CONTROL = re.compile(
 
 
 def without_thoughts(text: str) -> str:
-    """Leave out the thoughts at the head of an answer; they are no part of it.
+    """Return an answer without the thoughts at its head, be it one block or several.
 
-    Thoughts that do not end are left: where the answer begins cannot be told. Those that a
-    template has begun in the prompt end on a line of their own.
+    The white space behind them stays. Thoughts that do not end are left: where the answer begins
+    cannot be told. Those that a template has begun in the prompt have only an end mark: they are
+    found if it is a line of its own, and not the first.
     """
     rest = text.lstrip()
     for start, end in THOUGHTS:

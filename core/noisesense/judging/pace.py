@@ -23,9 +23,9 @@ class Pace:
     """Says when the calls of a judge may start: across tasks, threads and event loops.
 
     Until the provider refuses a call (HTTP 429 or 503), at once. Then all wait as long as it asks
-    for, or half a second and a quarter more each time; one call asks whether it is over; and the
-    rest follow a little more slowly than the provider has taken them so far. Without a refusal the
-    rate grows by 1% a second.
+    for, or half a second and a quarter more each time, at most a minute; one call asks whether it
+    is over; and the rest follow a little more slowly than the provider has taken them so far.
+    Without a refusal the rate grows by 1% a second.
 
     Args:
         most_wait: seconds to wait in a row for a provider that takes no call. After that calls
@@ -47,13 +47,13 @@ class Pace:
 
     @property
     def waiting(self) -> float:
-        """Seconds until a call is made again; 0 if the provider takes calls."""
+        """Seconds that the pause after a refused call still lasts; 0 if none does."""
         if self._refused_since is None:
             return 0.0
         return max(self._paused_until - time.monotonic(), 0.0)
 
     async def turn(self) -> float:
-        """Wait until a call may start. Returns when it did."""
+        """Wait until a call may start. Return that time, by `time.monotonic`."""
         while (seconds := self._take_turn()) > 0:
             await asyncio.sleep(min(seconds, 1.0))
         return time.monotonic()
@@ -85,7 +85,14 @@ class Pace:
         return started is not None and self._paused_until - started > self._most_wait
 
     def taken(self, started: float) -> None:
-        """Count a call that was taken; one that began after the pause ends it, at a lower rate."""
+        """Note that the provider took a call.
+
+        If a pause is on and the call started after it began, the pause is over: calls go on, a
+        little more slowly than they were taken before.
+
+        Args:
+            started: when the call started, as `turn` returned it.
+        """
         with self._lock:
             now = time.monotonic()
             # Not from the first call on, which loads its client.
@@ -104,7 +111,10 @@ class Pace:
             self._taken += 1
 
     def left(self, started: float) -> None:
-        """A call ended and says nothing about the provider: given up, or failed otherwise."""
+        """Note that a call ended that says nothing about the provider: given up, or failed.
+
+        If it was to ask whether a pause is over, another call may ask.
+        """
         with self._lock:
             if started >= self._paused_at:
                 self._probing = False
@@ -115,7 +125,8 @@ class Pace:
         Args:
             first: when the call was first made: others may be taken while this one never is.
             started: when it was made last. If before the pause, it is part of the pause's cause.
-            asked_for: the seconds that the provider asks to wait.
+            asked_for: the seconds that the provider asks to wait. Ignored if None or less than
+                0.1; of more than 60, 60 are waited.
         """
         with self._lock:
             now = time.monotonic()

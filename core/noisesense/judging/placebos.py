@@ -41,13 +41,17 @@ Rows = Mapping[Sample, Iterable[ResponseClaim]]
 
 
 async def with_placebos(judge: Judge, rows: Rows, judgement: Judgement) -> Judgement:
-    """Ask placebos made of the rows; the judgement with what came of them, and their cost.
+    """Ask up to `COUNT` placebos made of the rows; return the judgement with what came of them.
+
+    Their cost is added to its usage. A `JudgeError` leaves a placebo unanswered.
 
     They are asked as the run's own claims are: with a store, a run that goes on does not pay
-    again. A judge that cannot be asked about given claims, as a recording, is asked none.
+    again. A judge that cannot be asked about given claims, as a recording, is asked none: the
+    judgement is returned as it is.
 
     Raises:
-        StoreError: the judge's store.
+        StoreError: the judge's store cannot be read or written. Any other error of the judge is
+            passed on, too.
     """
     if not isinstance(judge, EntailmentJudge):
         return judgement

@@ -36,7 +36,7 @@ class PlannedJudge:
         self._settings = f"plan={plan} {settings}"
 
     async def find(self, run: SampleRun, which: TextKind, text: str, question: str) -> list[str]:
-        """Return the claims of a text, in its order, no two of the same words.
+        """Return the claims of a text, no two of the same words. Each judge implements it.
 
         Args:
             run: of the sample.
@@ -46,13 +46,17 @@ class PlannedJudge:
 
         Raises:
             ReplyError: they cannot be found.
+            JudgeError: the model cannot be asked.
         """
         raise NotImplementedError
 
     async def check(
         self, run: SampleRun, premise: Premise, claims: Sequence[str]
     ) -> Sequence[Cell]:
-        """Tell whether the premise says them.
+        """Tell of each claim whether the premise says it. Each judge implements it.
+
+        None where there is no answer. If the premise is a question alone: does the claim give
+        information on it?
 
         Raises:
             JudgeError: the model cannot be asked.
@@ -67,7 +71,11 @@ class PlannedJudge:
 
     @property
     def name(self) -> str:
-        """The model and all that its verdicts depend on: prompts, plan, votes, its own options."""
+        """The model and the judge's settings, as a line of text.
+
+        The settings are the plan, ``check`` and the like, the prompts' version, and a `digest` of
+        the model's own options.
+        """
         options = digest(identity_of(self._calls.llm))
         return f"{self.model}, {self._settings}, prompts {self._calls.version}, options {options}"
 
@@ -78,7 +86,7 @@ class PlannedJudge:
 
     @property
     def waiting(self) -> float:
-        """Seconds until the judge asks a provider again that takes no calls; 0 if it does."""
+        """Seconds until the judge asks a provider again that refused a call; 0 if it may now."""
         return self._calls.pace.waiting
 
     async def judge(self, sample: Sample) -> Verdicts:
@@ -110,11 +118,11 @@ class PlannedJudge:
     async def entailment(
         self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
     ) -> Entailment:
-        """Return which texts entail which claims, as they are given. A blank text entails none.
+        """Return which texts entail which claims. A blank text entails none, without being asked.
 
         Args:
             texts: each is read alone.
-            claims: as they are given.
+            claims: each is asked about as it is, equal ones once.
             question: if there is one, each text is read as the answer to it.
 
         Raises:
@@ -138,7 +146,10 @@ class PlannedJudge:
         work.run.has_claims.set()
 
     async def _find_reference(self, work: _SampleWork) -> None:
-        """None if they cannot be had. Without an unlabeled chunk nobody asks for the claims."""
+        """Set the reference's claims, to None if they cannot be had.
+
+        Nobody asks for them if no chunk is to be asked about them.
+        """
         sample = work.sample
         if not work.unlabeled:
             return
@@ -150,7 +161,7 @@ class PlannedJudge:
             work.reference = None
 
     async def _check_reference(self, work: _SampleWork) -> None:
-        """Which of the response's claims are correct. The same words as the reference's are."""
+        """Set which of the response's claims are correct: all, if it has the reference's words."""
         sample = work.sample
         if by_words(work.response) == by_words(sample.reference):
             work.correct = [True] * len(work.claims)
@@ -160,9 +171,10 @@ class PlannedJudge:
         work.correct = [table.cell(sample.reference, claim) for claim in work.claims]
 
     async def _check_chunks(self, work: _SampleWork) -> None:
-        """Each chunk about the claims that are not correct and, unlabeled, the reference's.
+        """Ask each chunk about the claims that are not correct and, unlabeled, the reference's.
 
-        A claim whose correctness stayed undetermined may be incorrect, and is asked about.
+        With the full plan, about all claims. A claim whose correctness stayed undetermined may be
+        incorrect, and is asked about.
         """
         claims = work.claims
         if not work.full:
@@ -222,7 +234,10 @@ class CellTable(dict[str, dict[str, Cell]]):
     """What texts entail, by text and claim."""
 
     def cell(self, text: str, claim: str) -> Cell:
-        """Return whether the text entails the claim: a blank one none; None if not asked."""
+        """Tell whether the text entails the claim; None if not asked, or without an answer.
+
+        A blank text entails none.
+        """
         return self.get(text, {}).get(claim) if text.strip() else False
 
 
@@ -257,7 +272,10 @@ class _SampleWork:
 
     @property
     def unsupported(self) -> list[str]:
-        """The response's claims that neither the reference nor any chunk supports."""
+        """The response's claims that the judge finds neither in the reference nor in any chunk.
+
+        If it left one of these answers open, the claim is not among them.
+        """
         found: list[str] = []
         for claim, correct in zip(self.claims, self.correct, strict=True):
             if correct is False and not any(cell is not False for cell in self._cells(claim)):
@@ -265,7 +283,7 @@ class _SampleWork:
         return found
 
     def drop(self, claims: Collection[str]) -> None:
-        """Take claims out of the response's."""
+        """Take claims out of the response's, and their cells out of ``correct``."""
         pairs = zip(self.claims, self.correct, strict=True)
         kept = [(claim, cell) for claim, cell in pairs if claim not in claims]
         self.claims = [claim for claim, _ in kept]
@@ -273,16 +291,16 @@ class _SampleWork:
 
     @property
     def unanswered(self) -> int:
-        """What was asked and stayed open; a reference without claims counts as one."""
+        """How much was asked and stayed open; a reference whose claims were not had counts 1."""
         open_cells = self.correct.count(None) + self.run.open_questions
         for cells in self.table.values():
             open_cells += list(cells.values()).count(None)
         return open_cells + (self.reference is None)
 
     def verdicts(self) -> Verdicts:
-        """Return all that was found, beside the sample. What was not asked is undetermined.
+        """Return all that was found, with the sample's chunks. What was not asked is undetermined.
 
-        Without claims of the reference the relevance of unlabeled chunks is, too.
+        Without claims of the reference, so is whether an unlabeled chunk is relevant.
         """
         reference = self.reference or []
         labels = [chunk.relevant for chunk in self.sample.retrieved_contexts]

@@ -46,12 +46,18 @@ class Premise:
 
     @property
     def is_question(self) -> bool:
-        """Is it asked which statements give information on a question?"""
+        """Is it asked which statements give information on a question?
+
+        So it is wherever there is neither a text nor claims, even without a question.
+        """
         return not self.text and not self.claims
 
     @property
     def lines(self) -> list[str]:
-        """The premise as a prompt has it, a paragraph each."""
+        """The premise's paragraphs in a prompt: its claims; or its question, its text or both.
+
+        A blank question is there only without a text.
+        """
         if self.claims:
             return [_numbered("Claims:", dict(enumerate(self.claims, start=1)))]
         parts: list[str] = []
@@ -62,7 +68,7 @@ class Premise:
         return parts
 
     def choose(self, *, text: str, answer: str, claims: str, question: str = "") -> str:
-        """Return what fits the premise: a text, an answer to a question, claims, or a question."""
+        """Return the argument that fits the premise; ``answer`` for a text with a question."""
         if self.claims:
             return claims
         if self.is_question:
@@ -139,9 +145,10 @@ class Prompts:
     again: str = "An earlier reply was incomplete. Follow the form exactly."
 
     def decomposition(self, text: str, question: str = "", attempt: int = 0) -> str:
-        """Ask for the claims of a text, which may answer a question.
+        """Return the prompt for the claims of a text, which may answer a question.
 
-        The prompts of later attempts, from 1 on, also say that an earlier reply was incomplete.
+        An empty question is written, too. The prompts of later attempts, from 1 on, also say that
+        an earlier reply was incomplete.
         """
         parts = [self.decompose, f"Text: {_quoted(text)}", f"Question: {_quoted(question)}"]
         if attempt:
@@ -149,7 +156,10 @@ class Prompts:
         return "\n\n".join(parts)
 
     def verification(self, premise: Premise, claims: Mapping[int, str], attempt: int = 0) -> str:
-        """Ask about several statements at once."""
+        """Return the prompt about several statements, by their numbers, on one premise.
+
+        Later attempts, from 1 on, also say that an earlier reply was incomplete.
+        """
         instruction = premise.choose(
             text=self.verify,
             answer=f"{self.as_answer} {self.verify_answer}",
@@ -159,7 +169,10 @@ class Prompts:
         return self._check(premise, _numbered("Statements:", claims), instruction, attempt)
 
     def single(self, premise: Premise, claim: str, attempt: int = 0) -> str:
-        """Ask about one statement."""
+        """Return the prompt about one statement; ``attempt`` as for `verification`.
+
+        For a question alone there are no such instructions: the prompt ends with the statement.
+        """
         instruction = premise.choose(
             text=self.verify_one,
             answer=f"{self.as_answer} {self.verify_one}",
@@ -183,7 +196,7 @@ _LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\u0085\u2028\u
 
 
 def _quoted(text: str) -> str:
-    """As a JSON string on one line, in which no control token of a chat template is whole."""
+    """Return a JSON string on one line, in which no control token of a chat template is whole."""
     written = encodable(_to_json(text))
     if not written.isascii():
         written = written.translate(_LINE_ENDS)
@@ -200,7 +213,7 @@ DEFAULT_PROMPTS = Prompts()
 
 
 def consistent(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object as a dict. A key that is there twice with different values says nothing: null.
+    """Return a JSON object as a dict; None for a key that is there twice with different values.
 
     For ``json.loads(…, object_pairs_hook=consistent)``.
     """
@@ -217,7 +230,10 @@ _WORDS = {"true": "yes", "yes": "yes", "false": "no", "no": "no"}
 
 
 def _as_word(value: Any) -> Any:
-    """Leave numbers out: models echo a statement's number, or rate it from 1 to 5."""
+    """Return "yes" or "no" for a Boolean or a word that says so; anything else as it is.
+
+    Not for numbers: models echo a statement's number, or rate it from 1 to 5.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -242,7 +258,10 @@ class _Form(BaseModel):
 
     @classmethod
     def model_validate_json(cls: type[F], json_data: str | bytes | bytearray, **kwargs: Any) -> F:
-        """As pydantic's, which hosts' clients call, but without taking the last of two values."""
+        """Same as pydantic's, which hosts' clients call; but a key with differing values is null.
+
+        pydantic would take the last. ``strict`` has no effect.
+        """
         try:
             value = json.loads(json_data, object_pairs_hook=consistent)
         except (ValueError, RecursionError):
@@ -277,7 +296,11 @@ for _each in _CLAIMS_FORMS:
 
 
 def claims_form(text: str) -> type[Claims]:
-    """The form of the claims of a text: for 256 tokens, and three for each of its characters."""
+    """Return the form of the claims of a text: the shortest for all that it may need.
+
+    That is 256 tokens and three for each of its characters. For a longer text than any form is
+    made for, the longest.
+    """
     needed = 256 + 3 * len(text)
     for form in _CLAIMS_FORMS:
         if form.max_tokens >= needed:
@@ -295,7 +318,7 @@ class Answers(_Form, extra="allow"):
     """Answers by the numbers of the statements; `answers_form` makes the form of so many.
 
     A number without a yes or no has no answer, and spoils no other. A key that is no number, or
-    another spelling of one, spoils the reply.
+    another spelling of one, spoils the reply. So does a reply without any yes or no.
     """
 
     @model_validator(mode="before")
@@ -315,14 +338,18 @@ class Answers(_Form, extra="allow"):
 
     @property
     def by_number(self) -> dict[int, bool | None]:
-        """Each number that the reply has, asked for or not; None without an answer."""
+        """Each number that the reply has, asked for or not: True for yes, None if unanswered."""
         answers = self.model_extra or {}
         return {int(number): word and word == "yes" for number, word in answers.items()}
 
 
 @cache  # one class for each count, or pickle would not take it
 def answers_form(count: int) -> type[Answers]:
-    """Return the form of the answers to statements 1 to ``count``."""
+    """Return the form of the answers to statements 1 to ``count``.
+
+    Its JSON Schema, for the model, wants just these numbers. A reply may have fewer or others: it
+    is read as `Answers` are.
+    """
     name = f"Answers{count}"
     fields: dict[str, Any] = {}
     for number in range(1, count + 1):
@@ -342,7 +369,7 @@ def answers_form(count: int) -> type[Answers]:
 
 
 def __getattr__(name: str) -> type[Answers]:
-    """A form by its name, ``Answers3``: so pickle finds the class of a reply that a host keeps."""
+    """Return a form by its name, ``Answers3``: so pickle finds the class of a reply in a host."""
     count = name.removeprefix("Answers")
     if name.startswith("Answers") and _NUMBER.fullmatch(count):
         return answers_form(int(count))
@@ -365,6 +392,9 @@ class Budget:
         text_chars: of one premise, or of one text to decompose. The parts of a premise overlap by
             a quarter, but at most by 1,000 characters.
         claims: in one call.
+
+    Raises:
+        InputError: one of them is not a whole number of 1 or more.
     """
 
     text_chars: int = 16_000
@@ -376,7 +406,12 @@ class Budget:
 
 
 def split_text(text: str, size: int, overlap: int = 0) -> list[str]:
-    """Parts of at most ``size`` characters that cover the text, each ``overlap`` into the last."""
+    """Return parts of at most ``size`` characters that cover the text, in order.
+
+    Each begins ``overlap`` characters before the end of the one before; that must be less than
+    ``size``. Parts end at a paragraph, line, sentence or word, if one ends in their second half.
+    A text that is short enough, or empty, is one part.
+    """
     parts: list[str] = []
     start = 0
     while len(text) - start > size:

@@ -18,7 +18,7 @@ S = TypeVar("S", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Usage:
-    """What judging cost. Usages add up with ``+``.
+    """What judging cost. Usages add up with ``+``; a cost of None adds nothing to another.
 
     Attributes:
         calls: requests that reached the model, re-asks included.
@@ -27,7 +27,8 @@ class Usage:
         reasks: calls that asked again for what a reply left out or spoiled.
         input_tokens: as the model's host reports them; 0 if it does not.
         output_tokens: likewise.
-        cost: in the host's currency, ``None`` if nobody reports one, or none that is finite.
+        cost: in the host's currency, as a float. ``None`` if nobody reports one; one that is not
+            finite becomes ``None``.
     """
 
     calls: int = 0
@@ -151,7 +152,10 @@ class EntailmentJudge(Protocol):
     async def entailment(
         self, texts: Sequence[str], claims: Sequence[str], *, question: str = ""
     ) -> Entailment:
-        """With a question, each text is read as its answer. Raises `NoiseSenseError`."""
+        """Return which texts entail which claims. Raises `NoiseSenseError` if it cannot.
+
+        With a question, each text is read as the answer to it.
+        """
         ...
 
 

@@ -18,11 +18,12 @@ _SHORT = re.compile(r"(?:\A|[\W_])([^\W_]{1,3})\Z")
 def sentences(text: str) -> list[str]:
     """Split a text into sentences, without the white space around them.
 
-    A sentence ends at a line's end, at an East Asian full stop, and at a Western mark before white
-    space and anything but a small letter. It goes on behind the full stop of a capital ("J. K.
-    Rowling"), a single letter before a digit ("p. 5"), a short word with a capital ("Dr. Roth"), a
+    A sentence ends at a line's end, at an East Asian full stop, question or exclamation mark, and
+    at another one (Western, Arabic, Indian) before white space and anything but a small letter. It
+    goes on behind the full stop of a capital ("J. K. Rowling"), a single letter before a digit
+    ("p. 5"), a word of two or three letters with a capital first ("Dr. Roth", and so "Bob. He"), a
     number of one or two digits ("am 3. Mai"), and the number of a list's item ("1.", "a."). What
-    holds no letter and no digit is no sentence.
+    holds no letter and no digit is no sentence and is left out.
     """
     found: list[str] = []
     start = 0

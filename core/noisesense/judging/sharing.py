@@ -82,7 +82,7 @@ _runs: dict[int, tuple[_Run, object]] = {}
 
 
 def _run_of(owner: object) -> _Run:
-    """Return the run that ends with the host's object."""
+    """Return the run that ends with the host's object; it begins when it is first asked for."""
     if id(owner) not in _runs:
         held = None
         try:
@@ -94,12 +94,15 @@ def _run_of(owner: object) -> _Run:
 
 
 def begin_run(judge: Judge) -> None:
-    """A run begins that knows its rows: the judge is asked placebos anew."""
+    """Tell that a run begins: `ask_judge` asks the judge placebos again.
+
+    If the run before had too few samples for them, its samples count as well.
+    """
     _run_of(judge).is_tested = False
 
 
 def sharing_key(sample: Sample) -> tuple[str, tuple[bool | None, ...]]:
-    """Samples with the same key share a judging: the same content and labels."""
+    """Return the key by which samples share a judging: their texts and labels, without ids."""
     return sample.key, tuple(chunk.relevant for chunk in sample.retrieved_contexts)
 
 
@@ -115,7 +118,8 @@ async def judge_once(
 
     Args:
         judge: told apart from others by identity.
-        sample: samples of the same content and labels are the same.
+        sample: samples of the same texts and labels are the same. If their chunks' ids differ, the
+            verdicts have those of the sample that was judged.
         metric: the metric's configuration, not the metric object: everything in which metrics
             over the same verdicts differ (host, class, mode, definition, …).
         run: an object that lives as long as the host's run; it is held weakly. Nothing is shared
@@ -125,7 +129,7 @@ async def judge_once(
         The judgement; with ``shared=True`` and no usage if another metric has paid for it.
 
     Raises:
-        NoiseSenseError: as the judge raises.
+        NoiseSenseError: as `ask_judge` raises.
     """
     shared = _run_of(judge if run is None else run)
     with shared.lock:
@@ -154,10 +158,12 @@ async def judge_once(
 async def ask_judge(judge: Judge, sample: Sample) -> Judgement:
     """Return the judge's verdicts on the sample, with its chunks; not shared.
 
-    A judge that can check given claims is asked placebos beside one of its first samples.
+    A judge that can check given claims is asked placebos once, beside the sample with which its
+    first five are judged; see `noisesense.judging.placebos`. Their cost is in the usage.
 
     Raises:
-        NoiseSenseError: as the judge raises; `JudgeError` in place of anything else.
+        NoiseSenseError: as the judge raises; `JudgeError` in place of anything else that judging
+            the sample raises. Errors of the placebos are as in `with_placebos`.
     """
     run = _run_of(judge)
     if run.is_tested:

@@ -35,8 +35,9 @@ class TextLimit:
     ) -> list[T]:
         """Return the answers on all parts of the text, in their order.
 
-        A part that is too long for the model is halved, and its halves are. Texts that come later
-        are split so small from the beginning: not each of them pays for a call that is refused.
+        A part that is too long for the model is split into parts of half its size, and those again
+        if need be. Texts that come later are split so small from the beginning: not each of them
+        pays for a call that is refused. An empty text is asked about as one part.
 
         Args:
             text: to be split.
@@ -45,7 +46,8 @@ class TextLimit:
             most: characters of a part, by default as many as a call may hold.
 
         Raises:
-            PromptTooLongError: a part of less than 1,000 characters is too long.
+            PromptTooLongError: a part of less than 1,000 characters is too long. Other errors of
+                ``question`` are passed on.
         """
         most = most or self._chars
         parts = split_text(text, most, min(overlap, most // 4))

@@ -49,7 +49,8 @@ class VerdictStore:
         path: a writable file on a local disk; created if it does not exist.
 
     Raises:
-        StoreError: damaged, not a verdict store, another format, or no access.
+        StoreError: damaged, not a verdict store, another format, or no access. Each use of the
+            store may raise it, but not `close` and `release`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -78,7 +79,7 @@ class VerdictStore:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; the next use opens a new one."""
+        """Close the connection; the next use opens a new one. Claims are left to expire."""
         with self._lock:
             self._claims.clear()
             _close(self._connections, self._pid)
@@ -88,7 +89,9 @@ class VerdictStore:
         return self.transact(partial(_reply_of, key=key), write=False)
 
     async def claim(self, key: str, *, over: str | None = None) -> bool:
-        """Take the call for the caller, if nobody makes it or has a reply; tell whether it was.
+        """Take the call for the caller and return True; False if it has a reply or is being made.
+
+        A claim of this same store counts as being made, too.
 
         Args:
             key: of the call.
@@ -109,12 +112,15 @@ class VerdictStore:
         return self.transact(claim)
 
     async def put(self, key: str, reply: str) -> None:
-        """Store a finished call and end the claim on it."""
+        """Store the reply to a call, in place of any other, and end the claim on it."""
         self.transact(lambda file: _put(file, key, reply, ""))
         self._claims.discard(key)
 
     async def release(self, key: str) -> None:
-        """End a claim without a reply. A claim that cannot be released expires."""
+        """End this store's claim without a reply; without a claim, do nothing.
+
+        A claim that cannot be released expires.
+        """
         if key in self._claims:
             self._claims.discard(key)
             with suppress(StoreError):
@@ -137,7 +143,10 @@ class VerdictStore:
             time.sleep(_RENEW_SECONDS)
 
     def _is_in_progress(self, row: Any) -> bool:
-        """Tell whether the claim has been renewed lately. By this process's clock alone."""
+        """Tell whether the claim has been renewed lately, by this process's clock alone.
+
+        One that is seen for the first time counts as renewed.
+        """
         if row is None or row["reply"] is not None:
             return False
         now = time.monotonic()
@@ -148,9 +157,17 @@ class VerdictStore:
         return now - last.seen < _LEASE_SECONDS
 
     def transact(self, work: Callable[[sqlite3.Connection], T], *, write: bool = True) -> T:
-        """Run the function in a transaction; wait while the file is locked.
+        """Run the function in a transaction and return its result; wait while the file is locked.
 
-        Raises `StoreError` for SQLite's errors.
+        If the function raises, nothing is written.
+
+        Args:
+            work: gets the connection.
+            write: lock the file for other writers from the beginning.
+
+        Raises:
+            StoreError: the file cannot be used, is locked for over 30 seconds, or was opened
+                before a fork; or ``work`` raised an error of SQLite or the system.
         """
         if os.getpid() != self._pid:  # neither a connection nor a lock may cross a fork
             hint = "open the store in each process; they share its file"
@@ -252,6 +269,6 @@ def _put(connection: sqlite3.Connection, key: str, reply: str | None, owner: str
 
 
 def _checksum(key: str, reply: object) -> str:
-    """Of all columns but those of the claim."""
+    """Return the checksum of a row: of all its columns but those of the claim."""
     content = json.dumps([key, reply], default=repr)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

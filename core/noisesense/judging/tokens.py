@@ -31,10 +31,12 @@ _PUNCTUATION = re.compile(r"[.,;:!?](?<=\S.)(?!\S)")
 
 
 def least_tokens(prompt: str) -> int:
-    """So many tokens the prompt has in any model's vocabulary, or more.
+    """Return how many tokens the prompt has at least, in any model's vocabulary.
 
-    No token reaches over a space or from a word into the punctuation behind it. English has
-    some 1.15 times as many, German twice.
+    Counted are words between spaces, punctuation behind a word, and letters of scripts without
+    spaces, 2.5 (Chinese, Japanese) or 6 (Thai and its like) to a token. No token reaches over a
+    space or from a word into the punctuation behind it. English has some 1.15 times as many,
+    German twice.
     """
     spaced = len(prompt.split()) + len(_PUNCTUATION.findall(prompt))
     if prompt.isascii():
@@ -57,10 +59,16 @@ class TokenCheck:
         self._most = 0
 
     def is_cut(self, prompt: str, tokens: int) -> bool:
-        """Tell whether the model read less than the prompt; unknown without a count of tokens.
+        """Tell whether the model read less than the prompt. The count is noted, for later replies.
 
-        A number that is exactly a power of two, and 2,048 or more, is a window's size, to which
-        Ollama cuts. A whole prompt of so many tokens is rare, and only split for nothing.
+        A number that is exactly a power of two, 2,048 or more, and not far above what the prompt
+        needs, is a window's size, to which Ollama cuts. A whole prompt of so many tokens is rare,
+        and only split for nothing.
+
+        Args:
+            prompt: as it was sent.
+            tokens: the prompt tokens that were reported. 0 (nobody reports them) and up to 255
+                never tell of a cut.
         """
         if tokens <= 0:
             return False

@@ -31,10 +31,10 @@ _PAIR = 2
 
 @lru_cache(maxsize=512)  # a list is held against its text from several sides
 def by_words(text: str) -> str:
-    """Reduce a text to its words: without case, punctuation and white space.
+    """Return a text's words, a space apart: without case and the punctuation around words.
 
-    Two texts that are equal so say the same. Signs that change a word are kept, so that ``-5``,
-    ``5%`` and ``C++`` stay what they are.
+    Two texts that have the same words say the same. Signs in a word, and those that change one,
+    are kept: ``don't``, ``-5``, ``5%`` and ``C++`` stay what they are. "" if there is no word.
     """
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_BETWEEN)
     words = [word.strip(_AROUND) for word in plain.split()]
@@ -64,9 +64,10 @@ class Vocabulary(NamedTuple):
     """What a text is made of.
 
     Attributes:
-        numbers: its numbers, whatever the script of their digits.
+        numbers: its numbers, whatever the script of their digits. A sign parts them ("3.5" is 3
+            and 5), and more than 15 digits are taken in pieces.
         words: its words.
-        by_gram: for each run of three letters, the words that have it.
+        by_gram: for each run of three letters, the positions of the words that have it.
         stretches: what stands between spaces and punctuation in scripts where that may be a whole
             sentence: as pairs of letters.
         pairs: all of these pairs, and their letters.
@@ -79,9 +80,10 @@ class Vocabulary(NamedTuple):
     pairs: frozenset[str]
 
     def has(self, word: _Word) -> bool:
-        """Tell whether it has a word with half of the runs of letters, and a name's first run.
+        """Tell whether the text has the word, if only in another form, as with an ending.
 
-        So inflected forms are found.
+        The text has to have a word with half of the given word's runs of letters. If that may be a
+        name, some word of the text must also have its first run.
         """
         if (word.is_capital or not word.has_cases) and word.grams[0] not in self.by_gram:
             return False
@@ -98,7 +100,8 @@ class Novelty(NamedTuple):
         number: has it a number that they have not?
         name: has it a word that may be a name, and that they have not? In scripts without
             capital letters any word may be one that begins otherwise.
-        share: of its letters, those in words that they have not; 0 to 1.
+        share: of its letters, those in words that they have not; 0 to 1. A number counts as four
+            letters if they have it, else not at all.
     """
 
     number: bool
@@ -108,7 +111,10 @@ class Novelty(NamedTuple):
 
 @lru_cache(maxsize=512)
 def vocabulary(text: str) -> Vocabulary:
-    """Take a text apart: numbers, words as runs of letters, and pairs of letters."""
+    """Take a text apart: numbers, words as runs of letters, and pairs of letters.
+
+    The result is kept for the next call with the same text, so nobody may change it.
+    """
     plain = unicodedata.normalize("NFKD", text)  # Korean letters, too
     words: list[_Word] = []
     by_gram: dict[str, list[int]] = {}
@@ -129,7 +135,10 @@ def vocabulary(text: str) -> Vocabulary:
 
 
 def has_cases(text: str) -> bool:
-    """Tell whether it has letters of two cases. In scripts without, spaces need not part words."""
+    """Tell whether any letter has a capital and a small form, whichever of them stands there.
+
+    In scripts without, spaces need not part words.
+    """
     return text.casefold() != text.upper()
 
 
@@ -140,13 +149,15 @@ def _runs(word: str) -> tuple[str, ...]:
 
 
 def novelty(text: str, *others: str, aside: str = "", strict: bool = False) -> Novelty:
-    """Tell what of a text is new beside others. Whatever the language, and without deciding.
+    """Tell what of a text is new beside others, in any language. The caller decides what follows.
 
     Args:
-        text: the text.
-        others: in whose words it may be found again.
-        aside: a text whose words tell nothing; they count only where there are no others.
-        strict: take less for a name: a capitalized word at the head of the text, one new letter.
+        text: the text. Of an empty one, nothing is new.
+        others: the texts in which its words are looked for; without any, all of it is new.
+        aside: a text whose words are left out of the share, and are never new names or numbers. If
+            ``text`` has no other words, ``aside`` is ignored.
+        strict: less is enough for a name: a capitalized word at the head of the text, one new
+            letter.
     """
     own = vocabulary(text)
     known = vocabulary("\n".join(others))

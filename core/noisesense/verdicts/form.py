@@ -77,7 +77,10 @@ class VerdictsBase:
 
     @property
     def chunk_count(self: Any) -> int:
-        """The number of chunks; if they are left out, up to the last one that a claim names."""
+        """The number of chunks; if they are left out, one more than the last position in a claim.
+
+        0 if they are left out and no claim names any.
+        """
         if self.chunks is not None:
             return len(self.chunks)
         last = -1
@@ -89,6 +92,9 @@ class VerdictsBase:
 
     def to_matrices(self: Any) -> Matrices:
         """Return tables without texts, which `noisesense.Verdicts.from_matrices` reads.
+
+        All four are lists: without reference claims ``chunks_to_reference`` is empty, and without
+        labels ``relevant`` has None for each chunk.
 
         They do not tell that chunks are blank, or not listed: read again, a sample of which
         nothing was retrieved may count as measured.
@@ -115,7 +121,11 @@ def _row(claim: ClaimForm, count: int) -> list[Cell]:
 
 
 def check_positions(verdicts: VerdictsForm) -> None:
-    """Raise `InputError` if a claim names a chunk twice, or one that there is not."""
+    """Raise `InputError` if a claim names a chunk twice, or one that there is not.
+
+    Also if its positions do not ascend. Where chunks are left out, any below 100,000 will do.
+    Negative ones are left to those who read the fields.
+    """
     count = MOST_UNLISTED if verdicts.chunks is None else len(verdicts.chunks)
     sides = {"response": verdicts.response_claims, "reference": verdicts.reference_claims}
     # A call per claim is most of the time of reading, so plain claims take none.
@@ -150,14 +160,17 @@ class SampleBase:
 
     @property
     def texts(self: Any) -> tuple[str, str, str, tuple[str, ...]]:
-        """The key of a recording: without labels and ids, which some hosts cannot carry."""
+        """The question, response, reference and chunks' texts, by which a recording is searched.
+
+        Not the chunks' labels and ids, which some hosts cannot carry.
+        """
         contexts = tuple([chunk.text for chunk in self.retrieved_contexts])
         return self.user_input, self.response, self.reference, contexts
 
     # Not cached: pydantic's model_copy would carry the value over to other content.
     @property
     def key(self) -> str:
-        """SHA-256 of the texts."""
+        """SHA-256 of `texts`, in hexadecimal."""
         from hashlib import sha256  # not needed by a process that only scores
 
         text = json.dumps(self.texts, ensure_ascii=False, separators=(",", ":"))
@@ -208,9 +221,15 @@ class LightVerdicts(VerdictsBase, Struct, forbid_unknown_fields=True, gc=False):
     chunks: _Chunks | None = None
 
     def set_beside(self, contexts: _Chunks | None) -> None:
-        """Take over the sample's chunks, if there is a sample, and check the positions.
+        """Make the sample's chunks these verdicts' own, in place, and check the positions.
 
-        Chunks of its own must be the same; the models merge those that differ.
+        Args:
+            contexts: the sample's chunks; None if there is no sample: they keep their own then.
+
+        Raises:
+            ValueError: they have other chunks than the sample, by text, label or id. (The models
+                merge them.)
+            InputError: as `check_positions` raises.
         """
         own = None if self.chunks is None else _chunks(self.chunks)
         self.chunks = own if contexts is None else contexts
@@ -236,10 +255,11 @@ _EXACT_BELOW = 2**53
 
 
 def as_name(value: Any) -> Any:
-    """Return an id or a cluster as its text: the numbers ``2`` and ``2.0`` are ``"2"``.
+    """Return an id or a cluster as its text: of the numbers ``2`` and ``2.0``, ``"2"``.
 
-    pandas makes numbers of texts of digits, floats where a column has gaps, and NaN of a gap,
-    which is no name. What is no whole number is left to the reader to refuse.
+    pandas makes numbers of texts of digits, floats where a column has gaps, and NaN of a gap: for
+    NaN this returns None. Anything else (a text, None, 2.5, True, a float of 2**53 or more) is
+    returned as it is; what is no name is for the reader to refuse.
     """
     if type(value) is int:
         return str(value)
@@ -258,7 +278,10 @@ else:
 
 
 class LightLine(Struct, forbid_unknown_fields=True, gc=False):
-    """A line of a recording, or of a results file without figures. It has an id or a sample."""
+    """A line of a recording, or of a results file without figures. It has an id or a sample.
+
+    Its verdicts take over the sample's chunks; ids and clusters that are numbers become texts.
+    """
 
     verdicts: LightVerdicts
     sample: LightSample | None = None
@@ -280,7 +303,11 @@ _NOT_PLAIN = (MsgspecError, ValueError, RecursionError)
 
 
 def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
-    """Read verdicts, with these contexts as their chunks if given; None if not plainly valid."""
+    """Read verdicts, with these contexts as their chunks if given; None if not plainly valid.
+
+    None, too, if they list chunks of their own that differ from the contexts. Contexts that are
+    all blank are no chunks.
+    """
     try:
         verdicts = convert(data, LightVerdicts)
         if contexts is not None:
@@ -292,7 +319,10 @@ def light_verdicts(data: Any, contexts: Any = None) -> LightVerdicts | None:
 
 
 def light_line(content: bytes | Mapping[str, Any]) -> LightLine | None:
-    """Read a line, with its sample's chunks in its verdicts; None if not plainly valid."""
+    """Read a line, JSON or a mapping; its verdicts get its sample's chunks.
+
+    None if it is not plainly valid.
+    """
     try:
         if isinstance(content, bytes):
             return _LINES.decode(content)
@@ -306,12 +336,14 @@ def _chunks(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
 
 
 def _name(value: Any) -> str | None:
+    """Same as `as_name`, but refuses what is neither text nor None then."""
     name: str | None = as_name(value)
     _check(name is None or type(name) is str)
     return name
 
 
 def _retrieved(listed: tuple[Any, ...]) -> tuple[LightChunk, ...]:
+    """Return the chunks, texts among them as chunks; none if all are blank."""
     chunks = _chunks(listed)
     for chunk in chunks:
         if chunk.text.strip():

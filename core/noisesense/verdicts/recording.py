@@ -45,7 +45,7 @@ class RecordedJudge:
 
     Args:
         path: a UTF-8 JSONL file, one ``{"sample": …, "verdicts": …}`` per line, or a file of
-            results. Those without verdicts are left out.
+            results with samples. Results without verdicts are left out.
 
     Raises:
         RecordingError: the file cannot be read, a line is broken, or a sample occurs twice.
@@ -67,7 +67,10 @@ class RecordedJudge:
         return tuple(recorded.sample for recorded in self._by_key.values())
 
     async def judge(self, sample: Sample) -> Verdicts:
-        """Return the recorded verdicts. Raises `SampleNotRecordedError`."""
+        """Return the recorded verdicts with the given sample's chunks; its labels and ids win.
+
+        Raises `SampleNotRecordedError`.
+        """
         return self.lookup(sample)
 
     def lookup(self, sample: Sample) -> Verdicts:
@@ -86,11 +89,14 @@ def _title(sample: Sample) -> str:
 
 
 def read_recording(path: str | os.PathLike[str]) -> Iterator[Recorded]:
-    """Read a recording line by line; the verdicts have their chunks filled in.
+    """Read a recording line by line; the verdicts have their sample's chunks.
+
+    Blank lines, and results without verdicts, are left out.
 
     Raises:
-        RecordingError: names the file and the line: unreadable, not UTF-8, not JSON, a field
-            missing or wrong, or a sample that an earlier line already has.
+        RecordingError: when the lines are read, not before; names the file and the line:
+            unreadable, not UTF-8, not JSON, a field missing or wrong, or a sample that an earlier
+            line already has.
     """
     lines: dict[str, int] = {}
     for number, recorded in read_lines(path, _recorded):
@@ -124,11 +130,11 @@ def write_recording(
     """Write a recording that `RecordedJudge` reads, completely or not at all.
 
     Chunks that are the sample's own are left out of the verdicts; a pair that is repeated with
-    the same verdicts is written once.
+    the same verdicts is written once. A sample is the same if its texts are.
 
     Raises:
-        InputError: verdicts that do not fit their sample, two different verdicts on one, or a
-            file that cannot be written.
+        InputError: verdicts that do not fit their sample, other verdicts, labels or ids on a
+            sample that was written already, or a file that cannot be written.
     """
     write_whole(as_path(path), _json_lines(pairs))
 
@@ -150,7 +156,10 @@ def _json_lines(pairs: Iterable[tuple[Sample, Verdicts]]) -> Iterator[str]:
 
 
 def recording_fields(sample: Sample | None, verdicts: Verdicts | None) -> dict[str, Any]:
-    """Return the fields of a line, JSON-ready; chunks that are the sample's own are left out."""
+    """Return the fields of a line, JSON-ready: those of ``sample`` and ``verdicts`` not None.
+
+    Left out are values that are the default, and chunks that are the sample's own.
+    """
     fields: dict[str, Any] = {}
     if sample is not None:
         fields["sample"] = sample.model_dump(mode="json", exclude_defaults=True)

@@ -61,7 +61,7 @@ class Model(BaseModel):
 
     @classmethod
     def model_validate(cls: type[M], obj: Any, **kwargs: Any) -> M:
-        """Build from a dict (or an instance). Raises `InputError`."""
+        """Build from a dict; an instance is returned as it is. Raises `InputError`."""
         with _our_errors(cls):
             return super().model_validate(obj, **kwargs)
 
@@ -78,6 +78,7 @@ class Line(Model):
 
 @contextmanager
 def _our_errors(model: type[BaseModel]) -> Generator[None, None, None]:
+    """Raise the first of pydantic's errors inside as an `InputError`."""
     try:
         yield
     except ValidationError as error:
@@ -138,7 +139,7 @@ def _place(loc: tuple[int | str, ...]) -> str:
 
 
 class Chunk(Model):
-    """One retrieved chunk. A plain string is read as its text.
+    """One retrieved chunk. In a list of chunks, a plain string is read as the text of one.
 
     Attributes:
         text: the chunk as retrieved; may be empty where only verdicts are known.
@@ -164,6 +165,7 @@ def _not_blank(text: str, info: ValidationInfo) -> str:
 
 
 def _retrieved(chunks: tuple[Chunk, ...]) -> tuple[Chunk, ...]:
+    """Return the chunks; none if all are blank."""
     return chunks if any(chunk.text.strip() for chunk in chunks) else ()
 
 
@@ -181,7 +183,7 @@ class Sample(Model, SampleBase):
         response: the system's answer. Not empty.
         reference: the correct answer. Not empty.
         retrieved_contexts: the chunks, strings or `Chunk` objects, in rank order. If all are
-            blank, nothing was retrieved.
+            blank, nothing was retrieved, and none is kept.
 
     Raises:
         InputError: a field is missing, unknown, empty or of the wrong type.

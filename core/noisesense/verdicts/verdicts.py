@@ -14,7 +14,7 @@ from noisesense.verdicts.sample import Chunk, ChunkLike, Model, Sample
 
 
 def _table(table: Any, name: str) -> dict[str, list[Cell]]:
-    """Return the rows by their places."""
+    """Return the rows, each by its place as errors name it: ``name, row 0``."""
     rows: dict[str, list[Cell]] = {}
     for i, row in enumerate(_items(table, name)):
         place = f"{name}, row {i}"
@@ -63,7 +63,7 @@ class ResponseClaim(Model):
         correct: does the reference entail it? ``None`` is undetermined.
         entailed_by: zero-based positions of the chunks that entail it.
         undetermined: positions of the chunks that may or may not entail it. A chunk in neither
-            list does not entail the claim.
+            list does not entail the claim. Both lists are sorted when read.
     """
 
     text: StrictStr
@@ -151,10 +151,14 @@ class Verdicts(Model, VerdictsBase):
         return self
 
     def with_sample(self, sample: Sample) -> Verdicts:
-        """Return these verdicts with the sample's chunks, whose labels win.
+        """Return these verdicts with the sample's chunks.
+
+        Where both give a chunk a label or an id, the sample's wins. A chunk of these verdicts with
+        the text "" fits any text; if all of theirs are blank, the sample may also have none.
 
         Raises:
-            InputError: the sample has other chunks, by number or by text.
+            InputError: the sample has other chunks, by number or by text; or, where these
+                verdicts list none, a claim names a chunk that the sample does not have.
         """
         own = self.chunks
         contexts = sample.retrieved_contexts
@@ -186,15 +190,16 @@ class Verdicts(Model, VerdictsBase):
             chunks_to_response: ``[R][C]``, does chunk *j* entail response claim *i*?
             chunks_to_reference: ``[G][C]``, does chunk *j* entail reference claim *g*?
                 ``None`` if there are no reference claims (the chunks are labeled).
-            relevant: ``[C]``, the labels of the chunks; ``None`` in a cell means no label.
+            relevant: ``[C]``, the labels of the chunks; ``None`` in a cell means no label. Needed
+                if there are chunks and no claims: its length is the number of chunks then.
             response_claims: ``[R]`` texts, for reasons and reports.
             reference_claims: ``[G]`` texts.
             chunks: ``[C]`` texts. Give them where claims have texts: a chunk without text that
                 entails nothing counts as not retrieved then.
 
         Raises:
-            InputError: tables that do not fit each other, or a cell that is not true, false or
-                None.
+            InputError: tables or texts that do not fit each other, or a cell that is not true,
+                false or None.
         """
         correct = _cells(reference_to_response, "reference_to_response")
         response = _table(chunks_to_response, "chunks_to_response")
@@ -229,7 +234,11 @@ class Verdicts(Model, VerdictsBase):
 
 
 def as_model(verdicts: VerdictsForm) -> Verdicts:
-    """Return the verdicts as the pydantic model."""
+    """Return the verdicts as the pydantic model: as they are, if they are one.
+
+    Raises:
+        InputError: light verdicts that are not valid.
+    """
     if isinstance(verdicts, Verdicts):
         return verdicts
     return Verdicts.model_validate(to_builtins(verdicts))
