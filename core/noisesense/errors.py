@@ -16,7 +16,7 @@ _MAX_SHOWN = 80
 
 
 def describe(value: object) -> str:
-    """Return the repr of a value for an error, shortened to one line."""
+    """Return the repr of a value for an error, cut to 80 characters, the last of them "…"."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):  # nested too deep, or a number too long to print
@@ -33,7 +33,7 @@ class NoiseSenseError(Exception):
     """Base of all errors that NoiseSense raises on purpose."""
 
     def within(self: E, place: str) -> E:
-        """Return the same error with its place: a file and line, or a host's row."""
+        """Return a copy of the error whose message begins with its place: a file and line."""
         other = copy(self)
         other.args = (f"{place}: {self}",)
         return other
@@ -55,7 +55,7 @@ class InputError(NoiseSenseError, ValueError):
         super().__init__(message)
 
     def within(self: Bad, place: str) -> Bad:
-        """Same as in the base class; the place goes before ``where``."""
+        """Same as in the base class: the copy's ``where`` begins with the place."""
         where = f"{place}, {self.where}" if self.where else place
         return type(self)(self.expected, self.got, where=where, hint=self.hint)
 
@@ -67,7 +67,7 @@ class InputError(NoiseSenseError, ValueError):
 
 @contextmanager
 def error_context(place: str) -> Generator[None, None, None]:
-    """Add the place to errors raised inside; see `NoiseSenseError.within`."""
+    """Add the place to each `NoiseSenseError` raised inside, as `NoiseSenseError.within` does."""
     try:
         yield
     except NoiseSenseError as error:
@@ -75,7 +75,7 @@ def error_context(place: str) -> Generator[None, None, None]:
 
 
 def check_choice(value: object, options: tuple[T, ...], where: str) -> T:
-    """Return the value, if it is one of the options. Raises `InputError`."""
+    """Return the option that equals the value. Raises `InputError` if none does."""
     if value in options:
         return options[options.index(value)]
     *others, last = map(repr, options)
@@ -83,7 +83,7 @@ def check_choice(value: object, options: tuple[T, ...], where: str) -> T:
 
 
 def check_whole(value: object, least: int, where: str) -> None:
-    """Raise `InputError` unless the value is a whole number of at least ``least``."""
+    """Raise `InputError` unless the value is an int (no bool, no 3.0) of at least ``least``."""
     if type(value) is not int or value < least:
         raise InputError(f"a whole number of {least} or more", describe(value), where=where)
 
@@ -152,5 +152,5 @@ class MissingExtraError(NoiseSenseError, ImportError):
 
 
 def encodable(text: str) -> str:
-    """Return the text with "?" for each lone surrogate, which some tokenizers produce."""
+    """Return the text with "?" for each surrogate: some tokenizers leave one, UTF-8 has none."""
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -38,7 +38,8 @@ class ReferenceExample:
 def fixture_folder() -> Path:
     """Return the folder ``compat_fixtures`` of the installed package or the checkout.
 
-    It also holds RAGChecker's published examples and known deviations of other tools.
+    It also holds RAGChecker's published examples and known deviations of other tools. Raises
+    `FileNotFoundError` if it is missing.
     """
     here = Path(__file__).parent
     for folder in (here / "compat_fixtures", here.parents[1] / "compat_fixtures"):
@@ -54,6 +55,7 @@ def reference_examples() -> tuple[ReferenceExample, ...]:
 
 
 def _example(entry: dict[str, Any]) -> ReferenceExample:
+    """Build one example; takes entries out of the dict."""
     sample = Sample.model_validate(entry.pop("sample"))
     verdicts = Verdicts.model_validate(entry.pop("verdicts")).with_sample(sample)
     expected = {name: tuple(figures) for name, figures in entry.pop("expected").items()}

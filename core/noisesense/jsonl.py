@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -> Path:
-    """Return the path, if it is valid for a file. Raises ``kind``."""
+    """Return a `Path`; nothing has to be there. Raises ``kind`` for what no file can be called."""
     try:
         checked = Path(path)
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -32,11 +32,13 @@ def as_path(path: str | os.PathLike[str], kind: type[InputError] = InputError) -
 
 
 def read_lines(path: str | os.PathLike[str], read: Callable[[str], T]) -> Iterator[tuple[int, T]]:
-    """Read the lines of a UTF-8 file that are not blank; yield each with its number, from 1.
+    """Yield the number, from 1, of each line of a UTF-8 file, and what ``read`` makes of the line.
+
+    Blank lines are counted and left out; ``read`` gets the others stripped.
 
     Raises:
-        RecordingError: names the file and the line: it cannot be opened, is not UTF-8, or ``read``
-            raised an `InputError`.
+        RecordingError: while iterated; names the file and the line: it cannot be opened, is not
+            UTF-8, or ``read`` raised an `InputError`. Other errors of ``read`` are passed on.
     """
     path = as_path(path, RecordingError)
     with _usable(path, "a readable file", RecordingError), path.open("rb") as file:
@@ -52,6 +54,7 @@ def read_lines(path: str | os.PathLike[str], read: Callable[[str], T]) -> Iterat
 
 
 def _decoded(raw: bytes, *, first: bool) -> str:
+    """Return the line as text, stripped, and the first without a byte order mark."""
     try:
         return raw.decode("utf-8-sig" if first else "utf-8").strip()
     except UnicodeDecodeError as error:
@@ -61,6 +64,7 @@ def _decoded(raw: bytes, *, first: bool) -> str:
 
 @contextmanager
 def _usable(path: Path, expected: str, kind: type[InputError]) -> Generator[None, None, None]:
+    """Raise ``kind`` in place of an `OSError` inside."""
     try:
         yield
     except OSError as error:
@@ -69,7 +73,7 @@ def _usable(path: Path, expected: str, kind: type[InputError]) -> Generator[None
 
 
 def parse_line(text: str) -> Any:
-    """Return the JSON of one line. Raises `InputError`."""
+    """Return what one line of JSON holds, an object or not. Raises `InputError`."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -81,7 +85,7 @@ def parse_line(text: str) -> Any:
 
 
 def to_json(data: Any) -> str:
-    """Return one line of JSON that can be written as UTF-8."""
+    """Return the data as one line of JSON, without its line end, that can be written as UTF-8."""
     text = json.dumps(data, ensure_ascii=False)
     try:
         text.encode()
@@ -92,7 +96,9 @@ def to_json(data: Any) -> str:
 
 
 def write_whole(path: Path, lines: Iterable[str]) -> None:
-    """Write the lines to a file, completely or not at all.
+    """Write the lines to a file, completely or not at all. Adds the line ends.
+
+    What the file held before is replaced, or kept if there is an error.
 
     Raises:
         InputError: the file cannot be written. Errors of the lines are passed on.
@@ -106,9 +112,12 @@ def write_whole(path: Path, lines: Iterable[str]) -> None:
 def whole_file(path: Path, *, alone: bool = False) -> Generator[Callable[[str], None], None, None]:
     """Same as `write_whole`, but yields a function that adds one line.
 
+    The file is written at the end of the block; an error in the block leaves it as it was.
+
     Args:
         path: the file.
-        alone: no other process writes this file, so what a killed one left of it is removed.
+        alone: no other process writes this file, so temporary files that killed ones left are
+            removed.
     """
     target = Path(os.path.realpath(path))
     # Beside the file, and not by tempfile, whose files are private.

@@ -54,8 +54,8 @@ class Answer(NamedTuple):
     """What became of a sample under a variant.
 
     Attributes:
-        unsupported: the share of the response's claims that the reference does not support; None
-            where it makes no claims, or nothing is compared by it.
+        unsupported: the share of the response's claims that the reference does not support: 0 to 1
+            where that was not asked or not told, None where it makes no claims.
         said: of each claim of the old response, from 0 to 1: does this one say it again?
     """
 
@@ -84,7 +84,7 @@ class Case:
     answers: dict[str, Answer] = field(init=False, default_factory=dict[str, Answer])
 
     def __post_init__(self) -> None:
-        """Derive the rest from the score, whose ``from_a_chunk`` implies an incorrect claim."""
+        """Derive the rest from the score. A claim whose ``from_a_chunk`` is True is incorrect."""
         self.noisy = []
         self.unexplained = []
         self.sources = set()
@@ -99,7 +99,7 @@ class Case:
 
     @property
     def seed(self) -> str:
-        """Of what comes or goes by chance of this sample."""
+        """The seed of all that is chosen at random for this sample."""
         return encodable(f"0 {self.id}")
 
     @property
@@ -113,7 +113,7 @@ class Case:
         return zip(self.sample.retrieved_contexts, self.score.chunk_relevance, strict=True)
 
     def chunks_without(self, texts: AbstractSet[str]) -> list[Chunk]:
-        """Return the chunks but for those with these texts."""
+        """Return the sample's chunks whose texts are not among these."""
         return [chunk for chunk in self.sample.retrieved_contexts if chunk.text not in texts]
 
     @property
@@ -126,23 +126,26 @@ class Case:
 
     @property
     def misleading(self) -> set[str]:
-        """The documents that noisy claims come from."""
+        """The documents that noisy claims come from, or may come from: those of `sources`."""
         chunks = self.sample.retrieved_contexts
         return {document_of(chunk) for chunk in chunks if chunk.text in self.sources}
 
     def chunks_of(self, position: int) -> set[str]:
-        """Return the texts of the chunks of the same document as the one at this position."""
+        """Return the texts of all chunks of the document that the chunk at this position is of."""
         chunks = self.sample.retrieved_contexts
         document = document_of(chunks[position])
         return {chunk.text for chunk in chunks if document_of(chunk) == document}
 
     def unsupported(self, variant: str) -> Range | None:
-        """The share of unsupported claims; None without an answer, or where it claims nothing."""
+        """Return `Answer.unsupported` under a variant; None without an answer, too."""
         answer = self.answers.get(variant)
         return None if answer is None else answer.unsupported
 
     def gone(self, variant: str, claims: Iterable[int]) -> Range | None:
-        """Return the share of these claims that an answer does not say; None if there is none."""
+        """Return the share of these claims, by position, that the variant's answer does not say.
+
+        None without an answer or claims.
+        """
         answer = self.answers.get(variant)
         if answer is None:
             return None
@@ -150,7 +153,7 @@ class Case:
         return None if said is None else Range(1 - said.high, 1 - said.low)
 
     def others(self, followed: Iterable[int], taken: AbstractSet[str]) -> list[int]:
-        """Return the claims that are not followed, and that no chunk with these texts entails."""
+        """Return the positions of claims not followed that no chunk with a taken text entails."""
         texts = [chunk.text for chunk in self.sample.retrieved_contexts]
         others: list[int] = []
         for position, claim in enumerate(self.claims):
@@ -164,7 +167,8 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
     """Return the cases by id. Counts in ``left_out`` the results that cannot be used.
 
     Raises:
-        InputError: an id occurs twice, or no result can be used.
+        InputError: something else than results, an id that occurs twice among those that can be
+            used, or none that can.
     """
     cases: dict[str, Case] = {}
     for item in results:
@@ -183,7 +187,7 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
 
 
 def distractors(variant: str) -> int:
-    """K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
+    """Return K of ``plus-K``; 0 for another variant. Raises `InputError` for an unknown one."""
     plus = re.fullmatch(r"plus-([1-9][0-9]{0,3})", variant)
     if plus is not None:
         return int(plus[1])
@@ -194,6 +198,6 @@ def distractors(variant: str) -> int:
 
 
 def left_out(variant: str) -> int | None:
-    """Return the position of the chunk whose document is left out; None for another variant."""
+    """Return I of ``leave-out-I``, a chunk's position; None for any other text."""
     position = variant.removeprefix(LEAVE_OUT)
     return int(position) if position != variant and position.isdecimal() else None

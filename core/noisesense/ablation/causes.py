@@ -43,7 +43,7 @@ class Pair(NamedTuple):
 
 
 def change_of(pairs: Sequence[Pair], confidence: float = 0.95) -> Change | None:
-    """Return the mean difference of shares; None of nothing, without an interval of one unit."""
+    """Return the mean difference of shares; None without pairs. One unit has no interval."""
     if not pairs:
         return None
     before = sum_range([pair.before for pair in pairs]).over(len(pairs))
@@ -81,12 +81,18 @@ class Effect(Record):
 
     @property
     def is_shown(self) -> bool:
-        """Do surely more claims go without the chunks than in each of the three controls?"""
+        """Do surely more claims go without the chunks than in each of the three controls?
+
+        Not if one is missing, or rests on fewer than six clusters.
+        """
         return self.low > 0
 
     @property
     def low(self) -> float:
-        """The least low end of the differences; -1 where one is not known, or of few samples."""
+        """The least low end of the three differences' intervals.
+
+        -1 where one is missing, or rests on fewer than six clusters.
+        """
         lows: list[float] = []
         for control in (self.other_claims, self.again, self.other_chunks):
             interval = None if control is None else control.change.interval
@@ -142,7 +148,7 @@ class Arm(NamedTuple):
 
 
 def arms_of(cases: Iterable[Case]) -> list[Arm]:
-    """Return the answers without the noisy claims' chunks, and those without one document."""
+    """Return an arm for each answer without the noisy claims' chunks, or without one document."""
     arms: list[Arm] = []
     for case in cases:
         if "without" in case.answers:
@@ -168,7 +174,7 @@ misses more often, on either side (``causes.py``)."""
 
 
 def effect_of(followed: Sequence[Followed], confidence: float = _CONFIDENCE) -> Effect:
-    """Return what became of these claims."""
+    """Return what became of these claims beside the controls. Without an answer none is gone."""
     gone: list[Range] = []
     controls = defaultdict[str, list[Pair]](list)
     for arm, claim in followed:
@@ -211,7 +217,7 @@ lie below, hardly one in ten of those is a document that is blamed (``causes.py`
 def causes_of(arms: Iterable[Arm]) -> tuple[Cause, ...]:
     """Return what became of claims without each document; the surest cause first.
 
-    A document that too few samples say something of is in the list; it is no test.
+    A document that too few samples tell of is in the list, but does not widen the intervals.
     """
     followed = defaultdict[_Suspect, list[Followed]](list)
     shared = defaultdict[_Suspect, int](int)

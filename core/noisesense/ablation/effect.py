@@ -55,7 +55,7 @@ class Ablation(Record):
 
 
 def _change(cases: Iterable[Case], variant: str) -> Change | None:
-    """From the same chunks to a variant, over the samples that make claims under both."""
+    """Return the change from the same chunks to a variant, over samples with claims under both."""
     pairs: list[Pair] = []
     for case in cases:
         was = case.unsupported("again")
@@ -89,7 +89,7 @@ def _figures(cases: Sequence[Case], compared: Iterable[str], reasons: Counter[st
 def _count_unasked(
     cases: Iterable[Case], variants: AbstractSet[str], reasons: Counter[str]
 ) -> None:
-    """Count the samples that the chunks do not let a plan ask, for each of these variants."""
+    """Count in ``reasons`` the samples that had no chunks for one of these variants."""
     for variant, reason in _UNASKED.items():
         if variant not in variants:
             continue
@@ -123,8 +123,9 @@ def ablation(results: Iterable[Result], answered: Iterable[Any], judge: Judge) -
         judge: also has to check given claims, as `LLMJudge` does.
 
     Raises:
-        InputError: no answer at all, an unknown variant, an answer to another question or over
-            other contexts.
+        InputError: no answer at all, an unknown variant or id, two answers to one row, an answer
+            to another question or over other contexts, no results with verdicts and texts, or a
+            judge that cannot check given claims.
         JudgeError: every call failed.
     """
     return run_blocking(ablation_async(results, answered, judge))
@@ -149,7 +150,7 @@ async def ablation_async(
 
 
 def _count_errors(answers: Iterable[_Answered], reasons: Counter[str]) -> None:
-    """Count the answers that were not judged. Raises `JudgeError` if none of them was."""
+    """Count in ``reasons`` the answers not judged. Raises `JudgeError` if none was."""
     asked = [answer for answer in answers if answer.is_asked]
     errors = [answer.error for answer in asked if answer.error is not None]
     if errors and len(errors) == len(asked):
@@ -160,7 +161,10 @@ def _count_errors(answers: Iterable[_Answered], reasons: Counter[str]) -> None:
 
 
 def _grouped(rows: Iterable[tuple[Case, Row]], reasons: Counter[str]) -> list[_Answered]:
-    """Return the different answers to each case. Raises `InputError` if there are none."""
+    """Return the different answers to each case, and count empty ones in ``reasons``.
+
+    Raises `InputError` if there are no others.
+    """
     answers: dict[tuple[str, str], _Answered] = {}
     for case, row in rows:
         response = row.response or ""
@@ -224,7 +228,7 @@ class _Answered:
             self.case.answers[variant] = answer
 
     def _is_to(self, variants: AbstractSet[str]) -> bool:
-        """Tell whether one of them gave it, or the control beside them."""
+        """Tell whether it answers one of the variants, or ``again``; False without variants."""
         return bool(variants) and not {*variants, "again"}.isdisjoint(self.variants)
 
     async def _unsupported(self, judge: Any) -> Range | None:

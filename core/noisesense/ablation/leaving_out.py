@@ -26,7 +26,7 @@ class _Place(NamedTuple):
 def leaving_out(
     cases: Iterable[Case], asked: AbstractSet[str], budget: int
 ) -> Iterator[tuple[Case, str]]:
-    """Yield what to leave out, document by document, with the variant's name.
+    """Yield a case and the name of its variant ``leave-out-I``, for each document to leave out.
 
     A document is left out of each answer with a wrong claim that no chunk entails; and, as shams,
     two of the others, of answers of which none is left out yet.
@@ -34,7 +34,8 @@ def leaving_out(
     Args:
         cases: all of them.
         asked: the ids of those that are answered again already.
-        budget: how many answers there may be, those to ``again`` counted.
+        budget: how many answers there may be, those to ``again`` counted; stops at the first place
+            that goes beyond.
     """
     done = defaultdict[str, set[int]](set)
     for place in _suspicious([*cases]):
@@ -56,7 +57,7 @@ def leaving_out(
 
 
 def _suspicious(cases: Sequence[Case]) -> Iterator[_Place]:
-    """Yield the places of each document, those first whose answers are surely wrong most often.
+    """Yield the places of each suspect, those first whose answers are surely wrong most often.
 
     Not of a document that entails a wrong claim; nor of one whose answers are wrong no more often
     than others, as each test makes those of the rest less sure; nor of one in fewer than six

@@ -17,7 +17,7 @@ from noisesense.verdicts.sample import Chunk
 
 
 def contexts_of(case: Case, variant: str) -> list[Chunk] | None:
-    """The chunks of a variant without distractors; None where it says nothing about the sample."""
+    """Return the chunks of a variant (not ``plus-K``); None if it is not asked of the sample."""
     if variant == "again":
         return [*case.sample.retrieved_contexts]
     if variant == "relevant-only":
@@ -34,7 +34,7 @@ def contexts_of(case: Case, variant: str) -> list[Chunk] | None:
 
 
 def _without_others(case: Case, innocent: Sequence[Chunk]) -> list[Chunk] | None:
-    """The chunks without as many innocent ones as there are guilty; None if there are fewer."""
+    """Return all chunks but as many innocent texts as there are sources; None if too few."""
     texts = sorted({chunk.text for chunk in innocent})
     if len(texts) < len(case.sources):
         return None
@@ -59,7 +59,7 @@ class _Pool:
         Random(0).shuffle(self._chunks)
 
     def with_distractors(self, case: Case, count: int) -> list[Chunk]:
-        """The sample's chunks, and at random places ``count`` that hold nothing of its reference.
+        """Return the sample's chunks and, at random places, ``count`` distractors (see `_is_fit`).
 
         Raises:
             InputError: there are not so many.
@@ -97,11 +97,12 @@ def plan(
     variants: Sequence[str] = VARIANTS,
     leave_out: int = 0,
 ) -> list[dict[str, Any]]:
-    """Return what to ask the system: a row for each sample and variant, in the results' order.
+    """Return what to ask the system: rows of samples and variants, in the results' order.
 
     ``without`` and ``without-other`` are asked of samples with noisy claims of which other chunks
     are left, ``relevant-only`` and ``plus-K`` of all samples, ``relevant-only`` where some chunk
-    is relevant. Whatever is asked of a sample, ``again`` is, too.
+    is relevant. Whatever is asked of a sample, ``again`` is, too, and first; of a sample of which
+    nothing is asked there is no row.
 
     Args:
         results: with verdicts and texts, as `noisesense.read_results` gives them.
@@ -115,8 +116,8 @@ def plan(
         empty ``response`` to fill in. A distractor is an object with ``"relevant": false``.
 
     Raises:
-        InputError: nothing to plan from, no question, an unknown variant, too few chunks of other
-            samples, or ``relevant-only`` with chunks of unknown relevance.
+        InputError: nothing to plan from, an id twice, no question, an unknown variant, too few
+            chunks of other samples, or ``relevant-only`` with chunks of unknown relevance.
     """
     cases = cases_of(results, Counter())
     _check([*cases.values()], variants)
@@ -167,7 +168,10 @@ def _check(cases: Sequence[Case], variants: Sequence[str]) -> None:
 
 
 def matched(cases: dict[str, Case], answered: Iterable[Any]) -> Iterator[tuple[Case, Row]]:
-    """Yield the answers with their cases. Raises `InputError` for an answer to something else."""
+    """Yield each answer's case and row, also of a row without a response.
+
+    Raises `InputError`, while iterated, for a row that no plan has, or that comes twice.
+    """
     answered_before: set[str] = set()
     for number, data in enumerate(answered, start=1):
         with error_context(f"answer {number}"):

@@ -31,7 +31,7 @@ def all_of(left: Truth, right: Truth) -> Truth:
 
 
 def any_of(values: Iterable[Truth]) -> Truth:
-    """Return ∃ value: true wins over undetermined; false without values."""
+    """Return whether any value is true: true wins over undetermined; false without values."""
     result: Truth = False
     for value in values:
         if value:
@@ -68,7 +68,10 @@ class Facts(NamedTuple):
 
     @staticmethod
     def of(correct: Truth, evidence: Evidence) -> Facts:
-        """Return the facts by the formulas in this module's docstring."""
+        """Return what is known of a claim. Without evidence all but ``incorrect`` are False.
+
+        This module's docstring has the formulas of ``noise_rel`` and ``noise_irr``.
+        """
         from_a_chunk: list[Truth] = []
         from_a_relevant: list[Truth] = []
         from_an_irrelevant: list[Truth] = []
@@ -86,7 +89,10 @@ class Facts(NamedTuple):
 
     @property
     def category(self) -> Category:
-        """The part of the partition the claim is in; undetermined if several are possible."""
+        """The part of the partition the claim is in; undetermined if several are possible.
+
+        Of a claim from chunks of both kinds ``"relevant"``.
+        """
         if self.incorrect is False:
             return "correct"
         if self.incorrect is None or self.noise_rel is None:
@@ -99,7 +105,7 @@ class Facts(NamedTuple):
 
 
 def _source_irrelevant(evidence: Evidence) -> Truth:
-    """Return ¬relevant(j) of the first chunk *j* that entails the claim."""
+    """Return ¬relevant(j) of the first chunk *j* that entails the claim; False if none does."""
     result: Truth = False
     # Backwards, since a chunk's answer is that of the chunks after it if it does not entail.
     # Each entails the claim or may (None): if both ways give one answer, that is it.
@@ -209,19 +215,19 @@ def check_definition(name: str) -> Definition:
 
 @cache
 def modes_of(name: DefinitionName) -> tuple[Mode, ...]:
-    """Return the modes that the definition has."""
+    """Return the modes that the definition has: both, for ``validmind`` only the relevant one."""
     return MODES if DEFINITIONS[name].irrelevant else MODES[:1]
 
 
 @cache
 def chunk_modes(name: DefinitionName) -> tuple[Mode, ...]:
-    """Return the modes that count only claims from a chunk: not one that no chunk entails."""
+    """Return the modes that never count a claim that no chunk entails; for ``validmind`` none."""
     hallucination = outcome(False, (), name)
     return tuple(mode for mode in MODES if getattr(hallucination, mode) is False)
 
 
 def check_mode(mode: str) -> Mode:
-    """Return the mode of that name. Raises `InputError`."""
+    """Return the mode of that name. Raises `InputError` for any other, ``"both"`` too."""
     if mode == "both":
         expected = "'relevant' or 'irrelevant'"
         raise InputError(expected, "'both'", where="mode", hint="make one for each")
@@ -249,7 +255,7 @@ def relevance(verdicts: VerdictsForm) -> tuple[Truth, ...]:
 def outcomes_of(
     verdicts: VerdictsForm, relevant: Sequence[Truth], name: DefinitionName
 ) -> tuple[Outcome, ...]:
-    """Return the outcome of each response claim, given the relevance of each chunk."""
+    """Return each response claim's outcome under a definition, given each chunk's relevance."""
     # A correct claim cannot count, whatever entails it.
     correct = outcome(True, (), name)
     outcomes: list[Outcome] = []
@@ -262,6 +268,7 @@ def outcomes_of(
 
 
 def _evidence(claim: ClaimForm, relevant: Sequence[Truth]) -> Evidence:
+    """Return the claim's `Evidence`, given the relevance of each chunk."""
     if not claim.undetermined:
         return tuple([(relevant[j], True) for j in claim.entailed_by])
     entails: dict[int, Truth] = dict.fromkeys(claim.undetermined)

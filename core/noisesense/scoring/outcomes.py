@@ -34,11 +34,11 @@ class Range(NamedTuple):
         return self.low if self.low == self.high else None
 
     def minus(self, other: Range) -> Range:
-        """Range of the difference."""
+        """Range of the difference, if both vary freely: ``r.minus(r)`` is not always 0."""
         return Range(self.low - other.high, self.high - other.low)
 
     def over(self, parts: float) -> Range:
-        """Range of the quotient."""
+        """Both ends divided by a number above 0."""
         return Range(self.low / parts, self.high / parts)
 
     @property
@@ -48,7 +48,7 @@ class Range(NamedTuple):
 
 
 def extent(ends: tuple[float, float], form: str = ".3f") -> str:
-    """Return a range as text; one number if both ends are equal."""
+    """Return a range as text; one number if both ends are equal, two if they only look so."""
     low, high = ends
     text = number_text(low, form)
     if low == high:
@@ -57,7 +57,10 @@ def extent(ends: tuple[float, float], form: str = ".3f") -> str:
 
 
 def extent_beside(limit: float, ends: tuple[float, float]) -> str:
-    """Return a range with four decimals, or with as many as show that an end is not the limit."""
+    """Return a range with 4 decimals, or as many, up to 12, as show that an end is not the limit.
+
+    The limit is compared with the size of an end, without its sign.
+    """
     decimals = 4
     for end in ends:
         size = abs(end)
@@ -74,7 +77,7 @@ def number_text(value: float, form: str) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Return a share in percent, with the digits it has: a 99.5% interval is no 100% one."""
+    """Return a share in percent, with up to ten digits: 0.995 is ``99.5%`` and 0.5 is ``50%``."""
     return f"{100 * share:.10g}%"
 
 
@@ -85,15 +88,16 @@ class Record:
     """Properties that `to_dict` adds to the fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of the above as JSON-ready data."""
+        """Return the public fields, and derived figures, as JSON-ready data."""
         data: dict[str, Any] = as_data(self)
         return data
 
 
 def as_data(value: Any) -> Any:
-    """Return JSON-ready data: dataclasses and named tuples as objects.
+    """Return data with dataclasses and named tuples as dicts, and lists as tuples, at any depth.
 
-    A dataclass's private fields are left out.
+    A `Range` gets its ``value``, too; a `Record` what it derives; a dataclass loses its private
+    fields. All else is returned as it is.
     """
     if isinstance(value, Range):
         return {"value": value.value, **value._asdict()}
@@ -110,7 +114,7 @@ def as_data(value: Any) -> Any:
 
 
 def _public_fields(record: Any) -> dict[str, Any]:
-    """Return a dataclass's public fields and its derived properties, by name."""
+    """Return a dataclass's public fields, and the properties that ``_derived`` names."""
     names = [each.name for each in fields(record)]
     names += getattr(record, "_derived", ())
     public: dict[str, Any] = {}
@@ -127,12 +131,15 @@ class BothModes(Generic[M]):
     irrelevant: M | None
 
     def mode(self, mode: Mode) -> M | None:
-        """Return one mode's part; None without such a mode, or if nothing was scored."""
+        """Return one mode's part; None without such a mode, or if nothing was scored.
+
+        The name is not checked: any other than ``"relevant"`` gives the irrelevant part.
+        """
         return self.relevant if mode == "relevant" else self.irrelevant
 
     @property
     def modes(self) -> tuple[M, ...]:
-        """The parts of the modes that have one."""
+        """The parts (not the names) of the modes that have one, the relevant mode's first."""
         return tuple(part for part in (self.relevant, self.irrelevant) if part is not None)
 
 
@@ -186,19 +193,19 @@ class Counts(NamedTuple):
 
     @staticmethod
     def of(outcomes: Iterable[Outcome], what: Counted) -> Counts:
-        """Count the claims of which it is true, and of which it is known; the total is of all."""
+        """Count the claims of which ``what`` is True, those of which it is not None, and all."""
         truths = [getattr(outcome, what) for outcome in outcomes]
         total = len(truths)
         return Counts(truths.count(True), total - truths.count(None), total)
 
     @property
     def undetermined(self) -> int:
-        """The claims of which it is not known whether they count."""
+        """How many claims may or may not count."""
         return self.total - self.determined
 
     @property
     def highest(self) -> int:
-        """The claims counted if all that are undetermined count."""
+        """How many claims count if all that are undetermined do."""
         return self.noisy + self.undetermined
 
     @property
@@ -243,13 +250,15 @@ class ClaimOutcome(Record):
     def sentence(self) -> str:
         """In words, e.g. ``Claim 0 "…" is supported by the reference.``
 
-        Claims and chunks are counted from 0. A chunk with an id is named by it, too: ``irrelevant
-        chunk 1 (policies_2021.pdf)``.
+        It says the category, whatever the definition counts. A text is cut to 120 characters; an
+        empty one is left out. Claims and chunks are counted from 0. A chunk with an id is named by
+        it, too: ``irrelevant chunk 1 (policies_2021.pdf)``.
         """
         text = f' "{_short(self.text)}"' if self.text.strip() else ""
         return f"Claim {self.index}{text} {self._outcome()}."
 
     def _outcome(self) -> str:
+        """Return the end of the sentence: what became of the claim."""
         if self.category == "correct":
             return "is supported by the reference"
         if self.category == "hallucination":
@@ -278,13 +287,13 @@ class ClaimOutcome(Record):
 
 
 def _chunk_name(position: int, chunks: Sequence[ChunkForm]) -> str:
-    """Return its position, and its document in brackets, if that has a name."""
+    """Return a chunk's position, and its id in brackets, if it has one."""
     document = chunks[position].id if chunks else None
     return f"{position} ({_short(document)})" if document else str(position)
 
 
 def _short(text: str) -> str:
-    """Return the text in one line, and not longer than a reason can bear."""
+    """Return the text in one line, cut to 120 characters."""
     text = " ".join(text.split())
     return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"
 
@@ -329,6 +338,7 @@ def gate(
 
 
 def _side(ends: Sequence[Any], limit: float) -> Literal["pass", "fail"] | None:
+    """Return on which side of the limit both ends are; None if it is between them."""
     if ends[1] <= limit:
         return "pass"
     return "fail" if ends[0] > limit else None

@@ -75,7 +75,7 @@ class ResultLine(Line):
 
     @property
     def name(self) -> str:
-        """The id, or the key of the texts without one. Raises `InputError`."""
+        """The id, or the key of the texts without one. Raises `InputError` without either."""
         if self.id is not None:
             return self.id
         if self.sample is None:
@@ -83,7 +83,7 @@ class ResultLine(Line):
         return self.sample.key
 
     def chosen(self, **choices: Unpack[Choices]) -> tuple[DefinitionName, Empty, Undetermined]:
-        """Return how verdicts are scored: as chosen, or else as the line says."""
+        """Return definition, empty and undetermined: each as chosen, or else as the line says."""
         return (
             choices.get("definition") or self.definition,
             choices.get("empty") or self.empty,
@@ -91,7 +91,7 @@ class ResultLine(Line):
         )
 
     def scored(self, verdicts: VerdictsForm, **choices: Unpack[Choices]) -> Score:
-        """Score the verdicts, by default as the line says."""
+        """Score the verdicts, by default as the line says. Raises as `score` does."""
         definition, empty, undetermined = self.chosen(**choices)
         return score(verdicts, definition=definition, empty=empty, undetermined=undetermined)
 
@@ -99,8 +99,9 @@ class ResultLine(Line):
         """Return the line as a result, scored again.
 
         Raises:
-            InputError: no id, verdicts that do not fit the sample, or both verdicts and an error,
-                or neither.
+            InputError: neither an id nor a sample, verdicts that do not fit the sample, figures
+                that do not follow from them, an unknown choice, or both verdicts and an error, or
+                neither.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         scored = None
@@ -117,7 +118,7 @@ class ResultLine(Line):
     def with_score(
         self, scored: Score | None, name: str, sample: Sample | None, cluster: str | None
     ) -> Result:
-        """Return a sample's result: its score, and what the line says of its judging."""
+        """Return a sample's result: the score, and what the line says of its judging or error."""
         return Result(
             id=name,
             score=scored,
@@ -162,7 +163,7 @@ def _agree(derived: Any, stated: Any) -> bool:
 
 
 def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
-    """Tell whether the sample's context gives the chunk back, with its text and its label."""
+    """Tell whether the sample's context gives the chunk back: its text, if any, and its label."""
     return chunk.text in ("", context.text) and context.relevant in (None, chunk.relevant)
 
 
@@ -170,6 +171,7 @@ ECHO = "the response is the reference, word for word"
 
 
 def _repeats(sample: Sample) -> Iterator[str]:
+    """Yield in words which text repeats another, or itself."""
     response = sample.response.strip()
     reference = sample.reference.strip()
     chunks = [chunk.text.strip() for chunk in sample.retrieved_contexts]
@@ -246,7 +248,7 @@ class Result(Struct, frozen=True):
 
     @property
     def repeats(self) -> tuple[str, ...]:
-        """Which of the texts repeat another, in words; without texts, whether the claims do."""
+        """Which texts repeat one another, or themselves, in words; without texts, if claims do."""
         if self.sample is not None:
             return tuple(_repeats(self.sample))
         return (ECHO,) if self.score is not None and self.score.echoes else ()
@@ -256,7 +258,7 @@ class Result(Struct, frozen=True):
         return None if self.score is None else self.score.bounds(mode)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the line of a results file, JSON-ready."""
+        """Return the line of a results file, JSON-ready, without the result's empty fields."""
         line: dict[str, Any] = {"id": self.id}
         for name in ("cluster", "judge", "unanswered", "error"):
             value = getattr(self, name)
@@ -291,8 +293,8 @@ class Result(Struct, frozen=True):
             choices: see `Choices`.
 
         Raises:
-            InputError: not JSON, a field is missing, unknown or wrong, or the verdicts do not
-                fit the sample.
+            InputError: not JSON, a field is missing, unknown or wrong, the verdicts do not fit the
+                sample, or the figures do not follow from them; or an unknown choice.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         return ResultLine.model_validate(parse_line(text)).result(**choices)
@@ -306,8 +308,10 @@ def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> It
         choices: see `Choices`.
 
     Raises:
-        RecordingError: names the file and the line. `noisesense_adapters.datasets.results_of`
-            continues after a broken line.
+        RecordingError: while iterated; names the file and the line. If the file was cut off, only
+            after its last result. `noisesense_adapters.datasets.results_of` continues after a
+            broken line.
+        UndefinedScoreError: while iterated: nothing to measure and ``empty="error"``.
     """
     last = LastLine()
 
@@ -324,6 +328,8 @@ def read_results(path: str | os.PathLike[str], **choices: Unpack[Choices]) -> It
 def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> None:
     """Write a results file that `read_results` reads, completely or not at all.
 
+    Without results the file is empty.
+
     Raises:
         InputError: the file cannot be written, or something else than a result.
     """
@@ -337,7 +343,7 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> No
 
 
 def each_of(results: Iterable[T]) -> Iterable[T]:
-    """Return what is to be gone through. Raises `InputError` for a framework's own object."""
+    """Return the results as they are. Raises `InputError` if they cannot be iterated."""
     if not isinstance(cast("object", results), Iterable):
         hint = "results_of(run) of its adapter makes results of a framework's run"
         raise InputError("results", describe(results), where="results", hint=hint)
@@ -357,14 +363,14 @@ class ResultsWriter:
         self._count = 0
 
     def add(self, result: Result) -> None:
-        """Write the result once another one follows."""
+        """Write the result before this one. This one waits for the next, or for `end`."""
         if self._waiting is not None:
             self._add(self._waiting.to_json())
         self._waiting = result
         self._count += 1
 
     def end(self) -> None:
-        """Write the last result."""
+        """Write the last result, and in its line how many there are; nothing if there are none."""
         if self._waiting is not None:
             self._add(to_json({**self._waiting.to_dict(), "results": self._count}))
 
@@ -380,7 +386,11 @@ class LastLine:
         self._is_open = False
 
     def count(self, line: ResultLine | None) -> None:
-        """Count a line; None is a broken one. Raises `InputError` for another number."""
+        """Count a line; None is a broken one.
+
+        A line that says how many results there are begins the count anew. Raises `InputError` if
+        it says another number.
+        """
         self._count += 1
         if line is None:
             return
@@ -394,7 +404,10 @@ class LastLine:
         self._is_open = False
 
     def check(self, file: str) -> None:
-        """Raise `RecordingError` if the last line did not say that it is the last."""
+        """Raise `RecordingError` if the last line has figures or an error, but no ``results``.
+
+        A recording's lines have neither, and a file without lines is whole.
+        """
         if self._is_open:
             expected = "a last line with the number of results"
             got = f"none, after line {self._count}"
@@ -410,7 +423,7 @@ def result_in(item: object) -> Result:
 
 
 def check_scored_alike(results: Iterable[Result], where: str) -> None:
-    """Raise `InputError` if the results are of several definitions, or of several ``empty``."""
+    """Raise `InputError` if the scores are of several definitions, or of several ``empty``."""
     ways: set[tuple[str, str]] = set()
     for result in results:
         if result.score is not None:

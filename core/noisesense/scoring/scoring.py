@@ -50,19 +50,21 @@ GIVEN_VERDICTS = "given verdicts"
 
 
 def check_empty(empty: str) -> Empty:
-    """Return the choice, if it is one. Raises `InputError`."""
+    """Return the value of ``empty`` if `score` takes it. Raises `InputError` if not."""
     checked: Empty = check_choice(empty, get_args(Empty), "empty")
     return checked
 
 
 def check_undetermined(undetermined: str) -> Undetermined:
-    """Return what open verdicts count as. Raises `InputError` if unknown."""
+    """Return the value of ``undetermined`` if `score` takes it. Raises `InputError` if not."""
     checked: Undetermined = check_choice(undetermined, get_args(Undetermined), "undetermined")
     return checked
 
 
 class Score(Struct, frozen=True, dict=True):
     """Noise sensitivity of one response, both modes at once. Made by `score`.
+
+    Methods that take a mode raise `InputError` for an unknown one, except `lacks`.
 
     Attributes:
         verdicts: the verdicts that were scored.
@@ -102,7 +104,12 @@ class Score(Struct, frozen=True, dict=True):
         return Partition.of(self.outcomes)
 
     def status(self, mode: Mode) -> Status:
-        """Say whether there is a value, and if not, why: see `Status`."""
+        """Say whether the bounds meet, differ or do not exist: see `Status`.
+
+        The choice of ``undetermined`` does not matter: where the bounds differ this is
+        ``"undetermined"``, even if `value` is one of them. With ``empty="zero"`` only a mode
+        that the definition does not have is ``"undefined"``.
+        """
         bounds = self.bounds(mode)
         if bounds is None:
             return "undefined"
@@ -126,7 +133,8 @@ class Score(Struct, frozen=True, dict=True):
     def robustness(self, mode: Mode) -> float | None:
         """Return the share of claims that are not counted: ``1 - value(mode)``, exactly.
 
-        Counted rather than subtracted, since ``1 - 0.9 < 0.1``. For hosts where higher is better.
+        None where the value is. Counted rather than subtracted, since ``1 - 0.9 < 0.1``. For hosts
+        where higher is better.
         """
         counts = self.counts(mode)
         if counts is None or self.value(mode) is None:
@@ -140,8 +148,8 @@ class Score(Struct, frozen=True, dict=True):
         """Return the lowest and the highest value that any completion of open verdicts gives.
 
         Both are reached by some completion, and equal the value if nothing is undetermined.
-        None where there is nothing to bound: no response claims, nothing retrieved that the mode
-        could count, or no such mode.
+        None where there is nothing to bound: no response claims or nothing retrieved that the mode
+        could count (with ``empty="zero"`` 0 to 0), or the definition has no such mode.
         """
         if mode in self.measures:
             return Counts.of(self.outcomes, mode).bounds
@@ -150,7 +158,7 @@ class Score(Struct, frozen=True, dict=True):
 
     @property
     def lack(self) -> Lack | None:
-        """What the sample lacks to be measured; None if nothing. The same in every definition."""
+        """What the sample lacks, whatever the definition; None if nothing. See also `lacks`."""
         if self.outcomes and True in self.chunk_relevance:
             return None
         if _nothing_retrieved(self.verdicts):
@@ -166,7 +174,10 @@ class Score(Struct, frozen=True, dict=True):
         return tuple(mode for mode in modes if not self.lacks(mode))
 
     def lacks(self, mode: Mode) -> str:
-        """Return why the mode has nothing to measure, in words; empty if it has something."""
+        """Return in words why the mode has nothing to measure here; empty if it has something.
+
+        ``empty`` does not matter, nor whether the definition has the mode.
+        """
         has_claims = bool(self.outcomes)
         if has_claims and mode not in chunk_modes(self.definition):
             return ""
@@ -186,7 +197,7 @@ class Score(Struct, frozen=True, dict=True):
         return gate(self.bounds(mode), limit)
 
     def counts(self, mode: Mode) -> Counts | None:
-        """Return the claims behind the value; None if the definition has no such mode."""
+        """Count the claims behind the value; None if the definition has no such mode."""
         if check_mode(mode) not in modes_of(self.definition):
             return None
         return Counts.of(self.outcomes, mode)
@@ -217,7 +228,10 @@ class Score(Struct, frozen=True, dict=True):
 
     @property
     def echoes(self) -> bool:
-        """Has the reference the same claims, in the same words?"""
+        """Has the reference as many claims, and the same ones word for word, in any order?
+
+        False without claims or texts.
+        """
         response = self.verdicts.response_claims
         reference = self.verdicts.reference_claims
         if not response or len(response) != len(reference):
@@ -229,11 +243,11 @@ class Score(Struct, frozen=True, dict=True):
 
     @property
     def from_chunks(self) -> Counts:
-        """The claims that are incorrect and entailed by a chunk, relevant or not."""
+        """Counts of the claims that are incorrect and entailed by a chunk, relevant or not."""
         return Counts.of(self.outcomes, "from_a_chunk")
 
     def reason(self, mode: Mode) -> str:
-        """Return the value and the claims behind it, in words; the same for the same verdicts."""
+        """Return the value and the claims behind it, at most five of each kind, in words."""
         title = f"Noise sensitivity ({mode}, definition {self.definition})"
         counts = self.counts(mode)
         if counts is None:
@@ -263,7 +277,7 @@ class Score(Struct, frozen=True, dict=True):
 
 
 def figures_of(score: Score) -> dict[str, Any]:
-    """Return the values with their bounds, and how many claims are of each kind, JSON-ready."""
+    """Return each mode's value, status and bounds, and how many claims of each kind."""
     return {
         "relevant": score.relevant,
         "irrelevant": score.irrelevant,
@@ -299,7 +313,7 @@ def score(
 
     Raises:
         InputError: an unknown definition, ``empty`` or ``undetermined``, or not a `Verdicts`.
-        UndefinedScoreError: nothing to measure and ``empty="error"``.
+        UndefinedScoreError: nothing to measure in any mode, and ``empty="error"``.
 
     Source: RAGChecker (Ru et al. 2024, arXiv:2408.08067), section 3.
 
@@ -368,6 +382,7 @@ def _value(score: Score, mode: Mode, counts: Counts) -> str:
 
 
 def _listed(score: Score, mode: Mode, counted: Truth) -> list[str]:
+    """Return the sentences of claims that the mode counts, or may count (None); at most five."""
     claims = [claim for claim in score.claims if getattr(claim, mode) is counted]
     sentences = [claim.sentence for claim in claims[:_MAX_CLAIMS]]
     more = len(claims) - len(sentences)

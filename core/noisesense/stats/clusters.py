@@ -13,9 +13,10 @@ _QUESTION = "question "
 
 
 def question_cluster(sample: SampleBase | None) -> str | None:
-    """Name what the samples with this question and reference share; None without texts.
+    """Return a name, ``question …``, for samples with this question and reference.
 
-    Case, white space and the form of characters make no difference.
+    None without a sample. A blank question is one, too. Case, white space and the form of
+    characters make no difference.
     """
     if sample is None:
         return None
@@ -31,10 +32,10 @@ def _plain(text: str) -> str:
 
 
 def cluster_of(*results: Result) -> str | None:
-    """Return the cluster that a result names, or else its question and reference.
+    """Return the cluster of a sample, from its results in one run or several.
 
-    None of a result without texts: it stands alone. Of the results of one sample in two runs, the
-    first that is known.
+    The first cluster that a result names, or else that of the first one with texts: its question
+    and reference. None without either: the sample stands alone.
     """
     for result in results:
         if result.cluster is not None:
@@ -46,7 +47,7 @@ def cluster_of(*results: Result) -> str | None:
 
 
 def units_of_results(samples: Iterable[tuple[Result, ...]]) -> list[Hashable]:
-    """Return what each sample shares with others; of one that stands alone, its place.
+    """Return the cluster of each sample; of one that stands alone, its position, a number.
 
     Args:
         samples: of each, the result, or those of two runs.
@@ -59,5 +60,5 @@ def units_of_results(samples: Iterable[tuple[Result, ...]]) -> list[Hashable]:
 
 
 def are_questions(clusters: Iterable[Hashable]) -> bool:
-    """Tell whether no cluster was given: all are questions, or stand alone."""
+    """Tell whether no sample named a cluster: all are questions, or stand alone. True of none."""
     return all(not isinstance(name, str) or name.startswith(_QUESTION) for name in clusters)

@@ -20,7 +20,8 @@ class Comparison(Record, BothModes[FigureComparison]):
     """Two versions over the same samples.
 
     Attributes:
-        definition: under which both were scored.
+        definition: under which both were scored; None, as the four figures are, if no pair has
+            two scores.
         paired_by: ``"id"``, or ``"question"``: user input and reference.
         pairs: samples that both versions have, failed ones included.
         only_a: ids that only A has.
@@ -55,7 +56,7 @@ class Comparison(Record, BothModes[FigureComparison]):
 
     @property
     def figures(self) -> tuple[FigureComparison, ...]:
-        """The comparisons of all figures that the definition has."""
+        """The comparisons of all figures that the definition has; none if no pair was scored."""
         comparisons = (self.relevant, self.irrelevant, self.any, self.correct)
         return tuple(each for each in comparisons if each is not None)
 
@@ -93,8 +94,10 @@ def compare(
 
     Raises:
         PairingError: no sample is in both runs, or fewer than ``min_paired``.
-        InputError: an empty run, an id twice in one, a number out of range, or results that were
-            not scored alike.
+        InputError: an empty run, an id twice in one (not if paired by question), a number out of
+            range, an unknown ``pair_by``, something else than results, or results that were not
+            scored alike.
+        MissingExtraError: numpy or SciPy is not installed.
     """
     check_between(confidence, "confidence")
     check_limit(margin, "margin")
@@ -160,7 +163,7 @@ def _lacks(score: Score, other: Score) -> bool:
 
 
 def _of_units(units: Sequence[Hashable], whole: FigureComparison | None) -> Iterator[str]:
-    """Warnings where several pairs answer one question, and where so few tell little."""
+    """Yield warnings where several pairs answer one question, and where so few tell little."""
     questions = len({*units})
     if questions < len(units) and are_questions(units):
         yield (
@@ -179,7 +182,7 @@ def _of_units(units: Sequence[Hashable], whole: FigureComparison | None) -> Iter
 
 
 def _of_judges(pairs: Sequence[tuple[Result, Result]]) -> Iterator[str]:
-    """Differences that are the judge's, and not the versions'."""
+    """Yield a warning if A and B were not judged alike."""
     before = {x.judge for x, _ in pairs} - {None, NO_JUDGE}
     after = {y.judge for _, y in pairs} - {None, NO_JUDGE}
     if before and after and before != after:

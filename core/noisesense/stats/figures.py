@@ -75,7 +75,10 @@ class FigureComparison(Record):
 
     @property
     def worsening(self) -> tuple[float, float] | None:
-        """The ends of the interval of how much worse B is: of correct claims how many fewer."""
+        """The interval's ends, above 0 where B is worse: of correct claims, how many fewer B has.
+
+        None without an interval.
+        """
         if self.interval is None:
             return None
         low = self.interval.low
@@ -84,7 +87,10 @@ class FigureComparison(Record):
 
     @property
     def side(self) -> Literal["better", "worse"] | None:
-        """Is B surely worse than A, or better, be it by less than the margin? None: not surely."""
+        """Is B surely worse than A, or better, be it by less than the margin?
+
+        None: not surely, or there are too few pairs.
+        """
         if self.worsening is None or self.too_few:
             return None
         low, high = self.worsening
@@ -99,7 +105,11 @@ class FigureComparison(Record):
 
 
 def value_of(figure: Figure, score: Score) -> Range | None:
-    """A sample's value, a share or of ``"correct"`` a number; None without anything to measure."""
+    """Return a sample's value: a share, or of ``"correct"`` how many claims are.
+
+    None without anything to measure. Of a response without claims ``"correct"`` is 0, or None if
+    its list of chunks is empty, too.
+    """
     if figure == "correct":
         if score.verdicts.chunks == () and not score.verdicts.response_claims:
             return None  # nothing was retrieved, and the judge not asked for claims
@@ -121,7 +131,7 @@ def compared(
     confidence: float,
     margin: float,
 ) -> FigureComparison:
-    """Compare the versions in one figure.
+    """Compare the versions in one figure, over the pairs in which both have a value.
 
     Args:
         figure: which one.

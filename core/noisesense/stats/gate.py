@@ -58,12 +58,12 @@ class RunGate(Record):
 
     @property
     def outcome(self) -> RunOutcome:
-        """The gravest of the findings."""
+        """The gravest of the findings; ``"pass"`` without any."""
         return self.findings[0].outcome if self.findings else "pass"
 
     @property
     def passed(self) -> bool:
-        """Passed, perhaps with a warning."""
+        """Is the outcome ``"pass"`` or ``"warn"``?"""
         return self.outcome in ("pass", "warn")
 
     def __bool__(self) -> bool:
@@ -71,7 +71,7 @@ class RunGate(Record):
 
     @property
     def reason(self) -> str:
-        """All findings, or else what was not measured, in words."""
+        """All findings, or else what was not measured, in words; empty if all was measured."""
         if not self.findings:
             return self.unmeasured
         return "; ".join(finding.reason for finding in self.findings)
@@ -97,8 +97,9 @@ def gate_run(
     that depends on verdicts that the judge left open. The run is *not measured* where more than
     ``max_undefined`` of its samples have nothing to measure (also where ``empty="zero"`` makes a
     figure of them) or failed, where more than ``max_unanswered`` of the verdicts that its scores
-    need have no answer, or where there are too few samples. Only ``"pass"`` and, with intervals,
-    ``"warn"`` are a pass.
+    need have no answer, where there are too few samples, or no claims at all. Only ``"pass"`` and
+    ``"warn"`` are a pass. With ``limit``, ``min_correct`` or ``max_hallucinated`` the summary's
+    notes warn, too.
 
     Args:
         summary: the run, as `noisesense.summarize` gives it.
@@ -106,9 +107,9 @@ def gate_run(
         mode: check this mode only; by default all that the definition has, also where a host's
             metric shows one: a judged sample gives both.
         by_interval: fail only a mean whose whole interval is above the limit, and warn where the
-            interval holds the limit.
-        fail_undecided: where the interval holds the limit the run is *undecided*, and does not
-            pass.
+            interval holds the limit. A mean without an interval is *undecided*.
+        fail_undecided: with ``by_interval``, where the interval holds the limit, the run is
+            *undecided*, and does not pass.
         max_undefined: the highest share of the samples without a figure, 0 to 1.
         max_unanswered: the highest share of `Summary.needed_cells` without an answer, 0 to 1.
         min_samples: how many samples there are at least. A run that stopped early has fewer.
@@ -116,11 +117,12 @@ def gate_run(
         max_hallucinated: the highest share of claims that passes of those that neither the
             reference nor a chunk supports, 0 to 1.
         waive: names of signs of a broken run that are known and harmless, see `Sign`. Any other
-            one makes the run *not measured*, where a limit is given.
+            one makes the run *not measured*, with ``limit``, ``min_correct`` or
+            ``max_hallucinated``.
 
     Raises:
-        InputError: a limit or a share that is no number from 0 to 1, an unknown mode, or a
-            ``min_samples`` that is no whole number, or an unknown sign.
+        InputError: not a `Summary`, a limit or a share that is no number from 0 to 1, an unknown
+            mode or sign, or a ``min_samples`` that is no whole number from 0.
     """
     if not isinstance(cast("object", summary), Summary):
         hint = "summarize(results) makes one"
@@ -194,7 +196,7 @@ def sign_findings(summary: Summary, waive: Collection[str]) -> Iterator[Finding]
 
 
 def _missing(summary: Summary, modes: tuple[Mode, ...]) -> int:
-    """Return how many samples have nothing to measure in a mode, or failed.
+    """Return how many samples failed, or have nothing to measure in the mode with most of those.
 
     Also where ``empty="zero"`` makes figures of them.
     """
@@ -217,7 +219,10 @@ def _unmeasured(reason: str, option: str) -> Finding:
 
 
 def _shares(claims: Partition, least: float | None, most: float | None) -> Iterator[Finding]:
-    """Findings on the shares of correct and of hallucinated claims."""
+    """Yield a finding for each share beyond its limit, or that open verdicts may bring there.
+
+    ``least`` is the lowest share of correct claims, ``most`` the highest of hallucinated ones.
+    """
     total = counted(claims.total, "claim")
     if least is not None:
         reason = (

@@ -53,7 +53,7 @@ def effective_units(units: Units) -> float:
 
 
 def units_of(values: Iterable[tuple[Hashable, Range]]) -> Counter[Unit]:
-    """Return what each unit adds to a mean of ranges: its values, and how many they are."""
+    """Add up the values of each unit by `unit_of`; return how often each sum occurs."""
     by_unit = defaultdict[Hashable, list[Range]](list)
     for unit, value in values:
         by_unit[unit].append(value)
@@ -64,13 +64,16 @@ def units_of(values: Iterable[tuple[Hashable, Range]]) -> Counter[Unit]:
 
 
 def unit_of(ranges: Sequence[Range]) -> Unit:
-    """Add up and round: a third and two thirds are one, however they were added."""
+    """Return the sum of a unit's ranges, and how many they are.
+
+    Rounded to 12 decimals: a third and two thirds are one, however they were added.
+    """
     whole = sum_range(ranges)
     return Unit(round(whole.low, 12), round(whole.high, 12), len(ranges))
 
 
 def sum_range(ranges: Sequence[Range]) -> Range:
-    """Return the sum of the lowest values and that of the highest."""
+    """Return the sum of the lowest values and that of the highest; 0 of nothing."""
     low = math.fsum(value.low for value in ranges)
     high = math.fsum(value.high for value in ranges)
     return Range(low, high)
@@ -101,9 +104,10 @@ class Interval(NamedTuple):
 
 
 def interval_text(interval: Range | Interval, *, percent: bool = False) -> str:
-    """Return the ends of an interval.
+    """Return the ends of an interval as text; one number if they are equal.
 
-    With as many decimals, 2 to 4, as show two digits of its width: further ones would say nothing.
+    With as many decimals, 2 to 4 (of a percentage 0 to 2), as show two digits of its width:
+    further ones would say nothing.
     """
     width = interval.high - interval.low
     digits = 4
@@ -119,7 +123,10 @@ def tail_of(confidence: float) -> float:
 
 
 def mean_interval(units: Units, confidence: float) -> Interval | None:
-    """Of a mean or a share from 0 to 1, over independent units; None below two of them."""
+    """Return the interval of a mean or a share from 0 to 1, over independent units.
+
+    None below two of them, or if none has a size.
+    """
     if sum(units.values()) < 2 or not any(unit.size for unit in units):
         return None
     return dirichlet_interval(units, confidence)
@@ -198,5 +205,5 @@ class Estimate(NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The number, where the two ends meet."""
+        """The number, where the two ends meet; None elsewhere."""
         return self.low if self.low == self.high else None

@@ -73,12 +73,12 @@ class Trust(Record):
 
     @property
     def compared(self) -> int:
-        """Cells in which both gave a verdict."""
+        """How many cells have a verdict of both."""
         return sum(agreement.counts.compared for agreement in self.cells.values())
 
     @property
     def judge_open(self) -> int:
-        """Labeled cells in which the judge gave no verdict."""
+        """How many labeled cells have no verdict of the judge: see `Confusion.judge_open`."""
         return sum(agreement.counts.judge_open for agreement in self.cells.values())
 
 
@@ -90,12 +90,13 @@ def trust(
     usage: Usage = NO_USAGE,
     confidence: float = 0.95,
 ) -> Trust:
-    """How often a judge is wrong on labeled claims, for each kind of question that it is asked.
+    """Return how often a judge is wrong on labels, for each kind of question that it is asked.
 
     ``false_yes = false yes / labeled no`` and ``false_no = missed / labeled yes`` over the cells
     that both sides decided. Intervals are over samples, or clusters of them, whose cells are not
-    independent. Claims are matched by their text; case and white space do not
-    matter. There are no means and no warnings: those are of results, see `trust_results`.
+    independent. Claims are matched by their text; case and white space do not matter, and claims
+    that only one side has are left out. There are no means and no warnings: those are of results,
+    see `trust_results`.
 
     Args:
         judge: its name.
@@ -107,6 +108,7 @@ def trust(
     Raises:
         InputError: no labeled cells that the judge decided, another number of chunks, or a number
             out of range.
+        MissingExtraError: numpy is not installed.
     """
     check_between(confidence, "confidence")
     # Of each sample or cluster: by kind and by `Confusion`'s field, how many cells.
@@ -156,7 +158,8 @@ def trust_results(
     `noisesense.PPIMean`: right on average whatever the judge's errors are, if the
     labeled samples were chosen at random. Then the judge's errors, as `trust` gives them. Samples
     are paired as in `noisesense.compare`, and their texts must be the same: labels belong to one
-    answer.
+    answer. Labels on another text, or on no sample, are in no figure; a warning counts them. A
+    mode with fewer than two labels has no mean, but a warning.
 
     Args:
         results: of the judge, over all samples.
@@ -169,8 +172,11 @@ def trust_results(
         confidence: of each interval.
 
     Raises:
-        PairingError: no sample on both sides.
-        InputError: as `trust`; also labels that a judge gave, or an id twice on one side.
+        PairingError: no sample on both sides, or none with the same texts.
+        InputError: as `trust`; also no results or no labels, labels that a judge gave, an id twice
+            on one side (not if paired by question), an unknown ``pair_by``, something else than
+            results, or results that were not scored alike.
+        MissingExtraError: numpy is not installed.
     """
     labels = list(map(result_in, labels))
     people = source_of_labels(labels, checked_by)
@@ -191,7 +197,7 @@ def trust_results(
 
 
 def source_of_labels(labels: Iterable[Result], checked_by: str | None) -> str | None:
-    """Name whose labels these are; None where that is not known.
+    """Return ``checked_by``, unless a judge gave some of the labels and nobody checked them.
 
     Args:
         labels: verdicts; who gave them, their ``judge`` says.
@@ -209,6 +215,7 @@ def source_of_labels(labels: Iterable[Result], checked_by: str | None) -> str | 
 
 
 def _labeled_verdicts(labeled: Labeled) -> Iterator[LabeledVerdicts]:
+    """Yield the pairs whose labels have verdicts."""
     for ours, people in labeled.pairs:
         if people.score is not None:
             yield LabeledVerdicts(

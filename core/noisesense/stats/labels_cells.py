@@ -37,7 +37,7 @@ class Confusion(NamedTuple):
 
     @property
     def compared(self) -> int:
-        """Cells in which both gave a verdict."""
+        """How many cells have a verdict of both."""
         return sum(self[:4])
 
 
@@ -69,7 +69,7 @@ class CellAgreement(Record):
 
 
 def cell_agreement(samples: Sequence[Confusion], confidence: float) -> CellAgreement:
-    """Return the figures of the samples' confusions."""
+    """Add up the samples' (or clusters') confusions, and return their rates."""
     return CellAgreement(
         counts=Confusion(*map(sum, zip(*samples, strict=True))),
         false_yes=_rate([(each.false_yes, each.both_no) for each in samples], confidence),
@@ -78,7 +78,7 @@ def cell_agreement(samples: Sequence[Confusion], confidence: float) -> CellAgree
 
 
 def _rate(samples: Sequence[tuple[int, int]], confidence: float) -> Rate:
-    """Return the share of the wrong in the samples' wrong and right cells."""
+    """Return the share of wrong cells, of each sample's ``(wrong, right)``; None without cells."""
     units = Counter[Unit]()
     wrong = 0
     cells = 0
@@ -101,7 +101,8 @@ def compare_cells(
     Claims that only one side has are left out.
 
     Raises:
-        InputError: another number of chunks; ``name`` is the sample's.
+        InputError: while iterated: both sides list chunks, and not as many; ``name`` is the
+            sample's.
     """
     if judge.chunks and human.chunks and len(judge.chunks) != len(human.chunks):
         expected = f"{len(human.chunks)} chunks, as people saw"
@@ -117,13 +118,13 @@ def compare_cells(
 
 
 def _matched(a: Sequence[_Claim], b: Sequence[_Claim]) -> list[tuple[_Claim, _Claim]]:
-    """Return the claims that both sides have."""
+    """Return the claims that both sides have, paired by `same_claims`."""
     same = same_claims([claim.text for claim in a], [claim.text for claim in b])
     return [(a[i], b[j]) for i, j in same.items()]
 
 
 def _cell(claim: ClaimForm, chunk: int) -> Truth:
-    """Tell whether the chunk entails the claim."""
+    """Tell whether the chunk entails the claim; None where that is open."""
     return None if chunk in claim.undetermined else chunk in claim.entailed_by
 
 

@@ -30,11 +30,14 @@ def labeled_pairs(
     labels: Sequence[Result],
     by: PairedBy | None,
 ) -> Labeled:
-    """Return the samples that both have, paired as in `noisesense.compare`.
+    """Return the samples that both have with the same texts, and those without labels.
+
+    They are paired as in `noisesense.compare`.
 
     Raises:
-        PairingError: no sample is in both.
-        InputError: an id twice, or results that were not scored alike.
+        PairingError: no sample is in both, or none with the same texts.
+        InputError: nothing on one side, an id twice (not if paired by question), an unknown rule
+            ``by``, something else than results, or results that were not scored alike.
     """
     judged = [*map(result_in, judge)]
     check_scored_alike((*judged, *labels), "results, labels")
@@ -73,8 +76,9 @@ def labeled_pairs(
 def corrected_mean(labeled: Labeled, mode: Mode, confidence: float) -> PPIMean:
     """Return the mean of one mode that people would find, see `powered_mean`.
 
-    Failed samples and those with nothing to measure are left out and counted. Warns where the
-    labels are hardly on a random choice of the samples. Raises `InputError` below two labels.
+    Failed samples and those with nothing to measure are left out; one of its warnings counts them,
+    another says if the labels are hardly on a random choice of the samples. Raises `InputError`
+    below two labels.
     """
     bounds = [result.bounds(mode) for result in labeled.others]
     others = [each for each in bounds if each is not None]

@@ -6,8 +6,9 @@ from noisesense.scoring.scoring import Score
 
 
 def cells_of(score: Score) -> tuple[int, int]:
-    """How many verdicts a lazy plan needs of this sample, and how many of them have no answer.
+    """Return how many verdicts a lazy plan needs of this sample, and how many of those are open.
 
+    A lazy plan asks only for what may change the score: see `noisesense.Summary.needed_cells`.
     Counted in one pass, as it is asked of each row of a run.
     """
     verdicts = score.verdicts

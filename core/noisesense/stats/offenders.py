@@ -66,7 +66,7 @@ class Offender(Record):
 
     @property
     def claims(self) -> int:
-        """Incorrect claims it entails for certain."""
+        """How many incorrect claims it entails for certain."""
         return len(self.offences)
 
 
@@ -96,6 +96,7 @@ def offenders(results: Iterable[Result]) -> Offenders:
 
     Raises:
         InputError: something else than results, or results that were not scored alike.
+        MissingExtraError: SciPy is not installed.
     """
     documents: dict[str, _Seen] = {}
     first_scored: Result | None = None
@@ -155,7 +156,7 @@ _SURELY = Range(1.0, 1.0)
 
 
 def _count(documents: dict[str, _Seen], sample: str, unit: Hashable, score: Score) -> None:
-    """Count a sample for each document that was retrieved."""
+    """Enter a sample into ``documents``, for each document that was retrieved."""
     verdicts = score.verdicts
     chunks: Sequence[ChunkForm] = verdicts.chunks or [LightChunk("")] * verdicts.chunk_count
     names = [document_of(chunk) for chunk in chunks]
@@ -182,11 +183,14 @@ def _count(documents: dict[str, _Seen], sample: str, unit: Hashable, score: Scor
 
 
 def document_of(chunk: ChunkForm) -> str:
-    """Return the document's id, or the text of a chunk without one."""
+    """Return the chunk's id, or its text if it has none; empty if it has neither."""
     return chunk.id or chunk.text
 
 
 def _hits(seen: _Seen, end: int) -> Hits:
-    """Return in how many clusters it misled, by the low or the high end."""
+    """Return in how many clusters it misled, of each the share of its samples.
+
+    ``end`` is 0 for the fewest samples, 1 for the most that open verdicts allow.
+    """
     shares = [fmean(ends[end] for ends in unit) for unit in seen.misled.values()]
     return Hits(round(fsum(shares), 9), len(shares))

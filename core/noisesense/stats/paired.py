@@ -22,12 +22,18 @@ MIN_PAIRS = 6
 
 
 def fewest_pairs(confidence: float) -> int:
-    """Fewer pairs decide nothing, as all may have one sign by chance: 6 at 95%, 8 at 99%."""
+    """Return the fewest pairs that can decide anything: 6 at 95%, 8 at 99%, never fewer than 6.
+
+    All of fewer may have one sign by chance.
+    """
     return max(MIN_PAIRS, math.ceil(-math.log2(tail_of(confidence))))
 
 
 def critical_t(size: float, confidence: float) -> float:
-    """The quantile of Student's t for as many units, by Kish; one less is its freedom."""
+    """Return the two-sided critical value of Student's t.
+
+    Its degrees of freedom are one less than ``size``, the effective number of units; at least 1.
+    """
     return float(special().stdtrit(max(size - 1, 1.0), 1 - tail_of(confidence)))
 
 
@@ -35,7 +41,7 @@ _TIE = 1e-12
 
 
 def difference_interval(units: Units, confidence: float, limit: float = 1.0) -> Interval | None:
-    """Of a mean difference between pairs: ``mean ± t · error``, see `LowEnds`.
+    """Return the interval of a mean difference between pairs: ``mean ± t · error``, see `LowEnds`.
 
     Where verdicts are open, from the least low end of any way in which they may fall to the
     greatest high end. Where nothing scatters the end away from 0 is that of random weights, as
@@ -44,7 +50,7 @@ def difference_interval(units: Units, confidence: float, limit: float = 1.0) -> 
     Args:
         units: what each pair (or cluster of pairs) adds to the sum of differences, and its size.
         confidence: of the interval.
-        limit: no difference is larger.
+        limit: no difference is larger; the interval is cut to ``-limit`` and ``limit``.
 
     Returns:
         None below two units.
@@ -63,7 +69,7 @@ def difference_interval(units: Units, confidence: float, limit: float = 1.0) -> 
 
 
 def mirrored(units: Units) -> Counter[Unit]:
-    """Return the same with every difference turned round."""
+    """Return the units with every difference negated: ``low`` and ``high`` change places."""
     mirrored = Counter[Unit]()
     for (low, high, size), times in units.items():
         mirrored[Unit(-high, -low, size)] += times
@@ -102,11 +108,11 @@ class LowEnds:
         self._t = t
 
     def least(self) -> float:
-        """Return the least of any completion."""
+        """Return the least low end of any way in which the open verdicts may fall."""
         return self._searched(self._most_scatter)
 
     def greatest(self) -> float:
-        """Return the greatest of any completion."""
+        """Return the greatest low end of any way in which the open verdicts may fall."""
         return -self._searched(lambda mean: -self._least_scatter(mean))
 
     def _searched(self, end: Callable[[float], float]) -> float:
@@ -127,10 +133,11 @@ class LowEnds:
         return best
 
     def _squares(self, values: Any, mean: float) -> Any:
-        """Return the squares that the error adds up."""
+        """Return the sum of the squares that the error is made of."""
         return self._times @ (self._weight * (values - mean * self._size) ** 2)
 
     def _error(self, squares: float) -> float:
+        """Return the error of a mean, from the sum of `_squares`."""
         count = self._times.sum()
         return math.sqrt(max(squares, 0.0) * (count - 1) / count)
 

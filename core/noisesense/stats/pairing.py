@@ -37,9 +37,9 @@ class Paired(NamedTuple):
 def partners(
     a: Sequence[Hashable], b: Sequence[Hashable], found: dict[int, int] | None = None
 ) -> dict[int, int]:
-    """By position in A, that of the first free one in B of the same name; None names nothing.
+    """Return by position in A that of its partner in B: the first free one of the same name.
 
-    ``found`` are partners already; they stay.
+    None names nothing. Pairs in ``found`` stay. What has no partner is left out.
     """
     pairs = dict(found or {})
     in_pairs = {*pairs.values()}
@@ -54,7 +54,10 @@ def partners(
 
 
 def same_claims(a: Sequence[str], b: Sequence[str]) -> dict[int, int]:
-    """By position in A, that of the same claim in B; white space and case do not matter."""
+    """Return by position in A that of the same claim in B; white space and case do not matter.
+
+    The n-th of equal claims goes with the n-th, as do those without a text.
+    """
     return partners([*map(_normal, a)], [*map(_normal, b)])
 
 
@@ -63,13 +66,14 @@ def _normal(text: str) -> str:
 
 
 def same_texts(a: Result, b: Result) -> bool:
-    """Tell whether all texts are the same, answer included; where unknown, by the ids."""
+    """Tell whether all texts are the same, answer included; True if one side's are not known."""
     key = _key(a)
     other = _key(b)
     return key is None or other is None or key == other
 
 
 def _key(result: Result) -> str | None:
+    """Return the key of the sample's texts; None where they are not known."""
     return None if result.sample is None else result.sample.key
 
 
@@ -80,7 +84,7 @@ def _question(result: Result) -> Hashable:
 
 
 def _asked(result: Result) -> Hashable:
-    """What a sample asks. A row that could not be read has its place alone, which is its id."""
+    """Return the question and reference; without texts the id of a failed row, None of a score."""
     question = _question(result)
     return result.id if question is None and result.score is None else question
 
@@ -102,10 +106,11 @@ def pair(
         a: a run.
         b: another one.
         by: the rule.
-        min_paired: the least share of A that must have a partner in B, whichever is larger.
+        min_paired: the least share of A that must have a partner in B, even if B is smaller.
 
     Raises:
-        InputError: an unknown rule, a run without samples, or an id twice in one.
+        InputError: an unknown rule, a run without samples, ``min_paired`` out of range, or, where
+            ids may pair, an id twice in a run.
         PairingError: nothing, or too little, has a partner.
     """
     if by is not None:
@@ -137,6 +142,7 @@ def pair(
 
 
 def _alone(results: Sequence[Result], paired: Container[int]) -> list[Result]:
+    """Return the results whose places are not among those paired."""
     return [result for place, result in enumerate(results) if place not in paired]
 
 
@@ -189,6 +195,7 @@ def _are_places(a: Sequence[Result], b: Sequence[Result], found: dict[int, int])
 
 
 def _ids(results: Sequence[Result], run: str) -> list[str]:
+    """Return the ids of a run. Raises `InputError` if one occurs twice."""
     ids = [result.id for result in results]
     name, times = Counter(ids).most_common(1)[0]
     if times > 1:
@@ -198,7 +205,7 @@ def _ids(results: Sequence[Result], run: str) -> list[str]:
 
 
 def _called(result: Result) -> str:
-    """What a person knows the sample by: its id, or the question where the id is made of it."""
+    """Return what a person knows the sample by: its id, or its question if the id is a key."""
     sample = result.sample
     if sample is None or result.id != sample.key:
         return result.id

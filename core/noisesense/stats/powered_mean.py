@@ -77,6 +77,7 @@ def powered_mean(
 
     Raises:
         InputError: fewer than two labels.
+        MissingExtraError: numpy is not installed.
 
     Sources: Angelopoulos, Duchi and Zrnic (2023), PPI++, arXiv:2311.01453; Mickey (1959), Some
     finite population unbiased ratio and regression estimators, JASA 54; Zrnic and Candès (2024),
@@ -171,7 +172,7 @@ def _error_nobody_saw(scores: Sequence[float], labels: int) -> float:
 
 
 def _within(mean: Range) -> Range:
-    """Return a mean of scores, cut to 0 and 1."""
+    """Return a mean of scores with both ends cut to lie from 0 to 1."""
     return Range(min(max(mean.low, 0.0), 1.0), min(max(mean.high, 0.0), 1.0))
 
 
@@ -179,7 +180,10 @@ _ERRORS = 3
 
 
 def differ(labeled: Sequence[float], others: Sequence[float]) -> bool:
-    """Tell whether both means are more than three standard errors of a draw apart."""
+    """Tell whether the means are further apart than three standard errors of a random choice.
+
+    False without others; there has to be a labeled one.
+    """
     if not others:
         return False
     spread = pvariance([*labeled, *others])

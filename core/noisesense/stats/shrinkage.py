@@ -51,7 +51,7 @@ class Prior(NamedTuple):
     cases: float
 
     def after(self, seen: Hits) -> tuple[float, float]:
-        """Return the two parameters of the beta distribution of a rate of which this was seen."""
+        """Return the beta distribution's two parameters, with the hits and misses seen added."""
         hits = self.mean * self.cases + seen.hits
         misses = (1 - self.mean) * self.cases + seen.cases - seen.hits
         return hits, misses
@@ -65,13 +65,14 @@ _TAIL = 0.025
 
 
 def shrunken(counts: Counter[Hits]) -> dict[Hits, Rate]:
-    """Return the rate behind each of these counts.
+    """Return the rate behind each of these counts, with a 95% interval.
 
-    A document that misleads is not as the others are. So for the high end of its interval these
-    count as two cases at most.
+    A document that misleads is not as the others are. So for the high end of its interval the
+    others, the prior, count as two cases at most.
 
     Args:
-        counts: of all that could have been chosen, also of those without hits.
+        counts: how often each `Hits` occurs, among all documents that could have been chosen,
+            also those without hits.
     """
     quantile = special().betaincinv
     prior = prior_of(counts)
@@ -94,7 +95,7 @@ def prior_of(counts: Counter[Hits]) -> Prior:
     which both have one, each averaged over the rates. A rate with four times as many cases weighs
     twice as much. Few rates tell little of their variance: the prior is worth at most as many
     cases as there are rates, at least 1 and at most 16. Two cases more, a fifth of a hit in them,
-    keep the mean off 0 and 1.
+    keep the mean off 0 and 1; without counts it is 0.1.
     """
     hits = 0.2
     weights = 2.0

@@ -86,7 +86,7 @@ class SignCounts:
     have is among the first."""
 
     def add(self, result: Result, score: Score) -> None:
-        """Count one scored sample."""
+        """Count one scored sample, the result with its score."""
         verdicts = score.verdicts
         kinds = _kinds_in(verdicts)
         self._seen |= kinds
@@ -120,12 +120,13 @@ class SignCounts:
             self._share(_SAME_ANSWER, answer)
 
     def _share(self, what: str, text: str = "") -> None:
+        """Count a sample that has this; what comes after the first 3,000 kinds is not kept."""
         key = what, crc32(text.encode("utf-8", "surrogatepass"))
         if key in self._shared or len(self._shared) < _MOST_TEXTS:
             self._shared[key] += 1
 
     def merge(self, other: SignCounts) -> None:
-        """Count all that the other has counted."""
+        """Add what the other has counted to these counts."""
         self._counts.update(other._counts)
         self._seen |= other._seen
         self._shared.update(other._shared)
@@ -133,7 +134,8 @@ class SignCounts:
     def found(self, placebos: Placebos) -> tuple[tuple[Sign, ...], tuple[str, ...]]:
         """Return the signs of the run so far, with those placebos; and the notes, in words.
 
-        A note is what a sound run may have, too, and a reader must know.
+        A note is what a sound run may have, too, and a reader must know. Below five samples there
+        is neither.
         """
         samples = self._counts["samples"]
         if samples < _FEW:
@@ -172,7 +174,7 @@ class SignCounts:
             yield f"no chunk supports a claim, in {of}"
 
     def _agreed(self, samples: int) -> list[str]:
-        """Return which verdicts are all yes, as those of a judge without a no are."""
+        """Return in words which verdicts are all yes: those on claims, those on chunks."""
         seen = self._seen
         agreed: list[str] = []
         if ("correct", True) in seen and ("correct", False) not in seen:
@@ -213,7 +215,7 @@ def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
 
 
 def _is_odd(text: str) -> bool:
-    """Tell whether it is a page or an object, which a program may give in place of an answer."""
+    """Tell whether it is HTML, XML or JSON, which a program may give in place of an answer."""
     if text.lower().startswith(_MARKUP) or text == "[object Object]":
         return True
     if not text.startswith(("{", "[")):

@@ -117,7 +117,7 @@ class Summary(Record, BothModes[ModeSummary]):
 
     @property
     def grouped(self) -> str:
-        """Over what the intervals are, e.g. ``60 answers to 12 questions``."""
+        """What the intervals are over, e.g. ``60 answers to 12 questions``."""
         if self.clusters is None:
             return counted(self.scored, "sample")
         if self.by_question:
@@ -126,17 +126,19 @@ class Summary(Record, BothModes[ModeSummary]):
 
     @property
     def measured(self) -> int:
-        """Samples that are in every mean: scored, and with something to measure in each mode."""
+        """How many samples are in every mean: scored, with something to measure in each mode."""
         return self.scored - self.undefined
 
     @property
     def undefined(self) -> int:
-        """Scored samples that are in no figure of a mode: the one that has more of them."""
+        """How many scored samples have nothing to measure in the mode that has most of these."""
         return max((mode.undefined for mode in self.modes), default=0)
 
     @property
     def unmeasured(self) -> str:
-        """What there was nothing to measure of, in words; empty if there was something of all.
+        """How many samples failed or lack something, in words; empty if all is there.
+
+        An answer without chunks is counted even if the definition can measure it.
 
         E.g. ``12 of 40 answers claim nothing, for 3 of 40 questions nothing was retrieved``.
         """
@@ -185,7 +187,7 @@ FEW_UNITS = 30
 
 
 def _left_out(run: Summary) -> str:
-    """Say how many samples some mode's mean leaves out."""
+    """Say how many samples some mode's mean leaves out; empty if none."""
     if run.samples == run.measured:
         return ""
     if all(mode.mean is None for mode in run.modes):
@@ -195,6 +197,7 @@ def _left_out(run: Summary) -> str:
 
 
 def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
+    """Yield a warning if the mode's mean or interval is missing, or rests on little."""
     unit = "sample" if run.clusters is None else "cluster"
     if mode.mean is None:
         yield f"{mode.mode}: no sample has anything to measure."
@@ -205,5 +208,5 @@ def _of_mode(run: Summary, mode: ModeSummary) -> Iterator[str]:
 
 
 def counted(count: int, unit: str) -> str:
-    """``"1 pair"``, ``"2,000 pairs"``."""
+    """Return a number with its unit, whose plural ends in -s: ``"1 pair"``, ``"2,000 pairs"``."""
     return f"{count:,} {unit}{'' if count == 1 else 's'}"

@@ -70,7 +70,7 @@ class Tally:
     _signs: SignCounts = field(default_factory=SignCounts, init=False)
 
     def add(self, result: Result | Score) -> None:
-        """Count one result.
+        """Count one result, or a bare score.
 
         Raises:
             InputError: it is no result, or was scored under another definition than those before.
@@ -107,12 +107,12 @@ class Tally:
         self._samples[cluster_of(result), _Sample(outcomes, measures, lack)] += 1
 
     def _pay(self, cost: float | Fraction | None) -> None:
-        """Without rounding; None: nobody knows what it was."""
+        """Add a cost without rounding it; None, an unknown one, adds nothing."""
         if cost is not None:
             self._cost = Fraction(cost) + (self._cost or 0)
 
     def _settle(self, definition: DefinitionName, where: str) -> None:
-        """All that is scored is scored alike: as the first is. Raises `InputError`."""
+        """Keep the first definition. Raises `InputError` for another one."""
         self.definition = self.definition or definition
         if definition != self.definition:
             raise InputError(
@@ -140,7 +140,7 @@ class Tally:
         return both
 
     def summary(self, *, confidence: float = 0.95) -> Summary:
-        """Return the figures so far; see `summarize`."""
+        """Return the figures so far, raising as `summarize` does; nothing is reset."""
         check_between(confidence, "confidence")
         sums = self._sums
         units = self._units()
@@ -187,7 +187,7 @@ class Tally:
         )
 
     def _units(self) -> Counter[_Unit]:
-        """Return the independent units, and how many are alike."""
+        """Return the independent units (clusters, samples alone), and how often each occurs."""
         units = Counter[_Unit]()
         clusters = defaultdict[str, list[tuple[_Sample, int]]](list)
         for (cluster, sample), times in self._samples.items():
@@ -233,7 +233,7 @@ def _mode(
 
 
 def _sum(counted: Iterable[tuple[Counts, int]]) -> Counts:
-    """Add up counts, each of which occurs so many times."""
+    """Add up counts, each as many times as the number beside it says."""
     noisy = 0
     known = 0
     total = 0
@@ -245,7 +245,7 @@ def _sum(counted: Iterable[tuple[Counts, int]]) -> Counts:
 
 
 def _mean(shares: Counter[Counts]) -> Range | None:
-    """Of the exact shares: a mean of 1/10 is within a limit of 0.1, and a sum of 0.1s is not."""
+    """Return the mean of the exact shares: that of ten times 0.1 is 0.1. None without any."""
     samples = shares.total()
     if not samples:
         return None
@@ -274,7 +274,9 @@ def summarize(results: Iterable[Result | Score], *, confidence: float = 0.95) ->
         confidence: of the intervals. The same results give the same intervals.
 
     Raises:
-        InputError: results of several definitions, or a number out of range.
+        InputError: something else than results, results of several definitions, or a number out
+            of range.
+        MissingExtraError: numpy is not installed, and there is an interval.
 
     >>> from noisesense import Verdicts, score
     >>> clean = Verdicts.from_matrices([True], [[True]], [[True]])
