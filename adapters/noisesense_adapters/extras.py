@@ -26,12 +26,13 @@ def needs_extra(extra: str, *packages: str, where: str = "") -> Generator[None, 
     library's are left to pip: reading them would take a tenth of a command's time.
 
     Args:
-        extra: of this package.
-        packages: the extra's packages; by default the one with its name.
+        extra: the name of an extra of noisesense.
+        packages: the extra's packages, as they are imported; by default the one with its name.
         where: where to install an extra that conflicts with others.
 
     Raises:
-        MissingExtraError: a package is missing, or its version is not supported.
+        MissingExtraError: a package or a module of it is missing, or its version is not
+            supported.
     """
     packages = packages or (extra,)
     if extra.replace("-", "_") in packages:

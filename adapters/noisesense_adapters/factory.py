@@ -48,21 +48,25 @@ def model_judge(
             provider's variable. A local endpoint needs no key.
         temperature: by default the model's own.
         max_tokens: of a reply, at most; by default the model's own.
-        timeout: seconds after which a call is given up, its retries included; by default 600,
-            and of `OpenAILLM` without a byte 60, or 600 on this machine or its network.
+        timeout: seconds after which a call is given up, its retries included; by default 600.
+            `OpenAILLM` also gives up after so many without a byte: by default 60, or 600 for an
+            endpoint on this machine or its network.
         check: ``"list"`` (by default) or ``"each"``, see `noisesense.LLMJudge`.
         text_chars: of one text in one call, at most; 16,000 by default, see
             `noisesense.judging.prompts.Budget`.
         plan: see `noisesense.LLMJudge`.
         votes: likewise.
-        concurrency: the limit of concurrent calls.
+        concurrency: how many calls at once, at most, in each event loop.
         max_wait: seconds to wait in a row while the provider takes no calls; 600 by default.
         store: a file that keeps all calls, so that none is paid for twice.
 
     Raises:
-        InputError: no ``provider:model``, an unknown provider, or an argument out of range.
-        JudgeError: the key's variable is not set, or the provider's client refuses its settings.
-        MissingExtraError: the provider's package is not installed.
+        InputError: no ``provider:model``, an unknown provider, an address without http://, a
+            store that cannot be opened, or an argument that `LLMJudge` or `Budget` refuses.
+        JudgeError: the key's variable is not set or is empty, or the provider's client refuses
+            its settings.
+        MissingExtraError: the provider's package is not installed, or LangChain for any provider
+            but ``openai``.
     """
     key = None if api_key_env is None else os.environ.get(api_key_env, "")
     if key == "":
@@ -97,12 +101,15 @@ def structured_llm(model: Any, **settings: Any) -> StructuredLLM:
     Args:
         model: a name, a `StructuredLLM`, or a LangChain chat model.
         settings: of a model by name: ``base_url``, ``api_key``, ``temperature``,
-            ``max_tokens`` and ``timeout``; None for the provider's own.
+            ``max_tokens`` and ``timeout``; None for the provider's own. A model object
+            keeps its own settings.
 
     Raises:
-        InputError: none of these, or an unknown provider.
+        InputError: none of these, a name that is no ``provider:model``, an unknown provider, or
+            an address without http://.
         JudgeError: the provider's client refuses its settings.
-        MissingExtraError: the provider's package is not installed.
+        MissingExtraError: the provider's package is not installed, or LangChain for any provider
+            but ``openai``.
     """
     if hasattr(model, "ainvoke"):
         from noisesense_adapters.langchain import LangChainLLM

@@ -82,7 +82,7 @@ class DeepEvalLLM(Bridge):
         _quiet_retries()
 
     async def ask(self, prompt: str, schema: type[BaseModel] | None) -> Reply:
-        """See `Bridge`. DeepEval's own models return ``(content, cost)``."""
+        """See `Bridge.ask`. DeepEval's own models return ``(content, cost)``."""
         options: dict[str, Any] = {}
         if schema is not None:
             prompt = prompt if self._enforces else spelled_out(prompt, schema)
@@ -104,7 +104,7 @@ class DeepEvalLLM(Bridge):
         return Reply(_text_of(content), usage, problem_of(last, form))
 
     def explain(self, error: BaseException) -> JudgeError | None:
-        """See `Bridge`."""
+        """See `Bridge.explain`."""
         if _INVALID_JSON in str(error) or _INVALID_JSON in str(error.__cause__):
             return ReplyError(NOT_JSON, Usage(calls=1))
         if self._native and isinstance(error, _NO_TEXT):
@@ -125,6 +125,7 @@ def _quiet_retries() -> None:
 
 
 def _is_of_others(_: logging.LogRecord) -> bool:
+    """Let a record pass unless a call of ours is running."""
     return _received.get() is None
 
 
@@ -159,6 +160,7 @@ async def _noted(result: Awaitable[Any]) -> Any:
 
 
 def _note(result: Any) -> Any:
+    """Return what a client returned, noted if a call of ours is running."""
     received = _received.get()
     if received is not None:
         received.append(result)
@@ -175,7 +177,7 @@ def _text_of(content: object) -> str:
 
 @lru_cache(maxsize=64)
 def _reading(schema: type[BaseModel]) -> type[BaseModel]:
-    """The form for clients that read the reply's text by it: it reads as `read_reply` does."""
+    """Return the form for clients that read JSON by it: it reads as `read_reply` does."""
 
     def validate(cls: type[Any], /, json_data: str, **options: Any) -> Any:
         return read_reply(json_data, schema, Usage(calls=1))
@@ -184,7 +186,8 @@ def _reading(schema: type[BaseModel]) -> type[BaseModel]:
 
 
 def judge_of(metric: Any) -> Judge:
-    """Return the `LLMJudge` over a metric's model, one for all metrics with the same.
+    """Return the `LLMJudge` over a metric's model, one for all metrics of the same model, store
+    and options.
 
     Raises:
         DeepEvalError: the model cannot be made, e.g. its key is not configured.

@@ -77,8 +77,9 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         judgement: the verdicts it was computed from, and what they cost.
 
     Raises:
-        InputError: an unknown mode or definition, a threshold that is no number from 0 to 1, or
-            an argument of the wrong type.
+        InputError: an unknown mode, definition, ``empty``, ``undetermined`` or judge option; a
+            threshold that is no number from 0 to 1; a ``judge`` that is not one; or something
+            that a judge does not use beside it.
     """
 
     score_detail: Score | None
@@ -136,10 +137,13 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
     ) -> float | None:
         """Return the score of the test case; also in `score`, with `reason` and `score_detail`.
 
+        None where there is no number, also if the model's replies were of no use.
+
         Raises:
             MissingTestCaseParamsError: a field is None or empty.
             InputError: labels or verdicts that are malformed or do not fit the test case.
             JudgeError: the model could not be called.
+            UndefinedScoreError: nothing to measure and ``empty="error"``.
             DeepEvalError: the model cannot be made, e.g. its key is not configured.
         """
         measuring = self.a_measure(test_case, *args, **options)
@@ -172,7 +176,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         return self.score
 
     async def _measure(self, test_case: LLMTestCase) -> None:
-        """Translate, call, translate back."""
+        """Judge and score a test case, and set what DeepEval reads of the metric."""
         row = read_case(test_case, self.__name__)
         settings = Settings(self.definition, self.empty, self.undetermined)
         metric = (type(self), self.mode, self.threshold, self.flaky)
@@ -217,10 +221,10 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
         return judge
 
     def is_successful(self) -> bool | None:
-        """Tell whether the score passes, whatever the open verdicts; None if there is none.
+        """Tell whether the score passes, whatever the open verdicts are.
 
-        An error, an undecided score and a judge that said nothing usable are False; an undefined
-        score (unless it fails) and no measurement are None.
+        False after an error, for an undecided score, and if the judge said nothing usable. An
+        undefined score is False, or None with ``fail_undefined=False``. None before a measurement.
         """
         score = self.score_detail
         if self.error is None and score is not None:
@@ -231,7 +235,7 @@ class NoiseSensitivityMetric(BaseMetric):  # type: ignore[no-untyped-call]  # De
 
     @property
     def n(self) -> int:
-        """Compared by DeepEval's cache of results (``-c``), and never twice the same.
+        """A random number, which DeepEval's cache of results (``-c``) compares.
 
         The cache goes by a test case's texts: it would serve a score from before the labels or
         the verdicts in its metadata, which it does not look at. A `VerdictStore` saves the calls.

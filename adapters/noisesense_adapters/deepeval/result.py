@@ -20,13 +20,17 @@ _SAYS: dict[GateOutcome, str] = {
 
 
 def outcome_of(score: Score, mode: Mode, threshold: float, higher: bool) -> GateOutcome:
-    """The gate; of the robustness by the noise that is left to it, rounded: ``1 - 0.9 < 0.1``."""
+    """Return the outcome of the noise's gate, see `noisesense.gate`.
+
+    With ``higher`` the threshold is of the robustness, and ``1 - threshold`` the limit of the
+    noise; rounded, since ``1 - 0.9 < 0.1``.
+    """
     limit = round(1 - threshold, 12) if higher else threshold
     return score.gate(mode, limit)
 
 
 def reason_of(score: Score, mode: Mode, threshold: float, higher: bool) -> str:
-    """Return the score's reason, and how it stands to the threshold."""
+    """Return the score's reason, and how it stands to the threshold unless it is undefined."""
     parts: list[str] = []
     bounds = score.bounds(mode)
     if higher and bounds:
@@ -85,6 +89,7 @@ def begin(metric: Any) -> None:
 
 
 def _take(metric: Any, results: dict[str, Any]) -> None:
+    """Let these be the metric's results: the latest, and in a task those of the task."""
     metric.latest = results
     if _in_task():
         _own.set({**_own.get({}), metric: results})

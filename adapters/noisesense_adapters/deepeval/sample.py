@@ -20,9 +20,9 @@ def place_of(test_case: LLMTestCase) -> str:
 
 
 def read_case(test_case: LLMTestCase, metric: str) -> Reading:
-    """Return the test case as a `Sample`, and the verdicts that it brings.
+    """Read the test case: its `Sample`, and the verdicts that it brings.
 
-    Raises `MissingTestCaseParamsError`, `InputError`.
+    Raises `MissingTestCaseParamsError`, which names the metric, and `InputError`.
     """
     absent: list[str] = []
     for name in _NEEDED:

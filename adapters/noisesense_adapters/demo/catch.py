@@ -65,7 +65,7 @@ class Library:
         return [Chunk(id=name, text=" ".join(texts)) for name, texts in lines.items()]
 
     def samples(self, documents: Sequence[Chunk]) -> list[Sample]:
-        """Ask questions about two topics each, and answer them from the documents."""
+        """Ask two questions for each topic, each with another topic; answer from the documents."""
         samples: list[Sample] = []
         for step in (1, 3):
             for number, first in enumerate(self.topics):
@@ -84,7 +84,7 @@ class Library:
 
 
 def retrieve(question: str, documents: Sequence[Chunk]) -> list[Chunk]:
-    """Find the three documents that have most words of the question."""
+    """Find the three documents that have most words of the question; of equal ones the first."""
 
     def shared_words(document: Chunk) -> int:
         return _shared_words(question, document.text)
@@ -93,7 +93,10 @@ def retrieve(question: str, documents: Sequence[Chunk]) -> list[Chunk]:
 
 
 def answer(question: str, contexts: list[str]) -> str:
-    """Answer each part of the question by the first sentence with most of its words."""
+    """Answer each part of the question by the first sentence with most of its words.
+
+    Raises `ValueError` if no context has a sentence.
+    """
     lines: list[str] = []
     for context in contexts:
         lines += sentences(context)

@@ -45,7 +45,7 @@ class Row(Protocol):
 
     @property
     def verdicts(self) -> VerdictsForm | None:
-        """Verdicts that the row brings; they take the place of a judge."""
+        """Verdicts that the row brings, in place of a judge; None if it brings none."""
         ...
 
 
@@ -70,7 +70,7 @@ class Settings(NamedTuple):
         empty: str = "undefined",
         undetermined: str = "none",
     ) -> Settings:
-        """Raise `InputError` for a value that no sample could be scored by."""
+        """Return the settings. Raises `InputError` for an unknown value."""
         return cls(
             check_definition(definition).name,
             check_empty(empty),
@@ -78,7 +78,7 @@ class Settings(NamedTuple):
         )
 
     def score(self, verdicts: VerdictsForm) -> Score:
-        """Raise `UndefinedScoreError` if there is nothing to measure and ``empty="error"``."""
+        """Score the verdicts by these settings. Raises as `noisesense.score`."""
         return score(
             verdicts,
             definition=self.definition,
@@ -90,7 +90,7 @@ class Settings(NamedTuple):
 def choices(
     definition: str | None = None, empty: str | None = None, undetermined: str | None = None
 ) -> Choices:
-    """Return the settings that are not None; the line of a file decides the others.
+    """Return, by name, the settings that are not None; the line of a file decides the others.
 
     Raises `InputError` for an unknown value.
     """
@@ -114,7 +114,10 @@ NAME = "noise_sensitivity"
 
 
 def score_name(mode: str, definition: str, name: str = NAME) -> str:
-    """``noise_sensitivity_relevant``, or ``noise_sensitivity_relevant_paper``."""
+    """``noise_sensitivity_relevant``, or ``noise_sensitivity_relevant_paper``.
+
+    It begins with ``name``.
+    """
     return f"{name}_{mode}{suffix(definition)}"
 
 
@@ -143,7 +146,7 @@ class Evaluated(NamedTuple):
         return Judgement(as_model(self.score.verdicts))
 
     def result(self, name: str, sample: Sample, cluster: str | None = None) -> Result:
-        """Return the score as a line of a results file."""
+        """Return the score as the `noisesense.Result` of a sample, by this name."""
         from noisesense.scoring.results import Result
 
         judgement = self.judgement
@@ -186,7 +189,7 @@ class Evaluator:
             run: the host's run, if its metrics share judgements.
 
         Raises:
-            InputError: a text is missing or malformed.
+            InputError: a text is missing or malformed, or a recording lacks the sample.
             JudgeError: the judge could not be asked, or gave no usable list of claims.
             StoreError: the judge's store.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
@@ -206,8 +209,8 @@ class Evaluator:
         return run_blocking(self._by_judge(row, None))
 
     def _without_judge(self, row: Row) -> Evaluated | None:
-        """Return the score of the row's own verdicts, or of a sample for which nothing was
-        retrieved; None if a judge is needed."""
+        """Return the score of the row's own verdicts, or of a sample that needs no judge (see
+        `skip_judging`); None if a judge is needed."""
         verdicts = row.verdicts
         if verdicts is not None:
             return Evaluated(self.settings.score(verdicts), GIVEN_VERDICTS)
@@ -236,9 +239,10 @@ class Evaluator:
 
 
 def skip_judging(sample: Sample, definition: DefinitionName) -> Judgement | None:
-    """Return an empty judgement if the score is undefined whatever a judge says, else None.
+    """Return a judgement without claims and chunks if no judge is needed, else None.
 
-    It is undefined if nothing was retrieved and the definition counts only claims from a chunk.
+    No judge is needed if nothing was retrieved and the definition counts only claims from a chunk:
+    whatever a judge says, there is nothing to measure.
     """
     if sample.retrieved_contexts or chunk_modes(definition) != modes_of(definition):
         return None

@@ -28,7 +28,8 @@ def given_judge(
         of_model: other arguments that are only for a model; None where one was not given.
 
     Raises:
-        InputError: not a judge, another argument beside a judge, or an unknown option.
+        InputError: not a judge, another argument beside a judge, an unknown option (without a
+            judge), or a recording that cannot be read.
     """
     if judge is None:
         _check_options(judge_options or {})
@@ -74,7 +75,7 @@ def judge_over(
     """Return the `LLMJudge` over a host's model; the same one for the same model and arguments.
 
     Metrics with the same model (the same object, or the same name) get the same judge, so that
-    `noisesense.judging.sharing.judge_once` can share its verdicts. The last 16 are kept.
+    `noisesense.judging.sharing.judge_once` can share its verdicts. The 16 used last are kept.
 
     Args:
         model: the host's object, or a name.
@@ -84,7 +85,8 @@ def judge_over(
         options: further arguments of `LLMJudge`.
 
     Raises:
-        InputError: an option that `LLMJudge` does not take.
+        InputError: a value that `LLMJudge` does not take, or a store that cannot be opened.
+        TypeError: an option of an unknown name; `given_judge` refuses those before.
     """
     # Not needed for given verdicts.
     from noisesense.judging.llm import LLMJudge

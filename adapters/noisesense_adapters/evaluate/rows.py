@@ -71,8 +71,9 @@ class Figure(NamedTuple):
         mode: of the score.
         value: from 0 to 1, lower is better; None where it is undefined or undetermined.
         reason: the value in words, which also say that lower is better.
-        metadata: the status; for a row also bounds, definition and judge. The first figure of a
-            row also has what judging cost, so that a sum over figures counts it once.
+        metadata: the status; for a row also bounds, definition, judge and the number
+            of verdicts it left unanswered. The first figure of a row also has what judging cost,
+            so that a sum over figures counts it once.
     """
 
     mode: Mode
@@ -93,8 +94,9 @@ class RowEvaluator:
         judge: see `Arguments`, also for the parameters after it.
 
     Raises:
-        InputError: an unknown mode, definition or place; neither a judge nor a model; or an
-            argument that a judge does not use.
+        InputError: an unknown mode, definition, ``empty`` or ``undetermined``; neither a judge
+            nor a model; an argument that a judge does not use; an unknown judge option; or a
+            recording that cannot be read. A wrong place or an unusable model fails each row.
     """
 
     def __init__(
@@ -149,8 +151,9 @@ class RowEvaluator:
             place: what the host calls the row, for errors.
 
         Raises:
-            InputError: a text is missing or malformed.
-            JudgeError: the judge could not be asked.
+            InputError: a text is missing or malformed, a recording lacks the sample, or no judge
+                can be made of the model.
+            JudgeError: the judge could not be asked, or gave no usable list of claims.
             UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         with error_context(place):
@@ -177,7 +180,9 @@ class RowEvaluator:
         return figures
 
     async def kept_figures(self, row: Mapping[str, Any], place: str) -> list[Figure]:
-        """Evaluate a row and return its figures; the first one keeps what `summary_of` reads.
+        """Evaluate a row and return its figures.
+
+        The first one's metadata has, as ``scored``, what `summary_of` reads.
 
         Raises:
             NoiseSenseError: see `evaluate`.
@@ -195,7 +200,7 @@ def row_evaluator_of(evaluator: object) -> RowEvaluator:
         evaluator: a function that a host's factory made, with its rows as the attribute ``rows``.
 
     Raises:
-        InputError: some other function.
+        InputError: anything else.
     """
     rows = getattr(evaluator, "rows", None)
     if not isinstance(rows, RowEvaluator):
@@ -264,7 +269,7 @@ def summary_of(
 ) -> Summary:
     """Summarize a host's run from the metadata that the host stored.
 
-    A row without a score counts as failed.
+    A row without a score by that definition and name counts as failed.
 
     Args:
         rows: for each row, the metadata of its scores.
@@ -306,14 +311,21 @@ def _kept_of(
 
 
 def check_modes(mode: Modes, definition: DefinitionName) -> tuple[Mode, ...]:
-    """Return one mode, or for ``"both"`` those that the definition has. Raises `InputError`."""
+    """Return one mode, or for ``"both"`` those that the definition has.
+
+    A single mode is returned even if the definition lacks it: its scores are then undefined.
+    Raises `InputError` for an unknown mode or definition.
+    """
     defined = modes_of(check_definition(definition).name)
     check_choice(mode, get_args(Modes), "mode")
     return defined if mode == "both" else (mode,)
 
 
 def mean_of(summary: Summary, mode: Mode) -> Figure:
-    """Return a run's mean of one mode, with all that the summary says as its reason."""
+    """Return a run's mean of one mode, with all that the summary says as its reason.
+
+    Its value is None if the run has no such mean, or open verdicts make the mean a range.
+    """
     figures = summary.mode(mode)
     mean = None if figures is None else figures.mean
     value = None if mean is None else mean.value

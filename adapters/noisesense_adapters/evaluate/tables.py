@@ -30,7 +30,10 @@ class Table(NamedTuple):
     caption: str = ""
 
     def without_zeros(self) -> Table:
-        """Leave out the columns in which every cell is 0 or empty."""
+        """Return the table without columns in which every cell is ``"0"`` or empty.
+
+        The first column stays. A table without rows keeps no other.
+        """
         kept = [0]
         for i in range(1, len(self.titles)):
             if any(row[i] not in ("0", "") for row in self.rows):
@@ -41,9 +44,11 @@ class Table(NamedTuple):
 
 
 def shown(value: Any, form: str = ".4f") -> str:
-    """Write a figure: ``-`` where there is none, one number where both ends of a range meet.
+    """Write a figure: ``-`` for None, one number where both ends of a range meet.
 
-    An interval has its own number of digits, see `interval_text`.
+    The form is that of floats and ranges. A text stays as it is, a whole number has commas
+    between thousands. Of an interval the form says only whether it is in percent: it has its own
+    number of digits, see `interval_text`.
     """
     if value is None:
         return "-"
@@ -68,7 +73,10 @@ def mean_table(summary: Summary) -> Table:
 
 
 def sample_table(summary: Summary) -> Table:
-    """Count the samples in the mean of each mode, and say what to do about the others."""
+    """Count the samples in the mean of each mode, and say what to do about the others.
+
+    A row that counts no sample in any mode is left out.
+    """
     modes = summary.modes
     counts = {
         "measured": [mode.determined for mode in modes],
@@ -102,7 +110,7 @@ _LEGEND = {
 
 
 def offender_legend(table: Table) -> str:
-    """Explain the columns of the table."""
+    """Explain the columns and the order of an `offender_table`, which has rows."""
     parts: list[str] = []
     for title in table.titles:
         if title in _LEGEND:
@@ -116,7 +124,7 @@ _SHORT = 28
 
 
 def offender_table(documents: Iterable[Offender]) -> Table:
-    """Return what is known of each document."""
+    """Return what is known of each document, in the given order, without columns of zeros."""
     titles = ("document", "claims", "open", "samples", "adjusted", "95% interval")
     rows: list[tuple[str, ...]] = []
     for document in documents:
@@ -133,7 +141,10 @@ def offender_table(documents: Iterable[Offender]) -> Table:
 
 
 def comparison_table(comparison: Comparison, a: str = "A", b: str = "B") -> Table:
-    """Return each figure of both versions."""
+    """Return each figure of both versions, which the columns call ``a`` and ``b``.
+
+    Columns of zeros are left out.
+    """
     confidence = ""
     rows: list[tuple[str, ...]] = []
     for found in comparison.figures:
@@ -162,7 +173,10 @@ _DOCUMENTS = 10
 
 
 def ablation_tables(found: Ablation) -> list[Table]:
-    """Return what became of wrong claims, the variants and the documents, where there are some."""
+    """Return what became of wrong claims, the variants and the first ten documents.
+
+    A table that would have no rows is left out.
+    """
     tables: list[Table] = []
     if found.effect is not None:
         tables.append(_effect_table(found.effect))
@@ -199,7 +213,7 @@ def _effect_table(effect: Effect) -> Table:
 
 
 def cause_table(causes: Iterable[Cause]) -> Table:
-    """Return what became of claims without each document."""
+    """Return what became of claims without each document; columns of zeros are left out."""
     rows: list[tuple[str, ...]] = []
     for cause in causes:
         effect = "no effect shown"
@@ -260,7 +274,10 @@ CELL_NAMES: dict[CellKind, str] = {
 
 
 def trust_tables(found: Trust) -> list[Table]:
-    """Return the means that people would find, and the judge's errors, where there are some."""
+    """Return the means that people would find, and the judge's errors.
+
+    A table that would have no rows is left out.
+    """
     confidence = ""
     means: list[tuple[str, ...]] = []
     for mode, mean in found.means.items():

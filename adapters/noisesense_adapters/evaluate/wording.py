@@ -24,7 +24,7 @@ class Headline(NamedTuple):
 def headline(summary: Summary) -> Headline:
     """Say how many claims are wrong and came from a document, and what could not be measured.
 
-    Does not depend on the definition.
+    It is the same under every definition.
     """
     kinds = summary.partition
     noise = summary.from_chunks
@@ -66,7 +66,10 @@ def changed_claims(summary: Summary) -> str:
 
 
 def document_name(text: str, width: int = 60) -> str:
-    """Name a document or a question in one line of at most so many characters."""
+    """Name a document or a question in one line, cut with ``…`` to ``width`` characters.
+
+    Full stops at the end are left out. A blank text is ``no id, no text``, whatever the width.
+    """
     name = " ".join(text.split())
     if len(name) > width:
         name = f"{name[: width - 1].rstrip()}…"
@@ -82,7 +85,7 @@ FIGURE_NAMES: dict[Figure, str] = {
 
 
 def by_more(found: FigureComparison) -> str:
-    """Say by how much it is asked whether B is worse."""
+    """Return ``" by more than 0.05"`` with the comparison's margin; empty if the margin is 0."""
     return f" by more than {found.margin:.3g}" if found.margin else ""
 
 
@@ -115,7 +118,7 @@ def cause_sentence(found: Ablation) -> str | None:
 
 
 def ablation_sentences(found: Ablation) -> Iterator[str]:
-    """Say what an ablation found."""
+    """Yield sentences that say what an ablation found."""
     if not found.claims:
         yield "No wrong claim came from a document: none was removed."
     cause = cause_sentence(found)
@@ -133,7 +136,7 @@ def ablation_sentences(found: Ablation) -> Iterator[str]:
 
 
 def _effect_sentence(effect: Effect) -> str:
-    """Say whether documents matter."""
+    """Say whether the documents that the wrong claims came from matter."""
     from noisesense.stats.paired import MIN_PAIRS
 
     if effect.is_shown:
@@ -146,6 +149,6 @@ def _effect_sentence(effect: Effect) -> str:
 
 
 def trust_sentence(found: Trust) -> str:
-    """Say whose verdicts were compared."""
+    """Say how many of the judge's verdicts were compared, and with whose labels."""
     labels = "the labels" if found.labels_by is None else f"the labels of {found.labels_by}"
     return f"{counted(found.compared, 'verdict')} of {found.judge} compared with {labels}."

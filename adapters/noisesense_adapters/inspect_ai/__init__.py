@@ -37,7 +37,9 @@ def noise_sensitivity(**arguments: Unpack[Arguments]) -> Scorer:
             ``store``.
 
     Raises:
-        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+        InputError: an unknown mode, definition, ``empty`` or ``undetermined``; neither judge nor
+            model, or both; or an unknown judge option. A wrong place or an unusable
+            model fails each row.
     """
     rows = RowEvaluator(HOSTS["inspect"], structured_llm, **arguments)
 
@@ -81,8 +83,9 @@ def run_summary(
     """Return the means of a log's samples as ranges, with intervals.
 
     Inspect's own means are over the samples that have a number. Here every sample counts: an
-    undetermined one by its bounds, and failed and undefined ones are counted apart. The epochs of
-    a sample are answers to one question, and count as one in the intervals.
+    undetermined one by its bounds, and failed and undefined ones are counted apart. A sample
+    without such a score is a failed one. The epochs of a sample are answers to one question, and
+    count as one in the intervals.
 
     Args:
         log: what ``eval`` or ``read_eval_log`` returned, with its samples.

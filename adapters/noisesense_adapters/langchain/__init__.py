@@ -52,7 +52,7 @@ class LangChainLLM(Bridge):
     """A `StructuredLLM` over a ``BaseChatModel`` (also after ``.bind()`` or ``.with_retry()``).
 
     Structured output is used if the model supports it. If not, or if its endpoint refuses it (400
-    or 422; the call is repeated then), the JSON schema is written in the prompt. Retries, timeouts
+    or 422; the call is repeated then), the form is spelled out in the prompt. Retries, timeouts
     and the length of replies are the model's settings; `LLMJudge`'s ``timeout`` limits the whole
     call.
 

@@ -51,7 +51,9 @@ def noise_sensitivity(*, name: str = NAME, **arguments: Unpack[Arguments]) -> Ev
             ``expected_output`` and ``metadata``.
 
     Raises:
-        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+        InputError: an unknown mode, definition, ``empty`` or ``undetermined``; neither judge nor
+            model, or both; or an unknown judge option. A wrong place or an unusable
+            model fails each row.
     """
     rows = RowEvaluator(HOSTS["langfuse"], structured_llm, name=name, **arguments)
 
@@ -87,7 +89,7 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
         evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
 
     Raises:
-        InputError: some other function.
+        InputError: anything else.
     """
     rows = row_evaluator_of(evaluator)
 
@@ -103,7 +105,7 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
 
 
 def _shown(name: str, figure: Figure) -> Evaluation:
-    """As a number, or else its status as text."""
+    """Return the figure's value as a number, or else its status as text."""
     _, value, reason, metadata = figure
     data_type: Any = None
     if value is None:

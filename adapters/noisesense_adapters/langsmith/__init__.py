@@ -50,7 +50,9 @@ def noise_sensitivity(*, name: str = NAME, **arguments: Unpack[Arguments]) -> Ev
         that row's error.
 
     Raises:
-        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+        InputError: an unknown mode, definition, ``empty`` or ``undetermined``; neither judge nor
+            model, or both; or an unknown judge option. A wrong place or an unusable
+            model fails each row.
     """
     if hasattr(arguments.get("judge"), "ainvoke") and arguments.get("model") is None:
         arguments["model"] = arguments.pop("judge", None)
@@ -84,13 +86,14 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
 
     Each mean comes as ``noise_sensitivity_<mode>_mean``, with its interval, its range where
     verdicts are open, and the undefined, undetermined and failed rows in the comment. It is None
-    where open verdicts do not decide it.
+    where open verdicts do not decide it. What was found is used once: at a second call for the
+    same runs every row counts as failed.
 
     Args:
         evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
 
     Raises:
-        InputError: some other function.
+        InputError: anything else.
     """
     rows = row_evaluator_of(evaluator)
     kept = vars(evaluator)["kept"]

@@ -67,11 +67,12 @@ class MLflowLLM(Bridge):
 
 
 def bridge(model: object) -> StructuredLLM:
-    """Return a model by MLflow's URI, or any other that a judge takes.
+    """Return a model by MLflow's URI, or any other that `structured_llm` takes.
 
     Raises:
         InputError: neither.
-        JudgeError: MLflow does not know the model.
+        JudgeError: MLflow does not know the model, or as `structured_llm`.
+        MissingExtraError: as `structured_llm`.
     """
     if isinstance(model, str) and (":/" in model or model == "databricks"):
         return MLflowLLM(model)
@@ -102,10 +103,10 @@ def _retrieved(trace: Any) -> list[Any] | InputError | None:
     return documents if retrievers else None
 
 
-def _is_inside(span: Any, outer: set[Any], spans: dict[Any, Any]) -> bool:
-    """Tell whether a span is inside one of the outer ones, at any depth."""
+def _is_inside(span: Any, outer_ids: set[Any], spans: dict[Any, Any]) -> bool:
+    """Tell whether a span is inside one with such an id, at any depth."""
     parent = spans.get(span.parent_id)
-    while parent is not None and parent.span_id not in outer:
+    while parent is not None and parent.span_id not in outer_ids:
         parent = spans.get(parent.parent_id)
     return parent is not None
 
@@ -148,7 +149,9 @@ class NoiseSensitivity(Scorer):
             if the trace has retrievers, ``retrieved``.
 
     Raises:
-        InputError: an unknown mode, definition or place, or something beside a judge.
+        InputError: an unknown mode, definition, ``empty`` or ``undetermined``; something that a
+            judge does not use beside it; or an unknown judge option. A wrong place or an
+            unusable model fails each row.
     """
 
     name: str = NAME
@@ -225,7 +228,8 @@ def run_summary(run_id: str, *, name: str = NAME) -> Summary:
         name: of the scorer.
 
     Raises:
-        InputError: the run has no feedback of that scorer.
+        InputError: the run has no feedback of that scorer. Of an unknown run MLflow raises an
+            error of its own.
     """
     rows: list[list[dict[str, Any]]] = []
     for trace in cast("list[Trace]", search_traces(run_id=run_id, return_type="list")):
@@ -239,7 +243,10 @@ def run_summary(run_id: str, *, name: str = NAME) -> Summary:
 
 
 def _feedback_on(trace: Trace, run_id: str, name: str) -> list[Mapping[str, str]]:
-    """Return the metadata of what the run's scorers of that name said of a row."""
+    """Return the metadata of what the run's scorers of that name said of a row.
+
+    What names no run counts as the run's.
+    """
     found: list[Mapping[str, str]] = []
     for assessment in trace.info.assessments or ():
         metadata: Mapping[str, str] = assessment.metadata or {}

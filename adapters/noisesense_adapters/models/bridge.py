@@ -32,7 +32,7 @@ class Reply(NamedTuple):
 
     @property
     def is_thinking(self) -> bool:
-        """Did the model reach its limit before it began to reply?"""
+        """Is the reply cut short, and blank or with thoughts at its head?"""
         text = self.text.strip()
         return self.problem == CUT_SHORT and (not text or text.startswith(replies.OPENINGS))
 
@@ -40,12 +40,14 @@ class Reply(NamedTuple):
 def completion_reply(completion: Any, form: str = "") -> Reply:
     """A chat completion of an OpenAI-compatible endpoint: its text, or what it calls a tool with.
 
+    What is wrong with it is the reply's ``problem``.
+
     Args:
-        completion: as its client gives it.
+        completion: the object that its client gives, not a dict.
         form: the name of the form that was asked for, if any was.
 
     Raises:
-        ReplyError: it is none.
+        ReplyError: it has no message.
     """
     usage = usage_of(completion)
     choices = as_list(getattr(completion, "choices", None))
@@ -98,14 +100,14 @@ class Bridge:
         raise NotImplementedError
 
     def explain(self, error: BaseException) -> JudgeError | None:
-        """Our error for an exception that only this host raises."""
+        """Our error for an exception that only this host raises; None, as here, for any other."""
 
     async def generate(self, prompt: str, schema: type[S]) -> tuple[S, Usage]:
         """Return the reply as an instance of ``schema``, and what it cost.
 
         Raises:
             ReplyError: a reply that is empty, refused, cut short, or does not fit.
-            JudgeError: the model could not be called.
+            JudgeError: the model could not be called. Our errors of `ask` are passed on.
         """
         reply = await self.reply(prompt, schema)
         if reply.problem:
@@ -113,7 +115,10 @@ class Bridge:
         return replies.read_reply(reply.text, schema, reply.usage), reply.usage
 
     async def reply(self, prompt: str, schema: type[BaseModel]) -> Reply:
-        """Return the model's reply, in whichever form its endpoint takes. Raises `JudgeError`."""
+        """Return the model's reply, in whichever form its endpoint takes; it may have a problem.
+
+        Raises `JudgeError`.
+        """
         if self.takes_forms:
             with suppress(RequestRefusedError):
                 return await self._called(prompt, schema, has_other_form=self.replies_in_text)

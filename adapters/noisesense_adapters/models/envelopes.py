@@ -63,7 +63,7 @@ _THOUGHT = ("thoughts_token_count",)
 
 
 def problem_of(reply: object, form: str = "") -> str:
-    """Why a provider's reply is no whole one, wherever in it that is said; empty if it is one.
+    """Why a provider's reply is no whole one, wherever in it that is said; empty if nowhere.
 
     Args:
         reply: as its client gives it, an object or a dict.
@@ -106,13 +106,13 @@ def _are_out_of_order(choices: Sequence[object]) -> bool:
 
 
 def call_name(call: object) -> object:
-    """Return the name of the function that a call of a tool is of."""
+    """Return the name of the function that a call of a tool is of; None without one."""
     fields = fields_of(call)
     return fields_of(fields.get("function")).get("name", fields.get("name"))
 
 
 def another_call(names: Iterable[object], form: str) -> str:
-    """Return the problem of a reply that calls such functions; empty if they are the form."""
+    """Return the problem if a name is neither ``form`` nor None; else an empty text."""
     return ELSEWHERE if {*names} - {form, None} else ""
 
 
@@ -130,14 +130,20 @@ def _word(value: object) -> str:
 
 
 def fields_of(value: object) -> dict[str, Any]:
-    """Return the fields of a dict or an object, by their names without case and underscores."""
+    """Return the fields of a dict or an object, by their names without case and underscores.
+
+    Anything else has none.
+    """
     own = as_object(value) or as_object(getattr(value, "__dict__", None))
     more = as_object(getattr(value, "model_extra", None))  # what pydantic was not told of
     return {normal(str(name)): field for name, field in {**own, **more}.items()}
 
 
 def usage_of(reply: object) -> Usage:
-    """Return one call, with the tokens that a provider's reply, or its usage object, reports."""
+    """Return one call, with the tokens that a provider's reply, or its usage, reports; else 0.
+
+    The reply is an object; its usage may be a dict.
+    """
     counts: object = getattr(reply, "usage", None) or getattr(reply, "usage_metadata", None)
     if not counts:
         counts = reply

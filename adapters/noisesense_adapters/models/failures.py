@@ -138,7 +138,7 @@ async def call_model(
     """Return the result of a call of a model's client.
 
     Args:
-        call: the client's coroutine.
+        call: the client's coroutine. Our own errors that it raises are passed on.
         model: its name in messages.
         explain: our error for an exception that only this client raises.
         has_other_form: can the caller ask for the reply in another form?
@@ -164,7 +164,7 @@ async def call_model(
 
 
 def _refused_form(error: BaseException, has_other_form: bool) -> RequestRefusedError | None:
-    """The failure that asks for another form; None if there is none, or the form is not refused.
+    """The failure by which the caller asks in its other form; None if that would not help.
 
     What else is wrong with a request is wrong in any form.
     """
@@ -178,7 +178,8 @@ def made(make: Callable[[], T], model: str) -> T:
     """Return the client that ``make`` gives.
 
     Raises:
-        JudgeError: it cannot be made; clients' exceptions may quote their settings.
+        JudgeError: it cannot be made. The client's exception, which may quote its settings, is
+            withheld.
     """
     failure: JudgeError
     try:
@@ -189,7 +190,10 @@ def made(make: Callable[[], T], model: str) -> T:
 
 
 def judge_error(error: BaseException, model: str) -> JudgeError:
-    """Return why the model could not be called; of the exception's own text, a remedy at most."""
+    """Return why the model could not be called; of the exception's own text, a remedy at most.
+
+    A `JudgeError` of ours in its chain is returned as it is.
+    """
     links = list(_chain(error))
     names = {type(link).__name__ for link in links}
     for link in links:
@@ -209,7 +213,7 @@ def judge_error(error: BaseException, model: str) -> JudgeError:
 
 
 def _unreached(links: _Links, model: str) -> JudgeError | None:
-    """There was no reply in time, or nobody to reply."""
+    """Return the error if there was no reply in time, or nobody to reply; else None."""
     names = " ".join(type(link).__name__ for link in links)
     if any("CERTIFICATE_VERIFY_FAILED" in str(link) for link in links):
         problem = f"{model} cannot be reached: its certificate is not trusted"
@@ -225,7 +229,7 @@ def _unreached(links: _Links, model: str) -> JudgeError | None:
 
 
 def _unknown(links: _Links, model: str) -> JudgeError:
-    """Without the exception's text, where it was raised helps most to find the cause."""
+    """Return the error for any other exception: its type and where it was raised, not its text."""
     first = links[0]
     problem = f"{model} could not be called: {type(first).__name__}"
     frames = traceback.extract_tb(first.__traceback__)
@@ -258,7 +262,10 @@ def _refusal(links: _Links, model: str) -> JudgeError:
 
 
 def wait_of(links: Iterable[BaseException]) -> float | None:
-    """The seconds that a provider asks to wait, by either of its headers; None if it does not."""
+    """The seconds that a provider asks to wait, by either of its headers; None if by neither.
+
+    A date in place of seconds is not read.
+    """
     for link in links:
         for holder in (getattr(link, "response", None), link):
             headers: Any = getattr(holder, "headers", None)
@@ -311,7 +318,7 @@ def _chain(error: BaseException, *, contexts: bool = True) -> Iterator[BaseExcep
 
 
 def _status(links: _Links) -> int | None:
-    """Return the HTTP status behind an exception, if there is one."""
+    """Return the HTTP status, of 300 to 599, behind an exception, if there is one."""
     for link in links:
         for holder in (link, getattr(link, "response", None)):
             for name in ("status_code", "status", "code"):

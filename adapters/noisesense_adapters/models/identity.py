@@ -63,9 +63,9 @@ def _plain(value: Any) -> object:
 
 
 def endpoint(url: object) -> str:
-    """Host and path of an address, without credentials and query, and without a key in the path.
+    """Host, port and path of an address, without credentials and query.
 
-    A short digest stands for what may be one.
+    A short digest stands for a part of the path that may be a key.
     """
     parts = urlsplit(str(url))
     host = parts.netloc.rpartition("@")[2]
@@ -82,7 +82,7 @@ def _shown(text: str) -> str:
 
 
 def check_address(address: str, where: str) -> None:
-    """Raise `InputError` unless it is ``http[s]://host[:port]/…``. Credentials are not shown."""
+    """Raise `InputError` unless it is ``http[s]://host[:port][/…]``. Credentials are not shown."""
     if not _is_http(address):
         expected = "an address that begins with http:// or https:// and a host"
         got = "another" if "@" in address else describe(address)
@@ -98,7 +98,10 @@ def _is_http(address: str) -> bool:
 
 
 def is_local(address: str) -> bool:
-    """Tell whether the endpoint is on this machine or in its network, as Ollama is."""
+    """Tell whether the endpoint is on this machine or in its network, as Ollama is.
+
+    By its address alone: no name is looked up.
+    """
     from ipaddress import ip_address  # not needed to start
 
     host = ""

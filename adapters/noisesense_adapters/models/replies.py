@@ -92,8 +92,8 @@ def read_reply(text: str, schema: type[S], usage: Usage) -> S:
     What models are known to write around an answer is taken off: thoughts before it, a fence or
     tags around it, a token that ends it, a line such as "Here is the JSON:". Anything more is no
     answer: a second object, words after the first, an unknown tag, something that begins and does
-    not end. One thing is read as it is meant: a comma before a closing bracket. The time is
-    linear in the reply's length.
+    not end. A comma before a closing bracket is read as it is meant. A key that is there twice
+    with different values is null. The time is linear in the reply's length.
 
     Raises:
         ReplyError: with the usage, and without the text of the reply.
@@ -122,7 +122,8 @@ def answer_in(text: str) -> str:
     """Return the text without what models are known to write around an answer.
 
     Raises:
-        UnreadableError: something that begins and does not end, or nothing is left.
+        UnreadableError: something that begins and does not end, nothing is left, or the text is
+            longer than `LONGEST`.
     """
     if len(text) > LONGEST:
         raise UnreadableError(f"it is too long: {len(text):,} of {LONGEST:,} characters")
@@ -174,7 +175,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=consistent, strict=False)
 
 
 def _object(text: str) -> object:
-    """Return the one JSON object that the text is."""
+    """Return the one JSON object that the text is. Raises `UnreadableError`."""
     if not text.startswith("{"):
         raise UnreadableError("it does not begin with a JSON object")
     for spelled in (str, _without_trailing_commas):

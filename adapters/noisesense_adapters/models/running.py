@@ -40,6 +40,9 @@ _first: weakref.ref[asyncio.AbstractEventLoop] | None = None
 async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]) -> T:
     """``call`` in the first event loop that calls LangChain; in others ``blocking`` in a thread.
 
+    ``blocking`` also where ``call`` fails because of another loop's connection; and ``call`` where
+    ``blocking`` is not implemented.
+
     LangChain's async clients share connections for the life of the process, but a connection
     belongs to the loop that opened it: in another loop a request is sent and paid for, and its
     reply is lost. Sync clients do not have this problem.
@@ -61,7 +64,7 @@ async def ask_either(call: Callable[[], Awaitable[T]], blocking: Callable[[], T]
 
 
 def is_about_loops(error: BaseException | None) -> bool:
-    """Tell whether it is about a connection that the user's code opened in an earlier loop."""
+    """Tell whether an error, or one behind it, is about a connection of another event loop."""
     while error is not None:
         message = str(error) if isinstance(error, RuntimeError) else ""
         if any(words in message for words in _OF_ANOTHER_LOOP):

@@ -131,7 +131,10 @@ class OpenAILLM(Bridge):
 
 
 def _address_of(base_url: str | None, client: AsyncOpenAI | OpenAI | ChatClient | None) -> str:
-    """Return where requests go: as given, by the client, or by the environment."""
+    """Return where requests go: as given, by the client, or by the environment.
+
+    Raises `InputError` for an address without http://.
+    """
     usual = os.environ.get("OPENAI_BASE_URL") if client is None else str(client.base_url)
     address = base_url or usual or OPENAI
     check_address(address, "base_url or OPENAI_BASE_URL")
@@ -139,7 +142,7 @@ def _address_of(base_url: str | None, client: AsyncOpenAI | OpenAI | ChatClient 
 
 
 def usual_key(address: str) -> str | None:
-    """Return a stand-in key for a local endpoint, as the client wants one; else None."""
+    """Return a stand-in key for a local endpoint if OPENAI_API_KEY is not set; else None."""
     if os.environ.get("OPENAI_API_KEY"):
         return None
     return "none" if is_local(address) else None

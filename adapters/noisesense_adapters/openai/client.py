@@ -34,7 +34,7 @@ class ChatClient:
     that lives for many is better off with the package.
 
     Args:
-        api_key: sent as the bearer token.
+        api_key: sent as the bearer token, unless ``base_url`` has a user's name and password.
         base_url: the endpoint; empty for OpenAI's own.
         timeout: seconds one attempt may take, from its start to the last byte of its reply.
         max_retries: further attempts after a 408, 409, 5xx, a timeout or a lost connection, but
@@ -42,6 +42,9 @@ class ChatClient:
 
     As the package does, it reads OPENAI_ORG_ID and OPENAI_PROJECT_ID, the proxies of the
     environment, and SSL_CERT_FILE. It follows no redirect: the key stays with the endpoint.
+
+    Raises:
+        InputError: an address without http://.
     """
 
     def __init__(
@@ -73,7 +76,11 @@ class ChatClient:
         self._opener: OpenerDirector | None = None
 
     async def create(self, **request: Any) -> object:
-        """Return the completion, with its fields as attributes, whatever they are."""
+        """Return the completion, with its fields as attributes, whatever they are.
+
+        Raises an error with a ``status_code`` for an HTTP status, `ConnectionError`, a timeout's
+        error, or `ValueError` for a reply that is not JSON.
+        """
         body = json.dumps(request).encode()
         self._opener = self._opener or _new_opener()
         for attempt in range(self._max_retries + 1):
@@ -120,7 +127,7 @@ class _StatusError(Exception):
 
 
 def _new_opener() -> OpenerDirector:
-    """Through the environment's proxies, and to where it is told only."""
+    """Return an opener that uses the environment's proxies and follows no redirect."""
     # Loaded only where something is asked.
     import ssl
     from urllib.request import HTTPRedirectHandler, HTTPSHandler, build_opener

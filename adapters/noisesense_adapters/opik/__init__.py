@@ -43,7 +43,9 @@ class NoiseSensitivity(BaseMetric):
             what the task returned, and the other fields of the dataset's item.
 
     Raises:
-        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+        InputError: an unknown mode, definition, ``empty`` or ``undetermined``; neither judge nor
+            model, or both; or an unknown judge option. A wrong place or an unusable
+            model fails each row.
     """
 
     def __init__(
@@ -53,7 +55,10 @@ class NoiseSensitivity(BaseMetric):
         super().__init__(name=name + suffix(self._rows.definition), track=track)
 
     def score(self, **row: Any) -> list[ScoreResult]:
-        """Return both modes of one row."""
+        """Return one row's result for each mode that was asked for.
+
+        Without a value, or if the row cannot be evaluated, it is NaN and marked as failed.
+        """
         place = f"item with the input {describe(row.get('input'))}"
         try:
             figures = run_blocking(self._rows.kept_figures(row, place))

@@ -55,7 +55,9 @@ class NoiseSensitivity(Evaluator):
             tables is the retrieved text.
 
     Raises:
-        InputError: an unknown mode, definition or place, neither judge nor model, or both.
+        InputError: an unknown mode, definition, ``empty`` or ``undetermined``; neither judge nor
+            model, or both; or an unknown judge option. A wrong place or an unusable
+            model fails each row.
     """
 
     def __init__(self, *, name: str = NAME, **arguments: Unpack[Arguments]) -> None:
@@ -64,7 +66,7 @@ class NoiseSensitivity(Evaluator):
         super().__init__(name=name, kind="llm", direction="minimize", input_schema=_AnyRow)
 
     def bind(self, input_mapping: Any) -> None:
-        """Bind to other columns, by the names of our arguments or of Phoenix's columns.
+        """Read other columns: ``input_mapping`` has them by our arguments' names or Phoenix's.
 
         Phoenix hands on the mapped fields alone: the whole row goes with them.
         """
@@ -77,6 +79,7 @@ class NoiseSensitivity(Evaluator):
         return run_blocking(self._async_evaluate(eval_input))
 
     async def _async_evaluate(self, eval_input: dict[str, Any]) -> list[Score]:
+        """Score a row. The fields that `bind` maps win over the whole row."""
         eval_input = {**eval_input.pop(_ROW, {}), **eval_input}
         place = f"row with the input {describe(eval_input.get('input'))}"
         figures = await self._rows.kept_figures(eval_input, place)
@@ -100,7 +103,8 @@ def run_summary(
     """Return the means of an evaluated dataframe as ranges, with intervals.
 
     A mean over a column passes over what has no score. Here every row counts: an undetermined
-    one by its bounds, and failed and undefined ones are counted apart.
+    one by its bounds, and failed and undefined ones are counted apart. A row without our scores
+    is a failed one.
 
     Args:
         dataframe: what ``evaluate_dataframe`` returned.

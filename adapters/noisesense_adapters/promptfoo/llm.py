@@ -133,10 +133,10 @@ def _of_grader(value: Any) -> tuple[JudgeSettings, Any]:
 
 
 def _name(model: str, address: str, where: str) -> str:
-    """Without the provider that Promptfoo names it by.
+    """Return a model's name without the provider that Promptfoo names it by.
 
-    At OpenAI itself only the names of fine-tuned models have a colon. Another is probably
-    "anthropic:messages:…", and OpenAI should not get the texts.
+    At OpenAI itself only the names of fine-tuned models have a colon. Another is an `InputError`:
+    it is probably "anthropic:messages:…", and OpenAI should not get the texts.
     """
     name = model.strip().removeprefix("openai:").removeprefix("chat:")
     if not name or (":" in name and not address and not name.startswith("ft:")):
@@ -147,7 +147,10 @@ def _name(model: str, address: str, where: str) -> str:
 
 
 def _named_key(name: Any, where: str) -> str | None:
-    """Return the key in the variable ``name``, which is not shown: it may itself be a key."""
+    """Return the key in the variable ``name``, which is not shown: it may itself be a key.
+
+    None without a name. Raises `JudgeError` if the variable is not set.
+    """
     key = os.environ.get(name) if isinstance(name, str) else None
     if name is not None and not key:
         raise JudgeError(

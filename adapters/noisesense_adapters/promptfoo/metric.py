@@ -207,6 +207,7 @@ def _candidates(context: dict[str, Any]) -> list[tuple[dict[str, Any], bool]]:
 
 
 def _assertions(value: Any, limited: bool) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield Python assertions, also in sets, and whether a threshold is set around them."""
     for item in as_list(value):
         assertion = as_object(item)
         if assertion.get("type") in ("python", "not-python"):

@@ -139,7 +139,7 @@ class Inputs:
 
     @property
     def sample(self) -> Sample:
-        """Raises `InputError` if something is missing or wrong."""
+        """The texts. Raises `InputError` if something is missing or wrong."""
         return self.reading.sample
 
     @property
@@ -173,7 +173,7 @@ class Inputs:
         verdicts = light_verdicts(value, chunks)
         if verdicts is not None:
             return verdicts
-        return read_verdicts(value, None if chunks is None else _unsaid(chunks), where)
+        return read_verdicts(value, None if chunks is None else _sample_of(chunks), where)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -186,11 +186,11 @@ class Inputs:
         return record
 
     def _filled(self, value: Any, where: str, depth: int = 0) -> Any:
-        """With what its templates name: a text that is ``{{path}}`` and nothing else.
+        """Return a value with what its templates name: texts that are ``{{path}}`` alone.
 
         Promptfoo fills templates in prompts and in variables that are texts, but neither in
         config nor inside lists and objects. What is left would be judged as if it were a text, as
-        would the name of a file.
+        would the name of a file: both are an `InputError`.
         """
         if isinstance(value, list):
             items: list[Any] = []
@@ -229,7 +229,7 @@ class Inputs:
 
 
 def _parsed(value: Any) -> Any:
-    """Variables from a CSV file are texts: a list or an object in them is read."""
+    """Return the list or the object in a text, as in a CSV file's variable; else the value."""
     if isinstance(value, str) and value.lstrip().startswith(("[", "array(")):
         try:
             return parsed(value)
@@ -238,8 +238,8 @@ def _parsed(value: Any) -> Any:
     return opened(value)
 
 
-def _unsaid(chunks: list[Any]) -> Sample:
-    """A sample of which only the chunks matter: who gives verdicts need not give the texts."""
+def _sample_of(chunks: list[Any]) -> Sample:
+    """Return a sample of only these chunks: who gives verdicts need not give the other texts."""
     from noisesense.verdicts.sample import Sample
 
     return Sample.model_validate({"response": "-", "reference": "-", CHUNKS: chunks})
@@ -260,7 +260,8 @@ def _recorded(path: Path, reading: Reading) -> VerdictsForm:
 def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
     """Return the verdicts that a recording (its lines) holds on the sample.
 
-    None if it holds none, or if the sample or any line is not plainly valid.
+    None if it holds none, if the sample or any line is not plainly valid, if a line has an id or
+    a cluster, or if two lines are on one sample: `RecordedJudge` then reads them.
     """
     from noisesense.verdicts.form import light_line, light_verdicts
 
@@ -281,8 +282,11 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
 
 
 def _located(text: str, where: str) -> Path:
-    """Relative to the working directory, or to a folder from the one of the file that Promptfoo
-    runs upwards: the config is in one of them, wherever ``-c`` found it."""
+    """Return the file of that name: in the working directory, or in a folder from that of the
+    file that Promptfoo runs upwards. The config is in one of them, wherever ``-c`` found it.
+
+    Raises `RecordingError`, which names ``where``.
+    """
     from pathlib import Path  # not needed to start
 
     name = text.removeprefix(_FILE)

@@ -148,7 +148,8 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         check_modes(self.mode, self.definition)
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
-        """Of each mode asked for: its score if it has a value, its status, and its assertion.
+        """Of each mode asked for: its score if it has a value, its status, and its assertion if
+        there is a ``max_noise``.
 
         The result's line is kept in the case's attributes, where `NoiseSensitivitySummary` finds
         it.
@@ -175,12 +176,15 @@ class NoiseSensitivity(Evaluator[Any, Any, Any]):
         return results
 
     def _title(self) -> str:
-        """Tells its results from those of another evaluator over the same cases."""
+        """Return what tells its results from those of another evaluator over the same cases."""
         arguments = {"definition": self.definition, **self.build_serialization_arguments()}
         return ", ".join(f"{name} {value}" for name, value in arguments.items())
 
     def build_serialization_arguments(self) -> dict[str, Any]:
-        """Return the arguments, as files and reports hold them: of objects their names."""
+        """Return the arguments that are not the defaults, for files and reports.
+
+        Of an object its name, or else its class.
+        """
         arguments = super().build_serialization_arguments()
         for name, value in arguments.items():
             if not isinstance(value, (str, bool, int, float)):
@@ -211,7 +215,7 @@ class NoiseSensitivitySummary(ReportEvaluator[Any, Any, Any]):
     """
 
     def evaluate(self, ctx: ReportEvaluatorContext[Any, Any, Any]) -> list[ReportAnalysis]:
-        """Return the tables. Nothing if no case was evaluated."""
+        """Return the tables, one for each evaluator; none if no case was evaluated."""
         cases: list[dict[str, Any]] = []
         for case in ctx.report.cases:
             cases.append(case.attributes.get(_ATTRIBUTE) or {})

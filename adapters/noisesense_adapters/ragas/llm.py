@@ -37,7 +37,11 @@ for _name in ("instructor", "instructor.v2.retry"):  # its words hold the prompt
 
 
 def bridge_over(llm: Any) -> Bridge:
-    """Return the judge's model. Raises `InputError` for what no ragas metric takes as its own."""
+    """Return one of ragas' or LangChain's models as the judge's.
+
+    A cache that ragas has for the model is used if the model's ``identity`` is known. Raises
+    `InputError` for what no ragas metric takes as its own.
+    """
     if isinstance(llm, BaseLanguageModel):
         return LangChainLLM(cast("Any", llm))
     if isinstance(llm, BaseRagasLLM) and type(llm) is not LangchainLLMWrapper:
@@ -54,7 +58,7 @@ def bridge_over(llm: Any) -> Bridge:
 
 
 def _is_plain(llm: Any) -> bool:
-    """Tell whether it is OpenAI's client alone: no system prompt, no user's class."""
+    """Tell whether the model is OpenAI's client alone: no system prompt, no user's class."""
     if type(llm) is not FactoryLLM or getattr(llm, "system_prompt", None):
         return False
     client = getattr(llm.client, "client", None)

@@ -42,7 +42,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
     place of both.
 
     ``evaluate(dataset, metrics=[NoiseSensitivity(…)])`` gives a column
-    ``noise_sensitivity(mode=relevant)``; any definition but "ragas" is part of its name,
+    ``noise_sensitivity(mode=relevant)``; any definition but "ragas" is part of that name,
     ``noise_sensitivity_paper(mode=relevant)``. Each number is a `ScoredFloat`, which carries the
     whole score and is NaN where there is no number:
 
@@ -66,7 +66,7 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         empty: the score where there is nothing to measure, see `noisesense.score`.
         undetermined: what open verdicts count as: ``"none"`` (the score is NaN), ``"low"`` (none
             of them is noise) or ``"high"`` (all are).
-        name: the column's name; ragas adds the mode.
+        name: another name of the column, to which no definition is added; ragas adds the mode.
         store: a `VerdictStore` that keeps the replies of ``llm``.
         judge_options: further arguments of `noisesense.LLMJudge`.
 
@@ -118,12 +118,19 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
         BaseMetric.__init__(self, name)  # pyright: ignore[reportUnknownMemberType]  # its **kwargs
 
     def _validate_llm(self) -> None:
-        """ragas' collections take only some models. Here those of ``evaluate()`` are as good."""
+        """Raise `InputError` unless `bridge_over` takes the model, if there is one.
+
+        ragas' collections take only some models. Here those of ``evaluate()`` are as good.
+        """
         if self.llm is not None and self.judge is None:
             bridge_over(self.llm)
 
     def init(self, run_config: RunConfig) -> None:
-        """Called by ragas at the start of a run. A judge needs no configuration."""
+        """Called by ragas at the start of a run: its ``max_workers`` limits the calls at once.
+
+        A ``max_concurrency`` in ``judge_options`` wins. A judge needs no configuration. Raises
+        `ValueError` without a judge and a model.
+        """
         if self.judge is None:
             MetricWithLLM.init(self, run_config)
             workers = run_config.max_workers
@@ -140,6 +147,8 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
     ) -> MetricResult:
         """The score of one sample, with its reason and, in ``traces["output"]``, the whole of it.
 
+        The result's value is a `ScoredFloat`: NaN where there is no number.
+
         Args:
             user_input: the question.
             response: what the system answered.
@@ -149,8 +158,9 @@ class NoiseSensitivity(BaseMetric, MetricWithLLM, SingleTurnMetric):  # type: ig
             retrieved_context_ids: the names of the contexts' documents.
 
         Raises:
-            InputError: a field is missing or wrong.
+            InputError: a field is missing or wrong, or there is neither a judge nor a model.
             NoiseSenseError: as the judge raises.
+            UndefinedScoreError: nothing to measure and ``empty="error"``.
         """
         texts = (user_input, response, reference, retrieved_contexts)
         fields = (*FIELDS, *OPTIONAL)

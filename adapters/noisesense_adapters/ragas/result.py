@@ -39,7 +39,7 @@ class ScoredFloat(float):
 
     @classmethod
     def of(cls, evaluated: Evaluated, mode: Mode) -> ScoredFloat:
-        """Return the value of one mode."""
+        """Return the value of one mode; NaN where there is none."""
         score = evaluated.score
         value = None if _no_number_in_ragas(score) else score.value(mode)
         number = cls(math.nan if value is None else value)
@@ -53,7 +53,7 @@ class ScoredFloat(float):
     def status(self) -> Status:
         """ "determined", "undetermined" (the judge left verdicts open) or "undefined" (there is
         nothing to measure)."""
-        if not self._is_for_others:
+        if not self._is_only_elsewhere:
             return self.score.status(self.mode)
         # A list of the reference's claims that could not be read is among what is unanswered.
         return "undetermined" if self.judgement.unanswered else "undefined"
@@ -62,14 +62,14 @@ class ScoredFloat(float):
     def reason(self) -> str:
         """The value and what it comes from, in words."""
         reason = self.score.reason(self.mode)
-        if not self._is_for_others:
+        if not self._is_only_elsewhere:
             return reason
         why = "the judge gave no claims of the reference, which say what chunks are relevant"
         return f"{reason} But {self.status} in ragas: {why}."
 
     @property
-    def _is_for_others(self) -> bool:
-        """Is there a number in every other host?"""
+    def _is_only_elsewhere(self) -> bool:
+        """Is there no number here, but one in every other host?"""
         return math.isnan(self) and self.score.value(self.mode) is not None
 
 
@@ -157,7 +157,7 @@ def _result_of(number: int, found: Any) -> Result:
 
 
 def _result(number: int, row: Mapping[str, Any], value: Any) -> Result:
-    """Return a row's result, with the names of its documents."""
+    """Return a row's result; with an error if the row cannot be read or has no score."""
     try:
         sample = read_row(row).sample
     except InputError as error:

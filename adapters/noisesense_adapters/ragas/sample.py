@@ -27,7 +27,7 @@ _VERDICTS = "noisesense_verdicts"
 def rubrics(
     *, labels: Sequence[bool | None] | None = None, verdicts: Verdicts | None = None
 ) -> dict[str, str]:
-    """Entries for a row's ``rubrics``, beside others, that our metric reads.
+    """Entries for a row's ``rubrics``, beside others, that our metric reads: JSON texts.
 
     Args:
         labels: whether each context is relevant; ``None`` leaves it to the verdicts.
@@ -54,7 +54,10 @@ _READER = Reader({**HOSTS["ragas"], IDS: IDS}, hint=_HINT)
 
 
 def read_row(row: Mapping[str, Any]) -> Reading:
-    """Return the sample of a dataset's row, and its verdicts if it carries any."""
+    """Read a dataset's row: its sample, and its verdicts if it carries any.
+
+    What is missing or wrong is raised when the sample or the verdicts are asked for.
+    """
     return _READER.read(row)
 
 

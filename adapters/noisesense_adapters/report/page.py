@@ -111,9 +111,9 @@ def write_report(
         results: results, or the path of a file that `noisesense.read_results` reads. They are
             read once; memory grows with the texts.
         path: the file to write, completely or not at all.
-        saved_as: the name of the results' file in the command that the page shows; of a path
-            its name.
-        title: the heading; by default ``Noise sensitivity`` with the name of the file.
+        saved_as: the name of the results' file in the command that the page shows. Not used if
+            ``results`` is a path, whose name it then is.
+        title: the heading; by default ``Noise sensitivity``, of a path with its file's name.
         baseline: the comparison of an earlier run with this one; see `noisesense.compare`.
         trust: how far to trust the judge or several judges; see `noisesense.trust`.
         ablation: the effect of the chunks; see `noisesense.ablation`.

@@ -75,8 +75,8 @@ def score_table(
         ``error``, and no counts.
 
     Raises:
-        InputError: no such columns, or an argument. Narwhals and Arrow raise errors of their own
-            for what is no dataframe or does not fit into Arrow.
+        InputError: no such columns, one of them twice, or an unknown argument. Narwhals and Arrow
+            raise errors of their own for what is no dataframe or does not fit into Arrow.
     """
     table, back = _as_table(data)
     schema = score_schema()

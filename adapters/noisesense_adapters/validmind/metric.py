@@ -89,8 +89,9 @@ def NoiseSensitivity(  # noqa: N802 - as ValidMind names tests
     range, too, from `Mean Low` to `Mean High`, and `Mean Score` is a number only where the two
     meet. Where a response has no claims, or nothing was retrieved, there is nothing to measure:
     the score is undefined. Undetermined, undefined and failed samples are counted and never taken
-    as 0 or 1. Histogram and box plot show the determined scores and say how many are left out; the
-    raw data hold both modes' scores, with the bounds, the status and the reason of each.
+    as 0 or 1; if all samples fail, the test fails, too. Histogram and box plot show the determined
+    scores and say how many are left out; the raw data hold both modes' scores, with the bounds,
+    the status and the reason of each.
 
     #### Configuring Columns
 
@@ -210,7 +211,10 @@ def _of_series(column: Callable[[Any], Any], row: Mapping[str, Any]) -> Any:
 
 
 def _rows(dataset: Any, columns: dict[str, Column]) -> list[Row | BadRow]:
-    """Return every row of the dataset, named by its index."""
+    """Return every row of the dataset, named by its index; a `BadRow` if it cannot be read.
+
+    Raises `InputError` if there are no rows.
+    """
     # The public table lacks the predictions of models.
     table = getattr(dataset, "_df", None)
     if table is None or table.empty:

@@ -20,7 +20,7 @@ HIGH = 0.5
 
 
 def _deviation(values: Sequence[float]) -> float | str:
-    """Return the sample standard deviation; of one value it is undefined."""
+    """Return the sample standard deviation; ``"undefined"`` of fewer than two values."""
     return stdev(values) if len(values) > 1 else "undefined"
 
 
@@ -66,7 +66,11 @@ def tables(
     modes: Sequence[ModeSummary],
     undetermined: Undetermined,
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return two tables: one row per mode, and one row per mode and sign of high risk."""
+    """Return two tables: one row per mode, and one row per mode and sign of high risk.
+
+    In place of the figures of a mode stands "undefined" if it has no score, or "undetermined" if
+    some sample is; in the first table not where ``undetermined`` is "low" or "high".
+    """
     aggregates: list[dict[str, Any]] = []
     risks: list[dict[str, Any]] = []
     for mode in modes:
@@ -93,7 +97,8 @@ def signs(mode: Mode, values: Sequence[float], missing: str) -> Iterator[dict[st
     Args:
         mode: of the scores.
         values: all scores.
-        missing: why there are none, or not all: "undefined" or "undetermined"; else empty.
+        missing: why there are none, or not all: "undefined" or "undetermined", which then stands
+            in place of every figure; else empty.
     """
     for name, figure_of, threshold in _SIGNS:
         figure = missing or figure_of(values)
@@ -164,7 +169,7 @@ def raw_data(dataset: Any, results: Sequence[Result], summary: Summary) -> Any:
 
 
 def _raw_row(result: Result) -> dict[str, Any]:
-    """Return a result's row of `raw_data`, without what there is none of."""
+    """Return a result's row of `raw_data`, without the fields of a sample or score it lacks."""
     row: dict[str, Any] = {}
     sample = result.sample
     if sample is not None:
