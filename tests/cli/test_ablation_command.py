@@ -48,7 +48,9 @@ def results(tmp_path: Path) -> Path:
     return tmp_path / "results.jsonl"
 
 
-def test_a_plan_is_written_once(results: Path, capsys: Capsys) -> None:
+def test_a_plan_is_that_of_the_variants_and_overwrites_no_file(
+    results: Path, capsys: Capsys
+) -> None:
     todo = results.with_name("todo.jsonl")
     planned = ("ablation", "plan", results, "--out", todo, "--variants", "again,without")
     done = run_here(capsys, *planned)
@@ -98,7 +100,7 @@ def test_answers_are_judged_and_reported(
     assert "other claims, same answers" in page.read_text("utf-8")
 
 
-def test_what_is_wrong_with_answers_is_named(
+def test_rows_without_an_answer_and_rows_of_no_plan_are_errors(
     results: Path, judge: list[str], capsys: Capsys
 ) -> None:
     todo = write_jsonl(results.with_name("todo.jsonl"), plan(read_results(results)))

@@ -16,13 +16,15 @@ from support.command import environment, run
 from support.command_here import run_here
 
 COMMANDS = {
-    **dict.fromkeys(("demo", "promptfoo-init", "score", "compare", "offenders"), ()),
+    **dict.fromkeys(
+        ("demo", "promptfoo-init", "score", "compare", "gate", "offenders", "report"), ()
+    ),
     "trust": ("export-labels",),
     "ablation": ("plan", "report"),
 }
 
 
-def test_version_and_help_in_a_pipe() -> None:
+def test_a_pipe_gets_the_version_and_help_in_ascii_that_lists_all_commands() -> None:
     done = run("--version")
     assert done.returncode == 0
     assert done.stdout == f"noisesense {noisesense.__version__}\n"
@@ -33,7 +35,9 @@ def test_version_and_help_in_a_pipe() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_each_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_and_its_parts_have_help_of_at_most_80_columns(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     shown = run_here(capsys, command, "--help")
     assert shown.status == 0
     assert f"Usage: noisesense {command}" in shown.out
@@ -56,7 +60,7 @@ def test_without_the_cli_extra_one_line_says_what_to_install(missing: str) -> No
     assert done.stderr == said
 
 
-def test_starting_loads_no_framework() -> None:
+def test_the_command_line_starts_without_frameworks_and_heavy_packages() -> None:
     code = (
         "import sys; from noisesense_adapters.cli import app; "
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
@@ -78,7 +82,7 @@ def test_score_has_at_most_24_options() -> None:
 
 
 @pytest.mark.parametrize("missing", ["click", "rich"])
-def test_a_bare_install_prints_its_version(missing: str) -> None:
+def test_without_the_cli_extra_the_version_is_printed_all_the_same(missing: str) -> None:
     assert run("--version", hidden=[missing]).stdout == f"noisesense {noisesense.__version__}\n"
 
 

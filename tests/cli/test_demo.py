@@ -50,7 +50,9 @@ def test_the_catch_counts_names_and_confirms_a_stale_document(caught: Caught) ->
     assert gates == [["fail", "fail"], ["pass", "pass"]]
 
 
-def test_the_catch_mends(caught: Caught, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mended_run_passes_gates_and_a_rerun_overwrites_only_its_own(
+    caught: Caught, capsys: pytest.CaptureFixture[str]
+) -> None:
     stale = caught.folder / "stale.jsonl"
     mended = caught.folder / "mended.jsonl"
     assert run_here(capsys, "score", stale, "--fail-above", "0.1").status == 1

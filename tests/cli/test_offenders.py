@@ -44,7 +44,9 @@ def written(folder: Path, *results: Result, name: str = "results.jsonl") -> Path
     return folder / name
 
 
-def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
+def test_offenders_shows_a_documents_figures_and_its_first_three_claims(
+    tmp_path: Path, capsys: Capsys
+) -> None:
     results = [answer(0, "guide.md", False, False), answer(1, "guide.md", False, False)]
     results.append(answer(2, "guide.md", None))
     path = written(tmp_path, *results)
@@ -63,7 +65,7 @@ def test_offenders(tmp_path: Path, capsys: Capsys) -> None:
     assert "no chunk names its document" in run_here(capsys, "offenders", path).err
 
 
-def test_the_table_of_causes() -> None:
+def test_a_cause_that_is_not_shown_has_no_effect_in_the_table() -> None:
     gone = Range(1.0, 1.0)
     shares = (7, 0, gone, Range(0.25, 0.25), 0.3)
     causes = [Cause("faq.md", True, *shares, True), Cause("sheet.md", False, *shares, False)]

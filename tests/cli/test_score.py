@@ -30,7 +30,9 @@ def examples(tmp_path: Path) -> Path:
     return write_jsonl(tmp_path / "examples.jsonl", rows(PAIRS))
 
 
-def test_the_summary(tmp_path: Path, capsys: Capsys) -> None:
+def test_the_summary_has_the_claims_the_means_and_their_intervals(
+    tmp_path: Path, capsys: Capsys
+) -> None:
     """Two samples with figures that are easy to check: 1 of 2 claims, and 0 of 1."""
     lines = rows([PAIRS[0], PAIRS[0]])
     lines[1]["response"] = "Leonardo da Vinci painted it."
@@ -58,7 +60,7 @@ def test_columns_definition_and_clusters_are_as_they_were_chosen(
     out = tmp_path / "out.jsonl"
     options = [f"--map={each}" for each in ("reference=gold", "id=user_input", "cluster=meta.doc")]
     done = run_here(
-        capsys, "score", path, *options, "--definition", "paper", "--out", out, "--json"
+        capsys, "score", path, *options, "--definition", "promptfoo", "--out", out, "--json"
     )
     assert done.status == 0
     assert json.loads(done.out)["clusters"] == 3
@@ -66,7 +68,7 @@ def test_columns_definition_and_clusters_are_as_they_were_chosen(
         assert result.id == example.sample.user_input
         assert result.score is not None
         values = (result.score.relevant, result.score.irrelevant)
-        assert values == pytest.approx(example.expected["paper"], abs=1e-12)
+        assert values == pytest.approx(example.expected["promptfoo"], abs=1e-12)
 
 
 def test_a_report_replaces_no_file_of_somebody_elses(
@@ -91,7 +93,8 @@ def test_a_report_replaces_its_own_of_before(
     path = tmp_path / "r.html"
     for _ in range(2):
         assert run_here(capsys, "score", examples, "--report", path).status == 0
-    text = path.read_text(encoding="utf-8")
+        text = path.read_text("utf-8")
+        path.write_text(text[:4096], "utf-8")
     assert "Leonardo da Vinci painted the Mona Lisa" in str(packed_lines(text, "details"))
 
 
@@ -216,7 +219,9 @@ CHECKS: dict[str, tuple[int, str, int, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_exit_statuses(name: str, tmp_path: Path, capsys: Capsys) -> None:
+def test_a_limit_ends_with_its_status_and_says_why(
+    name: str, tmp_path: Path, capsys: Capsys
+) -> None:
     open_claims, options, status, said = CHECKS[name]
     command = "gate" if ALL in options else "score"
     done = run_here(capsys, command, forty(tmp_path, open_claims), *options.split())
@@ -234,7 +239,9 @@ def test_a_gate_needs_a_check(tmp_path: Path, capsys: Capsys) -> None:
     assert run_here(capsys, "gate", path, "--expect", "41").status == 5
 
 
-def test_some_failed_is_told_last(tmp_path: Path, capsys: Capsys) -> None:
+def test_some_failed_is_the_status_only_where_no_graver_one_is(
+    tmp_path: Path, capsys: Capsys
+) -> None:
     for open_claims, status in ((0, 3), (8, 5)):
         path = forty(tmp_path, open_claims)
         path.write_text(path.read_text(encoding="utf-8") + "{\n", encoding="utf-8")

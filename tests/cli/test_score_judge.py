@@ -74,7 +74,7 @@ def figures(path: Path) -> list[tuple[float | None, float | None]]:
 EXPECTED = [pytest.approx(example.expected["ragas"], abs=1e-12) for example in EXAMPLES]
 
 
-def test_every_reply_is_kept_and_another_judge_asks_anew(
+def test_every_reply_is_kept_and_a_rerun_without_results_asks_for_none(
     server: ScriptedServer, tmp_path: Path, judged: Judged
 ) -> None:
     out = tmp_path / "out.jsonl"
@@ -133,7 +133,11 @@ def test_what_was_added_and_dropped_is_told_and_kept(tmp_path: Path, judged: Jud
     }
     assert result.score is not None
     assert result.score.relevant == 1.0
-    assert "2 dropped that are beside the question" in " ".join(done.out.split())
+    told = (
+        "1 added that its lists had left out, 1 dropped that are not in the text,"
+        " 2 dropped that are beside the question"
+    )
+    assert told in done.out
 
 
 # By name: options beside `score texts.jsonl`, the key, and what the one error names.
@@ -150,7 +154,7 @@ SETUP: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("name", SETUP)
-def test_what_fails_every_sample_is_one_error(
+def test_a_setup_that_fails_every_sample_is_one_error_and_writes_nothing(
     name: str, server: ScriptedServer, tmp_path: Path, judged: Judged
 ) -> None:
     """Though of one row it is known without a judge that there is nothing to measure."""
@@ -197,7 +201,7 @@ def await_calls(server: ScriptedServer, count: int) -> None:
         time.sleep(0.02)
 
 
-def test_an_interrupt_without_a_file_for_the_results(
+def test_an_interrupt_ends_with_130_and_says_that_nothing_is_kept(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
     server.latency = 300
@@ -209,7 +213,7 @@ def test_an_interrupt_without_a_file_for_the_results(
         out, err = process.communicate(timeout=300)
         assert process.returncode == 130
         assert out == ""
-        assert "Traceback" not in err
+        assert err.endswith("interrupted: nothing is kept without --judge and --out\n")
 
 
 @pytest.mark.broad

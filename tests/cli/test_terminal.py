@@ -123,7 +123,7 @@ def test_a_table_that_is_too_wide_stands_in_parts(
         assert max(map(len, lines)) <= int(width)
 
 
-def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
+def test_what_an_encoding_lacks_is_written_as_escapes(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write_results(path, [line("é漢", False)])
     env = {**environment(), "PYTHONIOENCODING": "ascii"}
@@ -135,7 +135,9 @@ def test_an_encoding_without_our_characters(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command", ["score {a} --out {out}", "trust --help", "ablation plan --help", "score none.csv"]
 )
-def test_a_reader_that_left(command: str, files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_reader_that_left_ends_a_command_with_141_and_no_word(
+    command: str, files: tuple[Path, Path], tmp_path: Path
+) -> None:
     """As `cat` and `grep`: 128 and the number of SIGPIPE, and not a word; files are written."""
     reader, writer = os.pipe()
     os.close(reader)

@@ -50,7 +50,9 @@ def judged_otherwise(seed: int, labels: Verdicts) -> Verdicts:
 SAID = [(sample, judged_otherwise(i, labels)) for i, (sample, labels) in enumerate(LABELS)]
 
 
-def test_labels_on_your_own_results(tmp_path: Path, capsys: Capsys) -> None:
+def test_labels_of_every_second_result_give_what_trust_results_gives(
+    tmp_path: Path, capsys: Capsys
+) -> None:
     labels = tmp_path / "labels.jsonl"
     results = tmp_path / "own.jsonl"
     page = tmp_path / "report.html"
@@ -96,7 +98,10 @@ def rows_of(path: Path) -> list[Row]:
 
 def fill(path: Path, answer: Callable[[Row], str], delimiter: str = ",") -> None:
     """As a spreadsheet saves it, which may choose another delimiter."""
-    save(path, [{**row, "entailed": answer(row)} for row in rows_of(path)], delimiter)
+    rows = rows_of(path)
+    for row in rows:
+        row |= {"entailed": answer(row), "source": row["source"].replace("  ", " ")}
+    save(path, rows, delimiter)
 
 
 def save(path: Path, rows: list[Row], delimiter: str = ",") -> None:
@@ -121,7 +126,9 @@ def exported(folder: Path, capsys: Capsys, *results: Result) -> tuple[Path, Path
     return judged, sheet, run_here(capsys, "trust", "export-labels", judged, sheet)
 
 
-def test_the_sheet_by_hand(tmp_path: Path, capsys: Capsys) -> None:
+def test_the_sheet_has_each_question_and_not_what_the_judge_said(
+    tmp_path: Path, capsys: Capsys
+) -> None:
     failed = Result("b", error="no reply")
     _, sheet, done = exported(tmp_path, capsys, result("a"), failed)
     assert done.status == 0
@@ -198,7 +205,7 @@ def cells(claims: Any) -> list[Any]:
     return [claim.model_dump(exclude={"text"}) for claim in claims]
 
 
-def test_partly_filled(tmp_path: Path, capsys: Capsys) -> None:
+def test_what_a_sheet_leaves_empty_is_open_and_counted(tmp_path: Path, capsys: Capsys) -> None:
     """People say that both claims of one are correct, and nothing of the chunks."""
     judged, sheet, _ = exported(tmp_path, capsys, *map(result, "abc"))
     fill(sheet, lambda row: "yes" if (row["kind"], row["sample"]) == ("reference", "b") else "")
@@ -266,12 +273,12 @@ def test_where_none_are_left_out_the_first_ones_are_a_random_choice(tmp_path: Pa
 
 def test_no_cell_is_a_formula(tmp_path: Path) -> None:
     judged = [result("=1+1", text="@SUM(A1)"), result("-2", text="+a\n\0b")]
-    judged += [result("a", text="\n=1"), result("b", text="＝1"), result("c", text=";=1")]
+    judged += [result("＋", text="\n=1"), result("－", text="＝1"), result("＠", text=";,=1")]
     judged += [result("d", text=' "=1'), result("e", text="half \ud83d")]
     sheet = tmp_path / "labels.csv"
     write_labels(judged, sheet)
     cells = [cell for row in rows_of(sheet) for cell in row.values()]
     assert "'=1+1" in cells
-    assert not any(cell.lstrip('\n;" ').startswith(("=", "+", "-", "@", "＝")) for cell in cells)
+    assert not any(cell.lstrip('\n;," ').startswith(tuple("=+-@＝＋－＠")) for cell in cells)
     fill(sheet, lambda _: "no", delimiter="\t")
-    assert {each.id for each in read(sheet, judged)} == {"=1+1", "-2", *"abcde"}
+    assert {each.id for each in read(sheet, judged)} == {"=1+1", "-2", *"＋－＠de"}

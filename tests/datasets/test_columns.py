@@ -96,13 +96,13 @@ TWO = {**under("question answer gt_answer contexts"), "reference": "Rome."}
         (TWO, {"reference": "gt_answer"}),
     ],
 )
-def test_known_names_and_overrides(
+def test_columns_are_found_by_known_names_and_overrides_win(
     line: dict[str, Any], columns: dict[str, Column], tmp_path: Path
 ) -> None:
     assert texts(line, columns, tmp_path) == ("Capital?", "Lyon.", "Paris.", ["a", "b"])
 
 
-def test_names_paths_and_functions(tmp_path: Path) -> None:
+def test_a_field_is_mapped_by_a_name_a_path_or_a_function(tmp_path: Path) -> None:
     expected = ("Capital?", "Lyon.", "Paris.", ["A town.", "A river."])
     assert texts(LINE, COLUMNS, tmp_path) == expected
     path = tmp_path / "d.parquet"
@@ -159,7 +159,7 @@ def test_a_wrong_column_is_told_though_others_are_missing(
         read_rows(path, columns)
 
 
-def test_a_row_without_the_column_is_a_bad_row(tmp_path: Path) -> None:
+def test_a_row_without_the_column_or_with_an_id_again_is_a_bad_row(tmp_path: Path) -> None:
     lines = [LINE, {**LINE, "out": []}]
     found = list(read_rows(write_jsonl(tmp_path / "d.jsonl", lines), COLUMNS))
     assert [type(row) for row in found] == [Row, BadRow]
@@ -186,7 +186,7 @@ def chunks(path: Path, separator: str | None = None) -> list[list[str]]:
     return [[chunk.text for chunk in sample.retrieved_contexts] for sample in samples]
 
 
-def test_contexts_with_something_between_them(tmp_path: Path) -> None:
+def test_cells_without_a_list_are_split_at_the_separator(tmp_path: Path) -> None:
     data = table(tmp_path, "c1;;c2", '["c1", "c;;2"]', "c1")
     assert chunks(data, ";;") == [["c1", "c2"], ["c1", "c;;2"], ["c1"]]
     # A number of a source begins no list: such rows failed.
@@ -216,7 +216,7 @@ def test_a_separator_in_no_cell_is_an_error_that_costs_no_wrong_number(tmp_path:
         read_rows(table(tmp_path, "c1"), split_contexts="")
 
 
-def test_a_cell_that_holds_no_list(tmp_path: Path) -> None:
+def test_a_cell_that_holds_no_list_is_asked_about_or_a_bad_row(tmp_path: Path) -> None:
     """The second as templates leave it."""
     with pytest.raises(UnsettledError, match="--split-contexts SEP says what stands between"):
         read_rows(table(tmp_path, "c1;c2", "c3;c4"))
@@ -250,7 +250,7 @@ def test_nan_is_an_empty_cell(tmp_path: Path) -> None:
     assert all(map(is_null, (pd.NA, pd.NaT, np.float32("nan"))))
 
 
-def test_a_separator_in_what_has_no_columns(tmp_path: Path) -> None:
+def test_a_separator_for_a_recording_is_an_error(tmp_path: Path) -> None:
     """It was not applied: "c1|c2" stayed one chunk."""
     line = {"sample": {"response": "r", "reference": "f", "retrieved_contexts": ["c1|c2"]}}
     lines = write_jsonl(tmp_path / "recording.jsonl", [line])
@@ -305,7 +305,9 @@ def test_a_second_column_names_the_documents(
         ("['a.md', ", "retrieved_context_ids: expected JSON, or a list as Python prints it"),
     ],
 )
-def test_names_that_do_not_fit_the_contexts(names: object, message: str, tmp_path: Path) -> None:
+def test_names_that_do_not_fit_the_contexts_are_errors(
+    names: object, message: str, tmp_path: Path
+) -> None:
     assert message in ids(csv_of(tmp_path, THREE, names, NAMES))
 
 

@@ -48,7 +48,9 @@ JSON_LINES: dict[str, tuple[bytes, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("name", JSON_LINES)
 @pytest.mark.parametrize("first", [True, False], ids=["first", "later"])
-def test_a_bad_line(name: str, first: bool, tmp_path: Path) -> None:
+def test_a_bad_line_is_one_error_with_its_number_and_the_rest_is_kept(
+    name: str, first: bool, tmp_path: Path
+) -> None:
     bad, named = JSON_LINES[name]
     path = tmp_path / "d.jsonl"
     path.write_bytes(b"\n".join([bad, LINE, LINE] if first else [LINE, b"", bad, LINE]))
@@ -57,7 +59,7 @@ def test_a_bad_line(name: str, first: bool, tmp_path: Path) -> None:
     assert [part for part in named if part not in message] == []
 
 
-def test_a_broken_byte_beside_lines_in_utf_8(tmp_path: Path) -> None:
+def test_a_broken_byte_beside_lines_in_utf_8_costs_only_its_line(tmp_path: Path) -> None:
     """The others are not read in another encoding."""
     path = tmp_path / "d.jsonl"
     good = LINE.replace(b"ten", "zehn Städte".encode())
@@ -83,7 +85,7 @@ CSV_ROWS: dict[str, tuple[bytes, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", CSV_ROWS)
-def test_a_bad_row_of_csv(name: str, tmp_path: Path) -> None:
+def test_a_bad_row_of_csv_is_one_error_and_the_rest_is_kept(name: str, tmp_path: Path) -> None:
     """The row before has a line break in a cell, which counts."""
     bad, named = CSV_ROWS[name]
     before = CELLS.replace(b"Capital?", '"Capi\nté?"'.encode())
@@ -130,7 +132,9 @@ WHOLE: list[tuple[str, bytes | None, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize("case", range(len(WHOLE)))
-def test_a_file_that_cannot_be_read_at_all(case: int, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named_in_one_line_with_the_fault(
+    case: int, tmp_path: Path
+) -> None:
     name, content, named = WHOLE[case]
     folder, _, _ = name.rpartition("/")
     (tmp_path / folder).mkdir(exist_ok=True)

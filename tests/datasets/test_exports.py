@@ -14,7 +14,9 @@ from support.exports import EXPORTS, TEXTS
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_an_export(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_export_is_read_as_it_is_as_proposed_or_as_its_error_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
     monkeypatch.setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("LANGSMITH_API_KEY", "none")

@@ -17,7 +17,7 @@ from noisesense_adapters.datasets.files import count_rows
 from noisesense_adapters.datasets.read import read_rows, results_of
 from noisesense_adapters.datasets.rows import BadRow, Row
 from support.datasets import WRITERS, rows, write_jsonl
-from support.tables import random_pairs
+from support.tables import Shape, random_pairs
 
 EXAMPLES = reference_examples()
 PAIRS = [(example.sample, example.verdicts) for example in EXAMPLES]
@@ -30,15 +30,14 @@ def write(kind: str, folder: Path, pairs: Any = PAIRS) -> Path:
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_verdicts_are_the_same(kind: str, tmp_path: Path) -> None:
+def test_every_kind_of_file_gives_the_same_verdicts_and_scores(kind: str, tmp_path: Path) -> None:
     """With undetermined cells and labels; nulls a table fills in mean nothing."""
-    pairs = list(random_pairs(40, seed=3_000))
+    pairs = list(random_pairs(40, seed=3_000, shape=Shape(undetermined=0.2, labeled=0.3)))
     path = write(kind, tmp_path, pairs)
-    for row, (sample, verdicts) in zip(read_rows(path), pairs, strict=True):
-        assert isinstance(row, Row)
+    found = zip(read_rows(path), results_of(path), pairs, strict=True)
+    for row, result, (sample, verdicts) in found:
         assert row.verdicts == verdicts.with_sample(sample)
-    for result in results_of(path):
-        assert score(result.score.verdicts) == result.score
+        assert result.score == score(row.verdicts)
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
@@ -56,7 +55,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert peak < 4_000_000
 
 
-def test_ids_and_clusters_of_known_columns(tmp_path: Path) -> None:
+def test_id_and_cluster_are_read_and_without_an_id_the_content_is_it(tmp_path: Path) -> None:
     """Without a name the content is the name: two versions of a dataset in another order are then
     not paired by their row numbers."""
     (row,) = rows(PAIRS[:1])
@@ -90,11 +89,11 @@ def test_numbers_are_names_also_where_pandas_made_floats_of_them(
     assert [row.id for row in read_rows(bad)] == ["0", "1"]
 
 
-def test_documents_that_wrap_their_rows(tmp_path: Path) -> None:
+def test_rows_are_found_in_the_documents_that_wrap_them(tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     lines = rows(PAIRS)
-    nested = {"testRunData": {"testCases": lines}}
-    for document in (nested, {"results": {"results": lines}}, {"data": lines}):
+    nested = {"testRunData": {"testCases": lines, "others": lines}}
+    for document in (nested, {"results": {"results": lines}}, {"data": lines, "others": lines}):
         path.write_text(json.dumps(document), encoding="utf-8")
         assert len(list(read_rows(path))) == len(PAIRS)
 
@@ -118,7 +117,7 @@ TABLES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_tables_as_json(name: str, tmp_path: Path) -> None:
+def test_rows_are_found_in_each_way_that_json_holds_a_table(name: str, tmp_path: Path) -> None:
     path = tmp_path / "d.json"
     path.write_text(json.dumps(TABLES[name]), encoding="utf-8")
     found = [row.sample for row in read_rows(path, {"reference": "gold"})]
@@ -164,7 +163,9 @@ def test_a_row_of_blank_cells_is_no_row(mark: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "cp1252"])
 @pytest.mark.parametrize("name", ["d.csv", "d.csv.gz", "d.jsonl", "d.ndjson.gz", "d.json"])
-def test_encodings(name: str, encoding: str, tmp_path: Path) -> None:
+def test_texts_in_other_encodings_are_read_from_each_kind_of_file(
+    name: str, encoding: str, tmp_path: Path
+) -> None:
     row = {
         "question": "Où?",
         "answer": "À Zürich – déjà.",

@@ -27,23 +27,17 @@ def parquet(path: Path, **columns: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("cell", "expected"),
-    [
-        ("[" + "'a', " * 200_001 + "]", "JSON, in a cell of more than 1,000,000 characters"),
-    ],
-)
-def test_a_long_list_in_a_cell(cell: str, expected: str, tmp_path: Path) -> None:
+def test_a_list_of_python_in_a_cell_of_a_million_characters_is_not_parsed(tmp_path: Path) -> None:
     data = tmp_path / "a.csv"
-    quoted = cell.replace('"', '""')
-    data.write_text(f'response,reference,retrieved_contexts\nr,f,"{quoted}"\n')
+    cell = "'a', " * 200_001
+    data.write_text(f'response,reference,retrieved_contexts\nr,f,"[{cell}]"\n')
     (row,) = read_rows(data)
     assert isinstance(row, BadRow)
-    assert expected in str(row.error)
+    assert "JSON, in a cell of more than 1,000,000 characters" in str(row.error)
 
 
 @pytest.mark.parametrize("depth", [400, 900, 100_000])
-def test_deep_nesting(depth: int, tmp_path: Path) -> None:
+def test_deep_nesting_is_a_bad_row_or_an_error_of_ours(depth: int, tmp_path: Path) -> None:
     deep = "[" * depth + "]" * depth
     lines = tmp_path / "a.jsonl"
     row = json.dumps(GOOD).replace('["c"]', deep)
@@ -64,7 +58,7 @@ def harmless(path: Path) -> None:
             read(path)
 
 
-def test_text_that_is_not_utf8(tmp_path: Path) -> None:
+def test_a_text_of_parquet_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
     texts = pa.array([b"good text", b"bad \xff\xfe t"]).view("string")
     with pytest.raises(InputError, match="UTF8"):
         list(read_rows(parquet(tmp_path / "a.parquet", response=texts)))

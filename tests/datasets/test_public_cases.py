@@ -61,7 +61,9 @@ def test_a_row_with_more_texts_does_not_spoil_the_others(tmp_path: Path) -> None
         (["Mill", [ADA]], "Mill"),
     ],
 )
-def test_names_of_documents(chunk: Any, name: str, tmp_path: Path) -> None:
+def test_the_name_of_a_chunks_document_is_found_as_tools_store_it(
+    chunk: Any, name: str, tmp_path: Path
+) -> None:
     (result,) = results(tmp_path / "d.json", [row(contexts=[chunk])])
     assert result.sample is not None
     assert [(each.text, each.id) for each in result.sample.retrieved_contexts] == [(ADA, name)]
@@ -81,7 +83,9 @@ def test_names_of_documents(chunk: Any, name: str, tmp_path: Path) -> None:
         ({"relevant": ""}, None),
     ],
 )
-def test_labels_under_other_names(fields: dict[str, Any], label: Any, tmp_path: Path) -> None:
+def test_labels_are_read_under_other_names_and_scores_are_none(
+    fields: dict[str, Any], label: Any, tmp_path: Path
+) -> None:
     (result,) = results(tmp_path / "d.json", [row(contexts=[{"text": ADA, **fields}])])
     assert result.sample is not None
     assert result.sample.retrieved_contexts[0].relevant is label

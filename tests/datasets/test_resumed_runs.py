@@ -88,15 +88,15 @@ def test_a_judge_that_fails_on_every_sample_ends_the_run(tmp_path: Path) -> None
 def test_a_fault_of_the_setup_is_the_runs_until_a_sample_is_judged(tmp_path: Path) -> None:
     """Then it is that of each sample that it struck, and nothing is lost."""
     fault = JudgeSetupError("the endpoint refuses the key")
-    data = texts(tmp_path)
     out = tmp_path / "out.jsonl"
-    judge = Scripted(fails=failing(*range(30), error=fault))
-    with pytest.raises(JudgeSetupError, match=r"^the endpoint refuses the key$"):
-        score_dataset(data, judge=judge, out=out, concurrency=1)
-    assert len(judge.asked) == 20
-    assert not out.exists()
+    for rows, asked in ((30, 20), (5, 5)):
+        data = texts(tmp_path, PAIRS[:rows])
+        judge = Scripted(fails=failing(*range(30), error=fault))
+        with pytest.raises(JudgeSetupError, match=r"^the endpoint refuses the key$"):
+            score_dataset(data, judge=judge, out=out, concurrency=1)
+        assert len(judge.asked) == asked
+        assert not out.exists()
     judge = Scripted(fails=failing(0, 1, 3, error=fault))
-    data = texts(tmp_path, PAIRS[:5])
     summary = score_dataset(data, judge=judge, out=out, concurrency=1)
     assert summary.scored == 2
     assert summary.failed == 3
@@ -179,7 +179,7 @@ except InputError as error:
 """
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_in_words_and_leaves_no_file(tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="no limits on this system")
     data = texts(tmp_path)
     out = tmp_path / "out.jsonl"

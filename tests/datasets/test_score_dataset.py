@@ -27,7 +27,7 @@ from support.scripted_judge import PAIRS, Scripted, expected, failing, scores, t
 from support.tables import Shape, random_pairs
 
 
-def test_definition_and_empty(tmp_path: Path) -> None:
+def test_definition_and_empty_are_as_chosen_and_results_keep_theirs(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS))
     out = tmp_path / "out.jsonl"
     seen: list[Result] = []
@@ -55,7 +55,9 @@ OPEN = list(random_pairs(40, seed=900, shape=Shape(undetermined=0.15, labeled=0.
 
 
 @pytest.mark.parametrize("choice", ["none", "low", "high"])
-def test_what_is_undetermined_is_written_and_read(choice: Undetermined, tmp_path: Path) -> None:
+def test_the_choice_for_what_is_undetermined_is_kept_in_results(
+    choice: Undetermined, tmp_path: Path
+) -> None:
     path = write_jsonl(tmp_path / "d.jsonl", rows(OPEN))
     out = tmp_path / "out.jsonl"
     summary = score_dataset(path, undetermined=choice, out=out)
@@ -73,7 +75,7 @@ def scores_in(path: Path, **options: Any) -> list[Any]:
     return [result.score for result in results_of(path, **options)]
 
 
-def test_what_had_failed_still_says_why(tmp_path: Path) -> None:
+def test_what_had_failed_still_says_why_when_results_are_scored_again(tmp_path: Path) -> None:
     data = texts(tmp_path)
     out = tmp_path / "out.jsonl"
     again = tmp_path / "again.jsonl"
@@ -83,7 +85,7 @@ def test_what_had_failed_still_says_why(tmp_path: Path) -> None:
     assert again.read_bytes() == out.read_bytes()
 
 
-def test_a_judge_with_and_without_a_file_for_results(tmp_path: Path) -> None:
+def test_a_judge_gives_the_same_with_and_without_a_file_for_results(tmp_path: Path) -> None:
     judge = Scripted()
     out = tmp_path / "out.jsonl"
     summary = score_dataset(texts(tmp_path), judge=judge)
@@ -108,7 +110,7 @@ def test_verdicts_without_texts_are_scored_but_not_judged(tmp_path: Path) -> Non
     assert score_dataset(data, judge=Scripted()).failed == 2
 
 
-def test_in_a_running_loop(tmp_path: Path) -> None:
+def test_score_dataset_works_within_a_running_loop(tmp_path: Path) -> None:
     """As in a notebook."""
 
     async def main() -> Summary:
@@ -127,13 +129,12 @@ ARGUMENTS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("options", "named"), ARGUMENTS)
-def test_arguments(
+def test_a_wrong_argument_is_named_and_no_file_is_changed(
     options: dict[str, Any],
     named: tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is written, and nobody is asked."""
     monkeypatch.chdir(tmp_path)
     texts(tmp_path)
     write_recording(tmp_path / "other.jsonl", PAIRS)

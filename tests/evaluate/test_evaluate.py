@@ -108,7 +108,9 @@ def test_an_empty_recording_is_a_judge(tmp_path: Path) -> None:
         (None, None, "relevant: mean 0.0000 to 1.0000"),
     ],
 )
-def test_the_mean_of_a_run(incorrect: int | None, value: float | None, says: str) -> None:
+def test_the_mean_of_a_run_is_a_range_if_open_and_counts_what_failed(
+    incorrect: int | None, value: float | None, says: str
+) -> None:
     rows = rows_with(Claims(incorrect))
     figures = asyncio.run(rows.kept_figures(row(), "row"))
     summary = summary_of([[each.metadata for each in figures], []])

@@ -38,8 +38,15 @@ def test_an_unknown_provider_is_told_with_those_that_there_are() -> None:
         model_judge("openia:gpt")
 
 
-def test_which_endpoint_is_local() -> None:
-    for host in ("localhost:11434", "[::1]", "192.168.0.7", "host.docker.internal"):
+def test_a_local_endpoint_is_waited_for_ten_minutes_any_other_for_one() -> None:
+    for host in (
+        "localhost:11434",
+        "[::1]",
+        "192.168.0.7",
+        "docker.internal",
+        "nas.local",
+        "a.localhost",
+    ):
         assert patience(f"http://{host}/v1") == 600, host
     for address in ("https://localhost.example.com/v1", "https://8.8.8.8/v1", "http://[", ""):
         assert patience(address) == 60, address

@@ -67,7 +67,7 @@ def test_the_signs_of_a_broken_run_are_seen_without_the_texts() -> None:
     for number in range(6):
         is_down = number < 4
         sample = Sample(
-            response=f"Answer {number}, which is longer than what is kept of it.",
+            response=f"An answer, which is longer than what is kept of it, to question {number}.",
             reference="It is so.",
             retrieved_contexts=(page if is_down else f"Chunk {number}.",),  # type: ignore[arg-type]
         )

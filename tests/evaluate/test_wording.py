@@ -50,7 +50,9 @@ def claiming(kinds: str) -> Verdicts:
         ("cru", "1 to 2 of 3 claims are", (1, 0, "; the judge left 1 open")),
     ],
 )
-def test_the_headline(claims: str, amount: str, rest: tuple[int, int, str]) -> None:
+def test_the_headline_counts_each_kind_of_claim_and_what_is_open(
+    claims: str, amount: str, rest: tuple[int, int, str]
+) -> None:
     verdicts = claiming(claims)
     relevant, irrelevant, more = rest
     assert headline(summarize([score(verdicts)])) == (

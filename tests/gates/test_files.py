@@ -13,7 +13,7 @@ from gates.ways import WAYS, WORKING, honest
 Capsys = pytest.CaptureFixture[str]
 
 
-def test_the_working_system_passes(
+def test_the_working_system_passes_all_three_gates(
     tmp_path: Path, capsys: Capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert by_score(WORKING, honest, tmp_path, capsys).passed
@@ -22,15 +22,21 @@ def test_the_working_system_passes(
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_score(name: str, tmp_path: Path, capsys: Capsys) -> None:
+def test_score_passes_no_broken_system_in_silence(
+    name: str, tmp_path: Path, capsys: Capsys
+) -> None:
     check(name, partial(by_score, folder=tmp_path, capsys=capsys))
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_compare(name: str, tmp_path: Path, capsys: Capsys) -> None:
+def test_compare_passes_no_broken_system_in_silence(
+    name: str, tmp_path: Path, capsys: Capsys
+) -> None:
     check(name, partial(by_compare, folder=tmp_path, capsys=capsys))
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_the_pytest_recipe(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pytest_recipe_passes_no_broken_system_in_silence(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     check(name, partial(by_recipe, folder=tmp_path, monkeypatch=monkeypatch))

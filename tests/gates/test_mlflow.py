@@ -19,6 +19,5 @@ def test_the_working_system_passes() -> None:
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_run_summary(name: str) -> None:
-    """No broken system passes the gate over it in silence."""
+def test_no_broken_system_passes_in_silence(name: str) -> None:
     check(name, by_mlflow)

@@ -88,7 +88,7 @@ def given(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 @each_host
-def test_the_working_system_passes(host: Host, tmp_path: Path) -> None:
+def test_the_working_system_passes_and_its_averages_are_right(host: Host, tmp_path: Path) -> None:
     """Two of five answers have one noisy claim of three: 2 / 5 · 1 / 3 = 2 / 15."""
     run = host(WORKING, honest, tmp_path)
     assert gated(run.summary, len(WORKING) // 4).passed
@@ -97,7 +97,7 @@ def test_the_working_system_passes(host: Host, tmp_path: Path) -> None:
 
 @each_host
 @pytest.mark.parametrize("name", WAYS)
-def test_run_summary(host: Host, name: str, tmp_path: Path) -> None:
+def test_no_broken_system_passes_in_silence(host: Host, name: str, tmp_path: Path) -> None:
     def gate(rows: list[Row], judging: Judging) -> Ended:
         return gated(host(rows, judging, tmp_path).summary, len(WORKING) // 4)
 

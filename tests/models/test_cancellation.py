@@ -18,7 +18,9 @@ from support.server import ScriptedServer
 
 
 @pytest.mark.parametrize("bridge", ["openai", "langchain", "langchain, in a second loop"])
-def test_a_judge_that_is_cancelled(bridge: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_judge_leaves_no_task_and_works_again(
+    bridge: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its requests end. In a second loop LangChain is asked by threads, which cannot be stopped,
     but hold nobody."""
     other = asyncio.new_event_loop()

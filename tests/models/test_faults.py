@@ -54,7 +54,9 @@ BRIDGES: dict[str, Make] = {
 
 
 @pytest.mark.parametrize(("fault", "make"), faults_through(BRIDGES, every=("openai", "langchain")))
-def test_fault(fault: Fault, make: Make) -> None:
+def test_a_fault_costs_only_its_own_sample_and_makes_no_verdict_wrong(
+    fault: Fault, make: Make
+) -> None:
     with ScriptedServer(mind(), script=fault.script()) as server:
         untouched, struck = judged(LLMJudge(make(server), max_wait=MAX_WAIT))
         assert sum(STRUCK in prompt for prompt in server.log.prompts) <= fault.requests

@@ -52,7 +52,7 @@ MAKE: dict[str, Callable[..., StructuredLLM]] = {
 
 
 @pytest.mark.parametrize("make", MAKE.values(), ids=MAKE.keys())
-def test_every_option_that_changes_an_answer_and_no_key(
+def test_every_option_that_changes_an_answer_tells_models_apart_and_no_key(
     make: Callable[..., StructuredLLM],
 ) -> None:
     check_identities(make)
@@ -111,14 +111,17 @@ def test_what_tells_nothing_of_its_options_is_named_for_a_store(
         LLMJudge(llm, store=store, model="mine, temperature 0")
 
 
-def test_a_model_by_its_providers_name_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_by_its_providers_name_is_told_apart_by_its_options(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Also where its class tells LangChain no options, as Ollama's."""
 
     def init_chat_model(*_: Any, **__: Any) -> Any:
         return OwnChat(responses=["a"])
 
     monkeypatch.setattr("langchain.chat_models.init_chat_model", init_chat_model)
-    options: list[dict[str, Any]] = [{}, {"temperature": 1.0}, {"base_url": URL}, {"api_key": KEY}]
+    options: list[dict[str, Any]] = [{}, {"temperature": 1.0}, {"base_url": URL}]
+    options.append({"api_key": KEY, "timeout": 3})
     first, other, elsewhere, again = (structured_llm("x:m", **each) for each in options)
     assert first.identity == again.identity  # type: ignore[attr-defined]
     assert len({told(llm) for llm in (first, other, elsewhere)}) == 3

@@ -44,7 +44,7 @@ TWO = '{"verdicts": [{"id": 1, "entailed": false}]}'
 @pytest.mark.parametrize(
     "text", [f" \n{ONE}\n", ONE.replace("}]", "},]").replace('quote\\""', 'quote\\"" ,')]
 )
-def test_the_object_is_found(text: str) -> None:
+def test_the_object_is_found_also_with_trailing_commas(text: str) -> None:
     reply = read_reply(text, Reply, USAGE)
     assert reply == Reply(verdicts=[Item(id=1, entailed=True)], note='a {brace} and "quote"')
 
@@ -133,7 +133,7 @@ def test_what_a_claim_quotes_is_data() -> None:
         assert read_reply(before + quoted + behind, Claims, USAGE).claims == quoting, before
 
 
-def test_the_form_is_strict_and_short() -> None:
+def test_the_form_is_strict_without_titles_and_in_words_has_no_schema() -> None:
     words = {"type": "string", "enum": ["yes", "no"]}
     assert json_form(answers_form(2)) == {
         "type": "object",

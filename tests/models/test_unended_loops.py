@@ -50,7 +50,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("loops", ["nest_asyncio", "plain"])
-def test_nothing_hangs_and_nothing_is_printed(loops: str) -> None:
+def test_loops_that_are_not_ended_leave_nothing_that_hangs_or_prints(loops: str) -> None:
     """With a client of the user's, and with our own."""
     with ScriptedServer(Says('{"answer": "yes"}'), api_key="k") as server:
         command = [sys.executable, "-c", PROGRAM, server.base_url, loops]

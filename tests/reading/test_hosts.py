@@ -123,7 +123,7 @@ FIELDS = {"response": RESPONSES, "reference": REFERENCES}
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("field", FIELDS)
-def test_texts(field: str, host: str) -> None:
+def test_a_value_is_the_same_text_or_an_error_in_each_host(field: str, host: str) -> None:
     for name, (value, expected) in FIELDS[field].items():
         if host == "file" and isinstance(value, bytes):
             continue  # JSON has none
@@ -136,7 +136,7 @@ def test_texts(field: str, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", [host for host in HOSTS if host not in ("ragas", "deepeval")])
-def test_two_places_with_different_texts(host: str) -> None:
+def test_two_places_with_different_texts_are_an_error_that_names_both(host: str) -> None:
     """Names are never ranked: the error names both places, and what chooses."""
     more = seen(host, more={"documents": ["a, and b, and more"]})  # both are within it
     other = seen(host, more={"documents": ["stale"]})
@@ -181,6 +181,6 @@ def test_a_task_comes_before_its_item(host: str) -> None:
     "written", [json.dumps(WHOLE), repr(WHOLE), f"```\n{json.dumps(WHOLE)}\n```"]
 )
 @pytest.mark.parametrize("host", [host for host in HOSTS if host not in ("ragas", "deepeval")])
-def test_a_whole_output_as_a_text(host: str, written: str) -> None:
+def test_a_whole_output_as_a_text_is_read_as_the_object_is(host: str, written: str) -> None:
     """The whole JSON was judged, with the contexts as if they were the answer."""
     assert seen(host, response=written, contexts=INSIDE) == seen(host)

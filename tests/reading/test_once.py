@@ -35,7 +35,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.mark.parametrize("host", ["ragas", "deepeval", "promptfoo", "langfuse", "file"])
-def test_one_pass(host: str, calls: Counter[str]) -> None:
+def test_a_rows_chunks_and_texts_are_each_read_once(host: str, calls: Counter[str]) -> None:
     assert isinstance(seen(host), tuple)
     assert calls == {"chunks_of": 1, "text_of": 3}  # response, reference and question
     assert host in HOSTS

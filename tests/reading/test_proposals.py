@@ -45,7 +45,7 @@ BESIDE: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_columns(name: str) -> None:
+def test_a_column_is_proposed_only_where_no_other_could_be_meant(name: str) -> None:
     beside, columns = BESIDE[name]
     proposal = propose([{**ROW, **beside}], {})
     assert proposal.columns == columns
@@ -74,7 +74,7 @@ def test_a_list_that_is_empty_in_the_first_row() -> None:
         ("a b | b c || c d", "||"),
     ],
 )
-def test_bars_between_chunks(cell: str, separator: str) -> None:
+def test_the_longest_bars_in_a_cell_are_proposed_as_separator(cell: str, separator: str) -> None:
     assert propose([{**ROW, "contexts": cell}], {}).separator == separator
 
 
@@ -84,19 +84,19 @@ def test_marks_that_may_stand_in_chunks_propose_nothing(cell: str) -> None:
 
 
 def test_bars_in_few_cells_stand_in_chunks() -> None:
-    cells = ["a b | c", "one", "two", "three"]
+    cells = ["a b | c d", "one", "two", "three"]
     proposal = propose([{**ROW, "question": cell, "context": cell} for cell in cells], {})
     assert proposal.separator is None
     assert proposal.columns["retrieved_contexts"] == "context,"
 
 
 def test_no_part_of_a_response_is_the_gold_answer() -> None:
-    row = {"question": "Who built it?", "outputs": {"answer": "Ada did.", "contexts": CHUNKS}}
+    row = {"outputs": {"response": "Ada did.", "draft": {"answer": "Bob."}, "contexts": CHUNKS}}
     assert "reference" not in propose([row], {}).columns
 
 
 @pytest.mark.parametrize("name", ["messages", "history", "expected_contexts", "search_queries"])
-def test_lists_of_something_else(name: str) -> None:
+def test_lists_whose_names_speak_of_something_else_hold_no_chunks(name: str) -> None:
     assert propose([{**ROW, name: CHUNKS}], {}).columns == WHOLE
 
 

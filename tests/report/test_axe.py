@@ -60,7 +60,9 @@ STATES = {
 @pytest.mark.parametrize(
     ("state", "dark"), by_turns({name: name for name in STATES}, {"light": False, "dark": True})
 )
-def test_no_violation(running: Browser, compared: Path, axe: str, state: str, dark: bool) -> None:
+def test_axe_finds_no_violation_in_any_state_of_the_page(
+    running: Browser, compared: Path, axe: str, state: str, dark: bool
+) -> None:
     shown, count = STATES[state]
     # One of them narrow, where other rules of the style hold.
     with opened(running, compared, dark=dark, width=375 if dark else 1200) as seen:

@@ -53,7 +53,7 @@ def test_an_ablation_is_in_the_page(tmp_path: Path) -> None:
     assert '<th scope="row" dir="auto">plus-2</th><td class="n">10</td>' in page
 
 
-def test_no_text_leaves_its_place(tmp_path: Path) -> None:
+def test_hostile_texts_stay_in_their_packed_blocks(tmp_path: Path) -> None:
     results = hostile_run()
     page = _page(results, tmp_path, title="</title><b>x")
     blocks = "".join(block(page, name) for name in ("rows", "details"))
@@ -76,7 +76,9 @@ def test_no_text_leaves_its_place(tmp_path: Path) -> None:
         pytest.param([Result("a", score(Verdicts.from_matrices([True], [[]])))], id="no chunks"),
     ],
 )
-def test_runs_with_little_in_them(tmp_path: Path, results: list[Result]) -> None:
+def test_runs_with_little_in_them_have_their_rows_and_no_nan(
+    tmp_path: Path, results: list[Result]
+) -> None:
     """One of them with half a surrogate pair, as a broken tokenizer leaves it."""
     page = _page(results, tmp_path)
     assert not re.search(r"\bnan\b", _words(page), re.IGNORECASE)
@@ -116,7 +118,7 @@ def test_what_cannot_be_reported_is_named_and_nothing_is_written(tmp_path: Path)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_to_look_at_first_and_the_earlier_run(tmp_path: Path) -> None:
+def test_the_earlier_run_and_trust_in_the_judge_stand_at_the_top(tmp_path: Path) -> None:
     """By hand: 0.5 and 0.5 before; 1.0 and 0.5 after. One chunk entails all incorrect claims."""
 
     def run(*shares: int) -> list[Result]:
