@@ -23,8 +23,8 @@ _PIPE_CLOSED = 128 + 13
 def main() -> NoReturn:
     """Run the command line and exit.
 
-    An error is one line on stderr. A fault of ours shows a traceback. ``noisesense --help`` names
-    the exit statuses.
+    An error is said on stderr, with a command to copy where columns must be chosen. A fault of
+    ours shows a traceback. ``noisesense --help`` names the exit statuses.
     """
     prepare_streams()
     # A CI runner or `timeout` ends a job with SIGTERM. As an interrupt it leaves files whole.
@@ -41,6 +41,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    """Run the command, say on stderr what it raises, and return the exit status."""
     try:
         with needs_extra("cli", "click"):
             from noisesense_adapters.cli.app import run

@@ -47,7 +47,10 @@ def write_plan(
     variants: str,
     leave_out: int,
 ) -> int:
-    """Write what to ask your system: JSON lines with an empty `response` to fill in."""
+    """Write what to ask your system: JSON lines with an empty `response` to fill in.
+
+    OUT is a new file. If there is nothing to ask, that is said, and none is written.
+    """
     check_new(out)
     reading = options.Reading()
     rows = plan(reading.results(results), variants.split(","), leave_out)

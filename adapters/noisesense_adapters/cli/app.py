@@ -65,7 +65,7 @@ def app() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command that the arguments name, and return its exit status.
+    """Run the command that the arguments name, without any the help; return its exit status.
 
     Not by click's own ``main``, which ends an interrupt and a closed pipe with 1.
 

@@ -146,7 +146,7 @@ def command(
 
 
 def _figures(fail_if_worse: str | None, gate: Gate) -> tuple[Figure, ...]:
-    """Return the figures in which B may not be worse. Raise `InputError`."""
+    """Return the figures in which B may not be worse. Raises `InputError` for an unknown one."""
     if fail_if_worse is None:
         return ()
     if fail_if_worse == _ALL_MODES:

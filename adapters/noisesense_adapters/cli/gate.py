@@ -28,7 +28,7 @@ _GRAVEST_FIRST = (ABOVE, UNDECIDED, UNMEASURED, SOME_FAILED)
 
 
 def worst(*statuses: int) -> int:
-    """Return the gravest of the statuses; 0 if all are 0."""
+    """Return the gravest of the statuses, the first of 1, 4, 5, 3 that is given; else 0."""
     for status in _GRAVEST_FIRST:
         if status in statuses:
             return status
@@ -36,7 +36,7 @@ def worst(*statuses: int) -> int:
 
 
 def failed_status(failed: int, *, is_checked: bool) -> int:
-    """Return the exit status for samples that failed. A check has a limit of its own for them."""
+    """Return 3 if samples failed and nothing is checked, else 0: a check has its own limit."""
     return SOME_FAILED if failed and not is_checked else 0
 
 
@@ -49,7 +49,7 @@ _LEADS = {
 
 
 def explain(status: int, reason: str) -> int:
-    """Say on stderr why a check has this status, and return the status."""
+    """Say on stderr why a check has this status (1, 4, 5; 0 is a warning), and return it."""
     tell(f"{_LEADS[status]}: {reason}")
     return status
 
@@ -71,22 +71,26 @@ class Gate:
 
     @property
     def is_check(self) -> bool:
-        """Is anything to be checked but that the run was measured?"""
+        """Is a mean, the correct or hallucinated claims, or the number of samples limited?"""
         limits = (self.limit, self.min_correct, self.max_hallucinated)
         return limits != (None, None, None) or self.min_samples > 0
 
     @property
     def level(self) -> float:
-        """The confidence of the intervals."""
+        """The confidence of the intervals; 0.95 if none was chosen."""
         return 0.95 if self.confidence is None else self.confidence
 
     @property
     def modes(self) -> tuple[Mode, ...]:
-        """The modes to check."""
+        """The modes to check; both if none was chosen."""
         return MODES if self.mode is None else (self.mode,)
 
     def tell_status(self, summary: Summary, run: str = "") -> int:
-        """Say on stderr what all checks found in the ``run``, and return their exit status."""
+        """Say on stderr what all checks found, and return their exit status.
+
+        If not `is_check`, any share of the samples may be undefined. ``run`` is named before each
+        finding.
+        """
         checks = {**vars(self)}
         del checks["confidence"]
         if not self.is_check:

@@ -19,7 +19,11 @@ from noisesense_adapters.evaluate.wording import document_name, headline
 @click.command("offenders")
 @options.results
 @click.option(
-    "--top", type=options.COUNT, default=10, metavar="N", help="How many documents to show."
+    "--top",
+    type=options.COUNT,
+    default=10,
+    metavar="N",
+    help="How many documents to show, at least 1.",
 )
 @options.as_json
 def command(results: Path, top: int, as_json: bool) -> int:

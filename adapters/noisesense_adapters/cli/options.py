@@ -73,13 +73,13 @@ class Asking:
     temperature: float | None
 
     def store_beside(self, out: Path | None) -> Path | None:
-        """Return the file for the replies; by default it is beside the results."""
+        """Return the file for the replies: the user's, else beside the results; None without."""
         if self.store is None and out is not None:
             return Path(f"{out}.db")
         return self.store
 
     def make_judge(self, model: str, **more: Any) -> PlannedJudge:
-        """Return the judge over the model ``provider:model``; ``more`` goes before these."""
+        """Return the judge over the model ``provider:model``; ``more`` overrides the settings."""
         from noisesense_adapters.factory import model_judge  # it loads SQLite
 
         return model_judge(model, **{**vars(self), **more})
@@ -103,10 +103,11 @@ asking = taken_as(
 
 
 def check_report(path: Path | None, where: str = "--report") -> None:
-    """Raise before anything is judged if the report could not be written.
+    """Raise before anything is judged if the report could not be written; never without a path.
 
     Raises:
-        InputError: another ending, no folder, or a file that must not be overwritten.
+        InputError: another ending, no folder to write to, or something that is neither an empty
+            file nor a report of ours.
         MissingExtraError: the packages that draw are not installed.
     """
     if path is None:
@@ -132,7 +133,7 @@ def write_report(path: Path | None, results: Iterable[Result], name: str, **more
     """Write the report if a path is given, and say so.
 
     Args:
-        path: where to write.
+        path: where to write; None for nowhere, and the results are not read.
         results: what the report shows.
         name: ends the title.
         more: further arguments of `noisesense_adapters.report.write_report`.
@@ -164,15 +165,15 @@ class Reading:
 
     @property
     def status(self) -> int:
-        """The exit status: were there rows that cannot be read?"""
+        """The exit status: 3 if some rows read so far could not be read, else 0."""
         return SOME_FAILED if self._failures.count else 0
 
     def results(self, path: Path) -> Iterator[Result]:
-        """Return the results in a file. ``heads`` keeps their names."""
+        """Return the results in a file, of broken rows too. ``heads`` keeps their names."""
         return map(self.heads.note, results_of(path, **self.chosen, on_error=self.tell))
 
     def tallied(self, path: Path) -> Iterator[Result]:
-        """Yield the results in a file, counted in ``tally``."""
+        """Yield the same as `results`; each is counted in ``tally``."""
         for result in self.results(path):
             self.tally.add(result)
             yield result

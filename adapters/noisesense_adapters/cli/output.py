@@ -101,7 +101,7 @@ class Failures:
             self._say(one_line(f"failed: {error}"))
 
     def end(self) -> None:
-        """Say how many failures were not shown."""
+        """Say how many failures were not shown, if any."""
         more = self.count - _SHOWN_FAILURES
         if more > 0:
             self._say(f"{more:,} more failed")
@@ -114,16 +114,17 @@ class Heads:
         self._questions: dict[str, str] = {}
 
     def note(self, result: Result) -> Result:
-        """Remember the question of a result whose id is a hash of its content."""
+        """Return the result; if its id is a hash of its content, remember its question."""
         if result.sample is not None and _KEY.fullmatch(result.id):
             self._questions[result.id] = document_name(result.sample.user_input)
         return result
 
     def __getitem__(self, name: str) -> str:
+        """Return a hash's question, or its beginning if none was noted; another id as it is."""
         short = f"{name[:12]}…" if _KEY.fullmatch(name) else name
         return self._questions.get(name, short)
 
 
 def one_line(text: str) -> str:
-    """Return the text with each run of white space as one space."""
+    """Return the text with each run of white space as one space, and none at its ends."""
     return " ".join(text.split())

@@ -68,7 +68,7 @@ class RunProgress:
         return self._failures.count
 
     def add(self, result: Result) -> None:
-        """Count a sample that is done or failed."""
+        """Count a sample and its chunks; say its error if it is among the first failures."""
         self.done += 1
         if result.sample is not None:
             self.chunks += len(result.sample.retrieved_contexts)
@@ -83,7 +83,7 @@ class RunProgress:
             self.say(f"{counted(self.done, 'sample')}, {self.costs()}")
 
     def costs(self) -> str:
-        """Say the calls and cost of the judge, the failures, and a wait for the provider."""
+        """Return in words the judge's calls and cost, failures, and a wait for the provider."""
         parts = [spent(getattr(self._judge, "usage", Usage())), f"{self.failed:,} failed"]
         waiting = getattr(self._judge, "waiting", 0.0)
         if waiting >= 1:
@@ -91,7 +91,7 @@ class RunProgress:
         return ", ".join(filter(None, parts))
 
     def say(self, line: str) -> None:
-        """Print a line of its own, above the bar."""
+        """Print on stderr a line of its own, above the bar."""
         self._console.print(Text(fold(one_line(line), sys.stderr)), soft_wrap=True)
 
 
@@ -107,7 +107,7 @@ class _CostColumn(ProgressColumn):
 
 
 def spent(usage: Usage) -> str:
-    """Say the calls, tokens and cost of a judge; nothing if there are none."""
+    """Return in words the calls, tokens and cost of a judge; an empty text if there are none."""
     parts: list[str] = []
     if usage.calls:
         parts.append(counted(usage.calls, "call"))

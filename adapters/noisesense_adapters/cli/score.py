@@ -132,7 +132,7 @@ def command(
 
 
 def _store(asking: Asking, out: Path | None, dataset: Path) -> Path | None:
-    """Return the file for the replies. Raises `InputError` if the results cannot be written."""
+    """Return the file for the replies, if any. Raises `InputError` for a bad ``out``."""
     from noisesense_adapters.datasets.score import check_output  # it loads SQLite
 
     if out is not None:
@@ -141,7 +141,7 @@ def _store(asking: Asking, out: Path | None, dataset: Path) -> Path | None:
 
 
 def _columns(mapped: tuple[str, ...]) -> dict[str, str]:
-    """Return the column of each field. Raise `InputError`."""
+    """Return by field the column. Raises `InputError` for no pair, or a field twice."""
     columns: dict[str, str] = {}
     for pair in mapped:
         field, _, column = pair.partition("=")
@@ -161,7 +161,7 @@ def _separator(typed: str | None) -> str | None:
 def _scored(
     dataset: Path, progress: RunProgress, store: Path | None, settings: dict[str, Any]
 ) -> Summary:
-    """Score the dataset. After an interrupt, say what is kept."""
+    """Score the dataset. Say what is kept after an interrupt, which is passed on."""
     from noisesense_adapters.datasets.score import score_dataset  # it loads SQLite
 
     try:
@@ -221,7 +221,7 @@ def _counts(dataset: Path, reading: dict[str, Any], definition: str | None) -> C
 def _dry_run(
     dataset: Path, reading: dict[str, Any], definition: str | None, plan: str, *, as_json: bool
 ) -> int:
-    """Say how many calls judging takes, from rows and chunks alone."""
+    """Say how many calls judging would take, by the rows and chunks; return the exit status."""
     from noisesense.judging.placebos import COUNT  # it loads asyncio
 
     counts = _counts(dataset, reading, definition)

@@ -19,7 +19,7 @@ _OBEYED = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def visible(text: str) -> str:
-    """Write the text in one line, with characters that a terminal would obey as escapes."""
+    """Return the text in one line: what a terminal would obey, such as a line end, is escaped."""
     return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
@@ -28,14 +28,17 @@ _MEASURE = 100
 
 
 def columns(stream: TextIO) -> int | None:
-    """Measure how wide a line may be: the terminal, or ``COLUMNS``. None in a pipe."""
+    """Return how wide a line may be: as the terminal or ``COLUMNS`` says, at most 100.
+
+    None in a pipe without ``COLUMNS``.
+    """
     if "COLUMNS" in os.environ or stream.isatty():
         return min(get_terminal_size().columns, _MEASURE)
     return None
 
 
 def fold(line: str, stream: TextIO) -> str:
-    """Make the line fit the stream, between words where it is too wide."""
+    """Return the line as `visible` has it, broken between words where it is too wide."""
     text = visible(line)
     width = columns(stream)
     if width is None or len(text) <= width:
@@ -45,7 +48,7 @@ def fold(line: str, stream: TextIO) -> str:
 
 
 def show(line: str, stream: TextIO) -> None:
-    """Print a line, folded."""
+    """Print a line as `fold` has it."""
     print(fold(line, stream), file=stream)
 
 

@@ -88,7 +88,7 @@ def command(
 
 
 def _read_sheet(path: Path, judged: list[Result], reading: options.Reading) -> list[Result]:
-    """Read what people say, and say how many questions have no label."""
+    """Return the results in a sheet of labels. Say how many of its questions have none."""
     sheet = read_labels(path, judged, reading.tell)
     if sheet.unlabeled:
         questions = counted(sheet.questions, "question")

@@ -35,7 +35,9 @@ async def ablate(
     max_concurrency: int = 4,
     answers: str | os.PathLike[str] | None = None,
 ) -> Ablation:
-    """As `noisesense.ablation.plan`, the user's system, and `ablation`, in one process.
+    """Plan an ablation, ask the user's system, and judge its answers.
+
+    In one process: `noisesense.ablation.plan`, the system's answers to it, and `ablation`.
 
     Args:
         results: as `plan` takes them.
@@ -46,10 +48,11 @@ async def ablate(
         leave_out: likewise.
         max_concurrency: answers at once.
         answers: a JSON lines file that keeps each answer as soon as it is there. The same call
-            then asks only for those that are missing.
+            then asks only for those that are missing or blank.
 
     Raises:
-        InputError: as `plan` and `ablation`; an answer that is no text.
+        InputError: as `plan` and `ablation`; an answer that is no text; ``answers`` that is a
+            file of something else.
         JudgeError: every call of the judge failed.
         Exception: whatever ``answer`` raises. Answers that were finished are in the file.
     """

@@ -25,7 +25,11 @@ _NESTED = ("paragraphs", "qas")
 
 
 def rows_in(data: Any) -> list[Any]:
-    """Return the rows of a document. Raises `InputError`."""
+    """Return the rows of a document: its list, one in its objects, or those of its columns.
+
+    Each question of a SQuAD article is a row. An empty list has none, and items are not checked.
+    Raises `InputError` for a document without a list or columns.
+    """
     while document := as_object(data):
         if {"columns", "data"} <= document.keys() and not _are_objects(document["data"]):
             return _rows_of_split(document)

@@ -54,10 +54,12 @@ class Raw(NamedTuple):
 
 
 def raw_rows(path: Path) -> Iterator[Raw]:
-    """The rows of a file, whose format is known by its ending. Lines of JSON lines are bytes.
+    """Return the rows of a file, whose format is known by its ending. A line of JSON stays bytes.
 
     Raises:
-        InputError: no such file, or an unknown format or encoding.
+        InputError: at once for a missing file or an unknown ending; while rows are read for an
+            unknown encoding or a damaged file.
+        MissingExtraError: while rows are read, if the format's package is not installed.
     """
     ending = ending_of(path)
     if ending not in _KINDS or path.is_dir():
@@ -70,7 +72,10 @@ def raw_rows(path: Path) -> Iterator[Raw]:
 
 
 def csv_rows(path: Path) -> Iterator[Raw]:
-    """The rows of CSV with a header. Raises `InputError`."""
+    """Return the rows of CSV with a header, broken ones as errors.
+
+    While they are read it raises `InputError` for a file that is missing or damaged.
+    """
     return _readable(path, _csv_rows(path))
 
 
@@ -91,7 +96,7 @@ def _readable(path: Path, rows: Iterator[Raw]) -> Iterator[Raw]:
 
 
 def ending_of(path: Path) -> str:
-    """Return the ending that tells a file's format, without that of gzip."""
+    """Return the ending that tells a file's format, in lower case, without that of gzip."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
@@ -104,13 +109,13 @@ def check_folder(folder: Path, where: str) -> None:
 
 
 def check_new(path: Path) -> None:
-    """Raise `InputError` if a file would be replaced."""
+    """Raise `InputError` if there is a file or a folder at the path."""
     if path.exists():
         raise InputError("a new file", "one that exists", where=str(path))
 
 
 def count_rows(path: str | os.PathLike[str]) -> int:
-    """Return the number of rows, with broken ones. Raises as `raw_rows`."""
+    """Return the number of rows in a file, broken ones included. Raises as `raw_rows`."""
     return sum(1 for _ in raw_rows(as_path(path)))
 
 
@@ -135,7 +140,11 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def encoding_of(path: Path) -> str:
-    """Return the encoding of a text file. Raises `InputError` for an archive or another one."""
+    """Return the encoding of a text file, as Python calls it, by its beginning.
+
+    A file is still UTF-8 if few of its bytes are not. Raises `InputError` for an archive, a
+    Parquet file, or an encoding that cannot be told, and `OSError` as opening the file does.
+    """
     with _opened(path) as file:
         beginning = file.read(_SAMPLE)
     for mark, got in _OTHERS.items():
@@ -162,7 +171,10 @@ def _guessed(beginning: bytes) -> str:
 
 
 def decoded(raw: Raw) -> object:
-    """Return the data of a row, parsed if it is a line of JSON; or the error in it."""
+    """Return the data of a row, parsed if they are bytes, a line of JSON.
+
+    An `InputError` is returned, and not raised, for a line that cannot be parsed.
+    """
     line = raw.data
     if not isinstance(line, bytes):
         return line

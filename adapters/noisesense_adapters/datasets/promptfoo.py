@@ -23,7 +23,7 @@ _KEYS = {"testCase", "testIdx", "promptIdx", "vars"}
 
 
 def is_result(row: object) -> bool:
-    """Tell whether it is one of Promptfoo's results."""
+    """Tell whether it is a dict with the fields of Promptfoo's results."""
     return as_object(row).keys() >= _KEYS
 
 
@@ -42,8 +42,10 @@ def result_name(row: Mapping[str, Any]) -> str:
 def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
     """Return the results of one provider and prompt, as those of several have no common mean.
 
+    Rows that are no results, such as broken ones, stay.
+
     Args:
-        rows: all rows of a file.
+        rows: all rows of a file, parsed, with a result among them.
         provider: its name and the number of the prompt, ``"A, prompt 1"``, or the name alone if
             it has one prompt; None if there is only one.
 
@@ -65,7 +67,7 @@ def of_one_system(rows: Iterable[Raw], provider: str | None) -> list[Raw]:
 
 
 def result_reader(folder: Path, *, verdicts: bool) -> Callable[[Mapping[str, Any], str], Row]:
-    """Return what reads Promptfoo's results, as our assertion read them.
+    """Return a function that reads a result of Promptfoo, as our assertion read it.
 
     The verdicts are those of the test, or those of the assertion's judge, which the assertion
     leaves in its metadata beside the texts. They are scored as the first of our assertions says.

@@ -62,8 +62,8 @@ def read_rows(
 
     JSON lines, CSV, Parquet and workbooks are streamed; JSON documents are read as a whole (lists
     of rows, Promptfoo's results, DeepEval's test runs). The columns of known tools are recognized
-    by their names, as are lines of recordings and of results. A row that cannot be read becomes a
-    `BadRow`.
+    by their names, as are lines of recordings and of results. A row that cannot be read, or
+    whose id an earlier row has, becomes a `BadRow`.
 
     Args:
         path: the file.
@@ -84,7 +84,10 @@ def read_rows(
     Raises:
         UnsettledError: names do not settle which columns are meant.
         InputError: no such file, an empty file, an unknown kind, another encoding, unknown
-            columns, or Promptfoo's results of several providers and none chosen.
+            columns, a separator that is in none of the first rows, a provider that is unknown, or
+            several in Promptfoo's results and none chosen. Later, while rows are read: a damaged
+            file, or a results file that was cut off.
+        MissingExtraError: the package that reads this kind of file is not installed.
     """
     path = as_path(path)
     chosen = _checked_columns(columns, split_contexts)
@@ -225,7 +228,7 @@ def _row(raw: Raw, read: Read, columns: Mapping[str, Column]) -> Row | BadRow:
 
 
 def read_line(row: Mapping[str, Any], place: str) -> Row:
-    """Return a line of results or of a recording. Raises `InputError`."""
+    """Read a line of results or of a recording. Raises `InputError`."""
     line = ResultLine.model_validate(without_nulls(row))
     sample = line.sample
     verdicts = line.verdicts
@@ -240,9 +243,11 @@ def _read_texts(row: Mapping[str, Any], place: str) -> Row:
 
 
 def light_row(place: str, content: Any, *, keyed: bool = True) -> Row | BadRow:
-    """Read a line of a recording or of results, a plain one faster, in the light form.
+    """Read a line of a recording or of results; a `BadRow` if it cannot be read.
 
-    A line without an id is named by the key of its texts or, unless ``keyed``, by its place.
+    A plain one is read faster, in the light form of `noisesense.verdicts.form`; if it names no
+    cluster, its question is the cluster. A line without an id is named by the key of its texts; a
+    plain one, unless ``keyed``, by its place.
     """
     line = light_line(content) if type(content) in (bytes, dict) else None
     if line is None:
@@ -274,7 +279,7 @@ def results_of(
             the defaults of `noisesense.score`.
 
     Raises:
-        InputError: as `read_rows`, an argument, or a file without verdicts.
+        InputError: as `read_rows`, an argument, or a file without verdicts (among its first rows).
     """
     chosen = choices(**chosen)
 
@@ -299,7 +304,11 @@ _JUDGED_BY = "--judge PROVIDER:MODEL, in Python judge="
 def with_verdicts(
     rows: Iterator[Row | BadRow], *, hint: str = _JUDGED_BY
 ) -> Iterator[Row | BadRow]:
-    """Return the rows. Raises `InputError` if of the first none has verdicts or an error."""
+    """Return the rows as they are.
+
+    Raises `InputError` at once if some of the first can be read, and none of these has verdicts or
+    an earlier run's error.
+    """
     first = list(islice(rows, _FIRST_ROWS))
     readable = [row for row in first if isinstance(row, Row)]
     if readable and not any(row.verdicts or row.line.error for row in readable):
@@ -308,7 +317,10 @@ def with_verdicts(
 
 
 def result_of(row: Row | BadRow, **chosen: Unpack[Choices]) -> Result:
-    """Return the result of a row: a score, or an error that says why there is none."""
+    """Return the result of a row: a score, or an error that says why there is none.
+
+    A row that failed in an earlier run keeps its error.
+    """
     if isinstance(row, BadRow):
         return unscored(row, row.error)
     line = row.line
@@ -324,7 +336,7 @@ def result_of(row: Row | BadRow, **chosen: Unpack[Choices]) -> Result:
 
 
 def unscored(row: Row | BadRow, error: NoiseSenseError) -> Result:
-    """Return the result of a row without a score."""
+    """Return the result of a row that has no score, with the error's message."""
     if isinstance(row, BadRow):
         return Result(row.id, error=str(error))
     return Result(row.id, error=str(error), sample=row.sample, cluster=row.cluster)

@@ -40,6 +40,9 @@ class BadRow(Struct, frozen=True):
 
     @classmethod
     def of(cls, raw: Raw, error: InputError, name: object = None) -> BadRow:
-        """Return the row in which the error is, under its name or that which its data give."""
+        """Return the bad row of an error, which then names the place.
+
+        Its id is the name, or else the data's own id, or else the place.
+        """
         own = as_name(as_object(raw.data).get("id")) if is_empty(name) else name
         return cls(raw.place, raw.place if is_empty(own) else str(own), error.within(raw.place))

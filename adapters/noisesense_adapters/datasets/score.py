@@ -88,6 +88,7 @@ def score_dataset(
             written.
         JudgeError: the judge failed on each of the first samples.
         StoreError: the judge's store.
+        MissingExtraError: a package that reads the file, or locks ``out``, is not installed.
     """
     errors.check_whole(concurrency, 1, "concurrency")
     check_between(confidence, "confidence")  # before a judge is paid
@@ -124,7 +125,7 @@ def score_dataset(
 def score_rows(
     rows: Iterable[Row | BadRow], judge: Judge, **chosen: Unpack[Choices]
 ) -> list[Result]:
-    """Same as `score_dataset` with a judge, for rows of a framework; one result for each.
+    """Same as `score_dataset` with a judge, for rows of a framework; a result for each, in order.
 
     Raises:
         InputError: an argument.
@@ -187,7 +188,10 @@ class _Begun:
         self._was_judged = False
 
     def add(self, result: Result, fault: errors.JudgeError | None) -> None:
-        """Add the next result. Raises `JudgeError` if the judge failed on all of the first."""
+        """Add the next result, and tell it unless its fault may be the run's.
+
+        Raises `JudgeError` once the judge has failed on `GIVE_UP` samples and judged none.
+        """
         self._untold.append(result)
         if result.score is not None and result.judge != NO_JUDGE:
             self._was_judged = self._is_reached = True
@@ -238,7 +242,10 @@ async def _ask_all(
 
 
 async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
-    """Return the result of a row. Raises `JudgeError` if the judge failed."""
+    """Return the result of a row, also one with an error.
+
+    Raises `JudgeError`, `StoreError` or `MissingExtraError`.
+    """
     if isinstance(row, BadRow) or (row.sample is None and row.verdicts is not None):
         # A host's row without a sample needs no judge, e.g. if nothing was retrieved.
         return result_of(row, **chosen)
@@ -257,16 +264,16 @@ async def _judged(row: Row | BadRow, judge: Judge, chosen: Choices) -> Result:
 
 @contextmanager
 def results_file(path: Path) -> Generator[Callable[[Result], None], None, None]:
-    """A function that adds a result; the file is written completely at the end, or not at all.
+    """Yield a function that adds a result; the file is written whole at the end, or not at all.
 
-    Results of which none has a score replace no earlier ones.
+    Where no result has a score, an earlier file stays as it is, unless it is empty.
 
-    One writer at a time: it holds a lock beside the file, and removes what killed ones left of
-    theirs.
+    One writer at a time: it holds a lock beside the file, and removes the unfinished files of
+    writers that were killed.
 
     Raises:
-        InputError: another run holds the lock, or a file cannot be written, or holds something
-            else. What is raised inside stays as it is.
+        InputError: another run holds the lock, or the file cannot be written. What is raised
+            inside is passed on, and nothing is written.
         MissingExtraError: filelock is not installed.
     """
     scored = False
@@ -290,7 +297,7 @@ class _NothingScoredError(Exception):
 
 
 def holds_something(path: Path) -> bool:
-    """Tell whether there is a file that is not empty."""
+    """Tell whether something is at the path, other than an empty file."""
     return path.exists() and path.stat().st_size > 0
 
 
@@ -320,10 +327,11 @@ def _only_writer(target: Path) -> Generator[None, None, None]:
 
 
 def check_output(path: Path, dataset: Path) -> Path:
-    """Return the path, if results can be written there.
+    """Return the path, if results can be written there: a new file, or over earlier results.
 
     Raises:
-        InputError: another ending, the dataset itself, or a file that holds something else.
+        InputError: another ending than ``.jsonl``, no folder to write to, the dataset itself, or
+            a file that holds something else.
     """
     if path.suffix.lower() != ".jsonl":
         hint = "pandas.read_json(out, lines=True).to_parquet(path) makes Parquet of it"

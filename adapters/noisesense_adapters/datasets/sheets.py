@@ -33,7 +33,10 @@ class Question(NamedTuple):
     source: str
 
     def as_read(self) -> Question:
-        """Return what a spreadsheet cannot change: not the white space, not our apostrophe."""
+        """Return the question, in its texts single spaces and no apostrophes at the beginning.
+
+        A spreadsheet may change these, so questions are compared in this form.
+        """
         return Question(self.kind, _words(self.statement), _words(self.source))
 
 
@@ -64,11 +67,15 @@ def write_labels(
     Args:
         results: the judge's; those without claims and texts are left out.
         path: a new file, ``.csv``.
-        samples: draw so many samples at random: rates among the labels are then the run's.
+        samples: draw at most so many samples at random: rates among the labels are then the
+            run's. By default all.
+
+    Returns:
+        How many samples and questions are in the sheet.
 
     Raises:
-        InputError: a file that exists, an id twice, no sample with texts and claims, or a file
-            of another kind.
+        InputError: a file that exists or cannot be written, a name with another ending,
+            ``samples`` below 1, an id twice, or no sample with texts and claims.
     """
     path = Path(path)
     if path.suffix != ".csv":
@@ -95,13 +102,16 @@ def write_labels(
 
 
 def _as_cell(text: str) -> str:
-    """As a cell. A spreadsheet would run a text that begins like a formula."""
+    """Return a text as a cell, behind an apostrophe if it would run as a formula."""
     text = encodable(text).replace("\0", "\ufffd").replace("\r", "\n")
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _by_name(results: Iterable[Result]) -> dict[str, Result]:
-    """Return the results that can be labeled, by the names that a sheet gives them."""
+    """Return the results that can be labeled, by the names that a sheet gives them.
+
+    Raises `InputError` for an id twice, or if there are none.
+    """
     by_name: dict[str, Result] = {}
     for result in results:
         if result.score is None or result.sample is None or not result.score.claims:
@@ -143,7 +153,7 @@ class SheetLabels(NamedTuple):
 
     Attributes:
         results: people's verdicts on each sample with a label. A cell without one is undetermined.
-        questions: how many questions the sheet has.
+        questions: how many rows of the sheet ask a question about the results.
         unlabeled: how many of them have no label.
     """
 
@@ -155,7 +165,7 @@ class SheetLabels(NamedTuple):
 def read_labels(
     path: str | Path, judged: Iterable[Result], on_error: Callable[[InputError], None]
 ) -> SheetLabels:
-    """People's verdicts on the samples of a sheet.
+    """Read people's verdicts from a sheet. Samples without a label are left out.
 
     Args:
         path: a sheet that `write_labels` wrote and people filled in from the top, as far as they
@@ -165,7 +175,8 @@ def read_labels(
             different labels of one question leave it open.
 
     Raises:
-        InputError: an id twice among the results, or a sheet without labels.
+        InputError: an id twice among the results, none with texts and claims, or a sheet that
+            cannot be read or has no labels.
     """
     by_name = _by_name(judged)
 

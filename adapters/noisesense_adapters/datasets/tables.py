@@ -36,7 +36,10 @@ class UnsettledError(InputError):
 
     @classmethod
     def of(cls, error: InputError, proposal: Proposal) -> UnsettledError:
-        """Return the error with a proposal, and what takes it as its hint."""
+        """Return the error with a proposal, whose hint it takes if the proposal is whole.
+
+        A hint that names a column that may be meant stays.
+        """
         hint = error.hint
         if proposal.is_whole and "did you mean" not in hint:
             hint = proposal.hint
@@ -69,10 +72,10 @@ class Table:
     def rows(
         self, raws: Iterator[Raw], path: Path, on_note: Callable[[str], object], *, guess: bool
     ) -> Iterator[Row | BadRow]:
-        """Return the rows; if columns are guessed, after a note that says which.
+        """Return the rows, those that cannot be read too; notes say which columns are guessed.
 
         Raises:
-            UnsettledError: names do not settle where a field stands.
+            UnsettledError: names do not settle where a field stands, also where a guess lacks one.
             InputError: the separator is in none of the first rows.
         """
         first = list(islice(raws, _FIRST_ROWS))
@@ -161,7 +164,7 @@ def _name(value: object) -> str | None:
 
 
 def object_of(raw: Raw) -> dict[str, Any]:
-    """The row as an object. Raises `InputError`: the row's own, or if it is something else."""
+    """Return a row's data. Raises the `InputError` in their place, or one if they are no dict."""
     data: object = raw.data
     if isinstance(data, InputError):
         raise data

@@ -71,12 +71,15 @@ _NAMES = words(places.CHUNK_NAMES)
 def chunks_of(value: Any) -> list[Any]:
     """Read the retrieved contexts of a `Sample`: texts, or dicts of a text, an id and a label.
 
+    A text stays one. In a dict, ``id`` and ``relevant`` are None where an object has none.
+
     Args:
         value: a list, as an object, as JSON or as a literal of Python or numpy; or an object
             with one, as retrievers return it.
 
     Raises:
-        InputError: not a list of chunks.
+        InputError: no list (None, a bare text), or several different ones; a chunk without a text
+            or with different ones; nothing but names of files; a retriever that failed.
     """
     items = _items(value)
     chunks: list[Any] = []
@@ -155,7 +158,7 @@ def _fields(chunk: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text_in(chunk: dict[str, Any]) -> str | None:
-    """Return the text of a chunk; a blank one only where all are; None if none is.
+    """Return the text of a chunk; a blank one only where all are blank; None if it has none.
 
     Raises `InputError` for different ones.
     """
@@ -198,7 +201,7 @@ def _texts_in(chunk: dict[str, Any]) -> Iterator[str]:
 
 
 def _id(fields: dict[str, Any], text: str) -> str | None:
-    """Return the name of a chunk's document, or else its own; the chunk's text is no name."""
+    """Return the name of a chunk's document, or else its own, but not its text; None without."""
     for name in _NAMES:
         value = as_name(fields.get(name))
         if isinstance(value, (str, Integral)) and str(value).strip() not in ("", text):
@@ -218,7 +221,10 @@ def _label(fields: dict[str, Any]) -> Any:
 
 
 def _of_text(text: str) -> Any:
-    """Return the chunk in a text. Raises `InputError` for an object that was printed."""
+    """Return the text, or DeepEval's ``deepeval_source=…,deepeval_context=…`` as a dict.
+
+    Raises `InputError` for an object that was printed.
+    """
     if marked := re.fullmatch(_MARKED, text):
         return marked.groupdict()
     if re.fullmatch(_PRINTED, text):
@@ -229,7 +235,10 @@ def _of_text(text: str) -> Any:
 
 
 def _of_pair(items: list[Any]) -> Any:
-    """Return a chunk and its score, or HotpotQA's title and sentences. Raises `InputError`."""
+    """Return the chunk in a pair with its score, which is dropped, or in HotpotQA's pair.
+
+    That is a title and sentences. Raises `InputError` for any other list.
+    """
     first, second = items if len(items) == 2 else (None, None)
     if isinstance(second, Real) and not is_list(first):
         return _chunk(first)
@@ -241,7 +250,10 @@ def _of_pair(items: list[Any]) -> Any:
 
 
 def label_of(value: Any) -> Any:
-    """Return a label such as ``"yes"`` or ``1`` as a bool or None; anything else as it is."""
+    """Return a label such as ``"yes"`` or ``1`` as a bool; anything else as it is.
+
+    What tables write where there is none (``""``, ``"NA"``, NaN …) becomes None.
+    """
     return _LABELS.get(str(value).strip().lower(), value)
 
 
@@ -256,15 +268,19 @@ def text_in(chunk: Any) -> str:
 
 
 def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
-    """Return the chunks with the labels and the documents' names of lists beside them, which win.
+    """Return the chunks with the labels and the documents' names that stand in lists beside them.
+
+    Those replace a chunk's own; where a list has an empty entry, its own stay. A chunk that is a
+    text becomes a dict if it gets one.
 
     Args:
         chunks: the result of `chunks_of`.
-        labels: one for each chunk, None for nothing; as an object, as JSON or as a literal.
+        labels: one for each chunk; a list, also as JSON or as a literal, or the label of an only
+            chunk. None or an empty cell if there are none.
         ids: likewise, texts or numbers.
 
     Raises:
-        InputError: a list is not as long as the chunks.
+        InputError: a list is not as long as the chunks, or cannot be parsed.
     """
     changed = [*chunks]
     for name, field, values in ((LABELS, "relevant", labels), (IDS, "id", ids)):

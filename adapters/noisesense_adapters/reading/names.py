@@ -19,7 +19,12 @@ NOT_MEANT = {*places.NOT_MEANT.split()}
 
 @lru_cache(maxsize=4096)  # every row has the same paths
 def field_of(path: str) -> str | None:
-    """Return the field of which the words of a path speak."""
+    """Return the field of which the words of a path speak; None if they speak of none.
+
+    None, too, of what holds no text of a sample, such as ``context_id`` or ``wrong_answer``.
+    ``"answer"`` if the words do not say whether the response or the reference is meant. Raises
+    `InputError` for what is no path.
+    """
     steps = [words_in(name) for name in ".".join(parse(path)[0]).split(".")]
     last = steps[-1]
     # Promptfoo calls a column as its prompt.
@@ -34,9 +39,9 @@ def field_of(path: str) -> str | None:
 
 
 def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
-    """Return the field of which the last name speaks that speaks of any.
+    """Return the field of the last step that speaks of one; None if none does.
 
-    An answer that is said to be predicted is a response.
+    ``answer`` gives way to another field in its step: a predicted answer is a response.
     """
     for step in reversed(steps):
         fields = [FIELDS[word] for word in reversed(step) if word in FIELDS]
@@ -46,12 +51,12 @@ def _last_spoken(steps: Sequence[Sequence[str]]) -> str | None:
 
 
 def speaks(name: str, field: str) -> bool:
-    """Tell whether the words of a name speak of a field."""
+    """Tell whether the words of a name speak of a field; those of an answer do of a response."""
     spoken = field_of(step_of(name))
     return spoken == field or (spoken, field) == ("answer", "response")
 
 
 def words_in(name: str) -> list[str]:
-    """Return the words of a name such as ``groundTruth`` or ``ground_truth``."""
+    """Return the words of ``groundTruth`` or ``ground_truth_2``, in lower case, without digits."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return re.sub(r"[\W_\d]+", " ", split).lower().split()

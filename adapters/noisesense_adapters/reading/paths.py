@@ -47,7 +47,10 @@ class MissingError(UnclearError):
 
 @lru_cache(maxsize=1024)
 def parse(path: str) -> list[list[str]]:
-    """Return the steps of each column in a path: names and ``[]``. Raises `InputError`."""
+    """Return the steps of each column in a path: names and ``[]``.
+
+    Raises `InputError` for what is no path, such as an empty text.
+    """
     if not re.fullmatch(f"{_COLUMN}(?:,{_COLUMN})*,?", path):
         raise InputError('a path such as a.b, a[].b, a."x.y" or a,b', describe(path))
     columns: list[list[str]] = []
@@ -59,9 +62,12 @@ def parse(path: str) -> list[list[str]]:
 def value_at(row: Mapping[str, Any], path: str) -> Any:
     """Return the value of the column with this name, or else at this path.
 
+    Names in a path may differ in case and punctuation. A path with a comma gives one list of the
+    items in its columns, without empty cells; one with ``[]`` a list.
+
     Raises:
-        MissingError: nothing is there.
-        InputError: it is no path.
+        MissingError: the row has no such place. A null at a place is a value.
+        InputError: it is no path, or a text on it begins as a list and cannot be parsed.
     """
     if path in row:
         return row[path]
@@ -77,7 +83,10 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
 
 
 def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
-    """Return the value of a user's column in a row. Raises `InputError`, which names the field."""
+    """Return the value of a user's column in a row: at a path, or as a function of the row.
+
+    Raises `InputError`, which names the field, also for whatever the function raises.
+    """
     try:
         return column(row) if callable(column) else value_at(row, column)
     except MissingError as error:
@@ -95,7 +104,10 @@ def picked(row: Mapping[str, Any], column: Column, field: str) -> Any:
 
 
 def _follow(row: Mapping[str, Any], path: str, steps: list[str]) -> Any:
-    """Return what the steps of a path lead to. Raises `MissingError`."""
+    """Return what the steps of a path lead to, a list if one is ``[]``.
+
+    Raises `MissingError`, or `InputError` for a text on the way that begins as a list but is none.
+    """
     values: list[Any] = [row]
     for step in steps:
         inner: list[Any] = []
@@ -117,7 +129,10 @@ def _follow(row: Mapping[str, Any], path: str, steps: list[str]) -> Any:
 
 @lru_cache(maxsize=4096)  # every row has the same names
 def key_of(names: tuple[str, ...], name: str) -> str | None:
-    """The one of the names that is this one, or else the only one but for case or punctuation."""
+    """Return the name if it is among the names, or else the only one that `normal` makes equal.
+
+    None if there is none, or there are several.
+    """
     if name in names:
         return name
     alike = [other for other in names if normal(other) == normal(name)]
@@ -125,7 +140,11 @@ def key_of(names: tuple[str, ...], name: str) -> str | None:
 
 
 def listed_in(value: Any) -> Any:
-    """Return the object or the list that a cell holds; anything else as it is."""
+    """Return the object or the list that a cell or its text holds, an object's names as texts.
+
+    Anything else is returned as `plain` has it, so a text such as ``[1] a note`` stays.
+    Raises `InputError` for a text that begins as a list and cannot be parsed.
+    """
     if isinstance(value, str) and value.lstrip().startswith("[") and not is_one_text(value):
         return parsed(value)
     if as_list(value):
@@ -135,7 +154,7 @@ def listed_in(value: Any) -> Any:
 
 
 def named(names: Iterable[str]) -> str:
-    """Return the first names as a list for an error."""
+    """Return the names for an error, quoted, with commas between; of many only the first 30."""
     listed = [*map(describe, names)]
     more = ["…"] if len(listed) > _MOST_NAMES else []
     return ", ".join([*listed[:_MOST_NAMES], *more])
@@ -143,17 +162,24 @@ def named(names: Iterable[str]) -> str:
 
 @lru_cache(maxsize=4096)  # every row has the same names
 def step_of(name: str) -> str:
-    """Return a name as a step of a path. No path can say a quotation mark."""
+    """Return a name as a step of a path, quoted if need be.
+
+    Quotation marks in it, which no path can say, are dropped.
+    """
     return name if re.fullmatch(r'[^."\[\],*]+', name) else f'"{name.replace(chr(34), "")}"'
 
 
 def inner_paths(value: Any, prefix: str = "", *, by_number: bool = False) -> Iterator[str]:
-    """Yield the paths in a value, nested ones included.
+    """Yield the paths to the fields in a value, each before those in it.
+
+    Names with a quotation mark, which no path can say, and what is nested too deep are left out.
+    What is no object or list, or cannot be parsed, holds no paths.
 
     Args:
-        value: an object, a list or JSON.
+        value: an object, a list, or a text that holds one.
         prefix: the value's own path.
-        by_number: go into each item of a list of objects, rather than into all at once.
+        by_number: go into each of the first 8 items of a list (``a.0.b``, ``a.1.c``), rather than
+            into the first alone, which stands for all (``a[].b``).
     """
     if prefix.count(".") > _DEEPEST:
         return

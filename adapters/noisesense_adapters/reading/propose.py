@@ -48,13 +48,13 @@ class Proposal(NamedTuple):
 
     @property
     def hint(self) -> str:
-        """The options by which it is taken."""
+        """A question: are these options meant? It says how to take them."""
         return f"is it {' '.join(map(quote, self.options))}? guess=True takes that"
 
     def lines(self, arguments: Sequence[str]) -> list[str]:
         """Each field with its path and first value, and the whole command with the arguments.
 
-        Where something is missing, the options alone, with a COLUMN for each field.
+        Where only ``gaps`` are missing, the options alone, with a COLUMN for each; else nothing.
         """
         if self.is_whole:
             command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))
@@ -74,9 +74,9 @@ def propose(
     """Return the likeliest place of each field in the first rows of a file.
 
     Args:
-        rows: the first ones.
+        rows: the first ones; one at least.
         chosen: the user's columns, which stay.
-        separator: the user's own.
+        separator: the user's own; None to propose one.
     """
     columns = _columns(rows, chosen)
     cells = _cells(rows, columns.get(CHUNKS)) if separator is None else []
@@ -166,7 +166,7 @@ def _cells(rows: Sequence[Mapping[str, Any]], path: str | None) -> list[str]:
 def _names(
     rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], separator: str | None
 ) -> dict[str, str]:
-    """Return the place with a name for each chunk, if there is one and the chunks have none."""
+    """Return the only path to names for the chunks, by its field; {} if they have some."""
     if IDS in columns or _are_named(rows, columns, separator):
         return {}
     found: list[dict[str, str]] = []

@@ -77,7 +77,8 @@ class Reading:
     """What a row holds.
 
     Attributes:
-        values: by field the text, the chunks, or the verdicts as they are.
+        values: by field the text, the chunks, or the verdicts as they are; None of what is
+            missing, but ``""`` of a question.
         places: by field where it stands.
         errors: by field why it cannot be read.
     """
@@ -91,7 +92,7 @@ class Reading:
 
     @property
     def sample(self) -> Sample:
-        """The texts. Raises `InputError`."""
+        """The texts and the chunks. Raises the `InputError` of a field that cannot be read."""
         return self._sample
 
     @cached_property
@@ -103,7 +104,10 @@ class Reading:
 
     @property
     def verdicts(self) -> Verdicts | None:
-        """The verdicts that the row brings, with the sample's chunks. Raises `InputError`."""
+        """The verdicts that the row brings, with the sample's chunks; None if it brings none.
+
+        Raises `InputError` if they are malformed, or the sample cannot be read.
+        """
         self.check("verdicts")
         value = self.values["verdicts"]
         if value is None or is_blank(value):
@@ -111,22 +115,23 @@ class Reading:
         return read_verdicts(value, self.sample, self.places["verdicts"])
 
     def check(self, *fields: str) -> None:
-        """Raise the `InputError` of these fields, if there is any."""
+        """Raise the `error` of these fields, if there is any."""
         error = self.error(*fields)
         if error is not None:
             raise error
 
     def error(self, *fields: str) -> InputError | None:
-        """Return the first error of these fields; one of a text before one of a missing place."""
+        """Return the first error of these fields, that of a missing place last; None without."""
         errors = [self.errors[field] for field in fields if field in self.errors]
         return min(errors, key=lambda error: isinstance(error, MissingError), default=None)
 
 
 def read_verdicts(data: Any, sample: Sample | None, where: str) -> Verdicts:
-    """Read verdicts from data or JSON, and give them the sample's chunks.
+    """Read verdicts from data or JSON, and give them the chunks of the sample, if there is one.
 
     Raises:
-        InputError: the verdicts are malformed or do not fit the sample. It names ``where``.
+        InputError: the verdicts are malformed or do not fit the sample. The error names
+            ``where``.
     """
     from noisesense import Verdicts
 
@@ -176,7 +181,7 @@ class Reader:
         self.has_split = False
 
     def read(self, row: Mapping[str, Any]) -> Reading:
-        """Return all that is read of a row. What cannot be read is an error in it."""
+        """Return all that is read of a row. What cannot be read is in the reading's `errors`."""
         values: dict[str, Any] = dict.fromkeys((*FIELDS, "verdicts"))
         places: dict[str, str] = {}
         errors: dict[str, InputError] = {}
@@ -286,7 +291,10 @@ class Reader:
     def _read_each(
         self, field: str, standing: Mapping[str, Any], *, is_needed: bool
     ) -> dict[str, Any]:
-        """Return what is read of a field's places. Raises `InputError`, also for a null."""
+        """Return what is read of a field's places, without nulls.
+
+        Raises `InputError`, if the field is needed for a null, too.
+        """
         found: dict[str, Any] = {}
         for place, value in standing.items():
             where = f"{field}, {place!r}"
@@ -319,7 +327,7 @@ class Reader:
         return text
 
     def _split(self, value: Any) -> Any:
-        """Return the parts of a cell that holds no list."""
+        """Return the parts of a cell that holds no list; without a separator the cell itself."""
         if not self._separator or not isinstance(value, str):
             return value
         self.has_split = self.has_split or self._separator in value
@@ -364,12 +372,12 @@ def _agreed(field: str, found: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def _texts_of(value: Any) -> list[str]:
-    """Return the texts of chunks, or the only one."""
+    """Return the texts of chunks, or a text as the only one."""
     return [*map(text_in, value)] if is_list(value) else [str(value)]
 
 
 def _homes(row: Mapping[str, Any], places: Iterable[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the objects at the places that hold all fields, the row itself without a name."""
+    """Return by place the objects that hold all fields; the row itself is at ``""``."""
     homes: dict[str, Mapping[str, Any]] = {}
     for place in places:
         path = place[:-1]
@@ -419,7 +427,10 @@ def _known(names: tuple[str, ...], field: str) -> list[str]:
 
 
 def without_gold(names: Iterable[str]) -> list[str]:
-    """Leave out ``context`` in DeepEval's cases, where it is gold."""
+    """Return the names without ``context`` if they are of a DeepEval case, where it is gold.
+
+    By ``retrieval_context`` or ``actual_output`` a case is known.
+    """
     by_name = {name: normal(name) for name in names}
     is_case = not {"retrievalcontext", "actualoutput"}.isdisjoint(by_name.values())
     gold = "context" if is_case else None

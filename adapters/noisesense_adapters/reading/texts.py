@@ -66,12 +66,15 @@ _UNDERSTOOD = words(" ".join((places.ANSWERS, *places.ROW_NAMES.values()))).keys
 
 
 def text_of(value: Any, field: str) -> str | None:
-    """Return the text of a field, out of an object, a message or JSON; None if an object has none.
+    """Return the text of a field, out of an object, messages or JSON; None if an object has none.
 
-    Of a reference's list of answers any is right: they become one text. A number is its text.
+    Of messages it is the last, for a question the last of the user. Of a reference's list of
+    answers any is right: they become one text. A finite number is its text. A text that holds
+    none of these is returned as it is.
 
     Raises:
-        InputError: something else than a text, or several different ones.
+        InputError: something else (None, a bool, an empty list), several different texts, a
+            message that another one wrote, or a failure or a status in place of the text.
     """
     if isinstance(value, str):
         return _in_text(value, field)
@@ -129,8 +132,11 @@ def _items_in(text: str, field: str) -> list[Any] | None:
 def output_of(value: Any) -> dict[str, Any]:
     """Return an application's output: an object, also in a text that holds nothing else.
 
+    Of anything else an empty one.
+
     Raises:
-        InputError: words stand before it, or it is cut off.
+        InputError: a text has words before an object with an answer or sources, or that object
+            is cut off.
     """
     fields = as_object(plain(opened(value)))
     if fields or not isinstance(value, str) or "{" not in value:
@@ -149,9 +155,9 @@ def output_of(value: Any) -> dict[str, Any]:
 
 
 def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
-    """Return the only text under the field's names in an object.
+    """Return the only text under the field's names in an object; None if there is none.
 
-    Raises `InputError` for somebody else's message, and for what failed.
+    Raises `InputError` for different ones, somebody else's message, a status, or what failed.
     """
     _check_writer(fields, field)
     texts = _named_texts(fields, field)
@@ -167,7 +173,7 @@ def _in_object(fields: Mapping[str, Any], field: str) -> str | None:
 
 
 def _named_texts(fields: Mapping[str, Any], field: str) -> dict[str, str]:
-    """Return what stands under the field's names in an object."""
+    """Return the texts under the field's names in an object, by name."""
     texts: dict[str, str] = {}
     for name, value in fields.items():
         if value is None or isinstance(value, bool) or not _is_text_name(name, value, field):
@@ -188,19 +194,19 @@ def _check_writer(fields: Mapping[str, Any], field: str) -> None:
 
 
 def without_talk(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what people, models and their thoughts say in a message, and given verdicts."""
+    """Return a message without verdicts; if a person or a model wrote it, without its text."""
     left_out = _TALK if _said_by(message) & _TALKERS else ()
     return {name: value for name, value in message.items() if name not in (*left_out, *_VERDICTS)}
 
 
 def _said_by(message: Mapping[str, Any]) -> set[str]:
-    """Return who wrote a message: ``ai`` of LangChain's ``AIMessageChunk``."""
+    """Return a message's role, type, sender and source in lower case; ``AIMessage`` as ``ai``."""
     names = {*_ROLES, "source"} & message.keys()
     return {re.sub(_MESSAGE, "", str(message[name])).lower() for name in names}
 
 
 def _may_write(message: Mapping[str, Any], field: str) -> bool:
-    """Tell whether a message's role is the field's writer, or else its type may be."""
+    """Tell whether the field's writer wrote a message, or may have, as nothing says who did."""
     writers = _said_by(message)
     kind = re.findall(r"[A-Z]?[a-z]+", str(message.get("type")))
     if not _NO_ANSWER.isdisjoint({word.lower() for word in kind} - _WRITERS[field]):
@@ -210,13 +216,19 @@ def _may_write(message: Mapping[str, Any], field: str) -> bool:
 
 
 def _is_text_name(name: str, value: object, field: str) -> bool:
-    """Tell whether the field's text may stand under the name. A failed service has a message."""
+    """Tell whether the field's text may stand under the name.
+
+    A text under ``message`` is none: a service that failed says why there.
+    """
     known = normal(name)
     return known in _NAMES[field] and not (known == "message" and isinstance(value, str))
 
 
 def _in_list(items: list[Any], field: str) -> str | None:
-    """The text of a message's parts, the last message, the only item, or any right answer."""
+    """Return the text of a message's parts, the last message, the only item, or all right answers.
+
+    Raises `InputError` for any other list, such as an empty one.
+    """
     objects = [*map(as_object, items)]
     if not any("role" in each for each in objects):
         parts = _text_in_parts(items)
@@ -233,7 +245,10 @@ def _in_list(items: list[Any], field: str) -> str | None:
 
 
 def _text_in_parts(parts: list[Any]) -> str:
-    """Join the text in a message's parts. Those of other types hold thoughts, or documents."""
+    """Join the text in a message's parts; ``""`` if no item has a type, so that none is a part.
+
+    Parts of other types hold thoughts or documents. Raises `InputError` if the last calls a tool.
+    """
     texts: list[str] = []
     for part in parts:
         fields = as_object(part)
@@ -248,7 +263,7 @@ def _text_in_parts(parts: list[Any]) -> str:
 
 
 def _last_message(messages: list[Any], field: str) -> Any:
-    """Return the last message, for a question the last of the user.
+    """Return the last message, for a question the last of the user, if there is one.
 
     Raises `InputError` where the assistant wrote the one before it, too.
     """
@@ -266,12 +281,17 @@ class DifferentError(UnclearError):
 
 
 def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
-    """Return the place with most texts.
+    """Return the place with most texts, the first of several, if all places hold the same.
 
-    One text for all chunks, as a prompt's template joins them, is no other place.
+    White space makes no difference, and neither does one text that joins all chunks, as a
+    prompt's template does.
+
+    Args:
+        found: by place its texts; one place at least.
+        field: the field that stands there.
 
     Raises:
-        DifferentError: two places hold different texts. It names them.
+        DifferentError: two places hold different texts, or not as many. It names them.
     """
     texts = {place: [*map(single_spaced, each)] for place, each in found.items()}
     first = max(texts, key=lambda place: len(texts[place]))
@@ -286,7 +306,7 @@ def agreed(found: Mapping[str, Sequence[str]], field: str) -> str:
 
 
 def _is_joined(others: Sequence[str], texts: Sequence[str]) -> bool:
-    """Tell whether it is one text, of these texts and nothing else."""
+    """Tell whether ``others`` is one text that holds ``texts``, and no letters beside them."""
     if len(others) != 1 or not all(text in others[0] for text in texts):
         return False
     rest = others[0]

@@ -30,25 +30,29 @@ def as_list(value: object) -> list[Any]:
 
 
 def is_list(value: object) -> bool:
-    """Tell whether it is a list. Its items are `as_list`'s, whose type is known."""
+    """Tell whether it is a list. `as_list` then returns it with a type that checkers know."""
     return isinstance(value, list)
 
 
 def texts_of(value: object) -> list[str]:
-    """Return the texts in a list of nothing else, or an empty list."""
+    """Return a list if it holds only texts; of anything else an empty one."""
     items = as_list(value)
     return items if all(isinstance(item, str) for item in items) else []
 
 
 @lru_cache(maxsize=4096)
 def normal(name: str) -> str:
-    """A name without case and punctuation, so that ``Ground Truth`` equals ``ground_truth``."""
+    """Return a name in lower case, without punctuation and spaces around and in it.
+
+    ``Ground Truth`` and ``ground_truth`` become ``groundtruth``. Underscores at an end stay, as
+    in ``_id``.
+    """
     words = re.search(r"(?s)\w(?:.*\w)?", name)
     return re.sub(r"(?<=[^\W_])[\W_]+(?=[^\W_])", "", words[0]).lower() if words else ""
 
 
 def single_spaced(text: str) -> str:
-    """Return a text with single spaces."""
+    """Return a text with each run of white space as one space, and none at its ends."""
     return " ".join(text.split())
 
 
@@ -61,7 +65,11 @@ FILE_NAME = r"(?:\S+ ){0,3}\S*\.[a-zA-Z]\w{1,4}(?:#\S*)?"
 
 
 def is_prose(value: object) -> bool:
-    """Tell whether it is a text of words with a space, or in a script that may have none."""
+    """Tell whether it looks like a sentence, and not like a word or the name of a file.
+
+    That is a text with a letter and a space between words, or with any character beyond ASCII,
+    since some scripts have no spaces.
+    """
     text = value if isinstance(value, str) else ""
     if re.fullmatch(FILE_NAME, text):
         return False
@@ -69,29 +77,29 @@ def is_prose(value: object) -> bool:
 
 
 def words(names: str) -> dict[str, None]:
-    """Return the names of a table, without case and punctuation."""
+    """Return the names in a text, with spaces between, as `normal` has them: an ordered set."""
     return dict.fromkeys(map(normal, names.split()))
 
 
 def is_gap(cell: object) -> bool:
-    """Tell whether it is NaN, NA or NaT, as pandas writes an empty cell."""
+    """Tell whether it is NaN, NA or NaT, as pandas writes an empty cell. None is no gap."""
     if isinstance(cell, Real) and not isinstance(cell, Integral):
         return math.isnan(cell)
     return type(cell).__name__ in ("NAType", "NaTType")
 
 
 def is_null(cell: object) -> bool:
-    """Tell whether it is null, or a gap."""
+    """Tell whether it is None, or a gap (`is_gap`)."""
     return cell is None or is_gap(cell)
 
 
 def is_blank(cell: object) -> bool:
-    """Tell whether it is a gap, or a text without words."""
+    """Tell whether it is a gap (`is_gap`), or a text of nothing but white space; not None."""
     return is_gap(cell) or (isinstance(cell, str) and not cell.strip())
 
 
 def is_empty(cell: object) -> bool:
-    """Tell whether nothing is in the cell: null, a gap, or a blank text."""
+    """Tell whether a cell holds None, a gap or a blank text. An empty list is no such cell."""
     return cell is None or is_blank(cell)
 
 
@@ -100,12 +108,18 @@ _A_LIST = r"\s*(?:array\()?[\[({]\s*(?:['\"\[\](){}]|\w+\(|$)"
 
 
 def is_one_text(value: object) -> bool:
-    """Tell whether it is a text that holds no list."""
+    """Tell whether it is a text that does not begin as a list of texts or an object does.
+
+    ``["a"]``, ``[]`` and ``{"a": 1}`` do; ``[1] a note`` does not.
+    """
     return isinstance(value, str) and not re.match(_A_LIST, value)
 
 
 def plain(value: Any) -> Any:
-    """Models, dataclasses, arrays and columns, at any depth, as dicts and lists."""
+    """Return models, dataclasses, arrays and columns, at any depth, as dicts and lists.
+
+    Tuples become lists, and keys texts. Anything else, such as a set, stays as it is.
+    """
     if isinstance(value, (str, bytes, int, float)) or value is None:
         return value.item() if hasattr(value, "item") else value  # type: ignore[union-attr]
     if isinstance(value, Mapping):
@@ -131,12 +145,14 @@ def _built_in(value: Any) -> Any:
 
 
 def parsed(text: str) -> Any:
-    """Parse a cell: JSON, or what Python prints of lists, dicts, arrays and documents.
+    """Parse a cell: JSON of any kind, or what Python prints of values, arrays and documents.
 
-    A document (``Document(page_content='…')``) is read as a dict of its fields.
+    An array is read as its list, a document (``Document(page_content='…')``) as a dict of its
+    fields, and ``nan`` in what Python prints as None.
 
     Raises:
-        InputError: none of them.
+        InputError: the text is neither, as any other text or an empty one, or is too long for
+            what Python prints; or only some texts of a list have commas between them.
     """
     with suppress(ValueError, RecursionError):
         return json.loads(text)
@@ -153,7 +169,7 @@ def parsed(text: str) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """Return a value as dicts and lists, also out of a cell's text. Raises `InputError`."""
+    """Return a value as `plain` has it, a text as `parsed`. Raises `InputError` as `parsed`."""
     return plain(parsed(value) if isinstance(value, str) else value)
 
 
@@ -195,7 +211,10 @@ _OBJECT = r"(?s)\s*(?:```(?:json|JSON)?[^\S\n]*\n\s*)?(\{.*\})\s*(?:```\s*)?"
 
 
 def opened(value: Any) -> Any:
-    """Return the object that a text holds, alone or in a fence; anything else as it is."""
+    """Return the object that a text holds, alone or in a Markdown fence, unless it is empty.
+
+    Anything else is returned as it is.
+    """
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "```")):
         return value
     return _object_in(value) or value
@@ -211,7 +230,10 @@ def _object_in(text: str) -> dict[str, Any]:
 
 
 def without_nulls(value: Any) -> Any:
-    """Return the data without the nulls with which tables fill missing fields."""
+    """Return the data without the fields that are None, at any depth, as tables fill missing ones.
+
+    A field ``correct`` may be None, and so may the items of lists.
+    """
     if isinstance(value, Mapping):
         kept: dict[str, Any] = {}
         for name, item in cast("Mapping[str, Any]", value).items():
