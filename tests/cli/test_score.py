@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
 ) -> None:
     path = examples
     good = path.read_text(encoding="utf-8").splitlines()
-    bad = ["{", json.dumps({**json.loads(good[0]), "reference": ""})]
+    bad = ["{", json.dumps({**json.loads(good[0]), "reference": ""})] * 11
     path.write_text("\n".join([good[0], *bad, *good[1:]]), encoding="utf-8")
     out = tmp_path / "out.jsonl"
     done = run_here(capsys, "score", path, "--out", out)
@@ -113,9 +113,11 @@ def test_what_cannot_be_read_is_told_and_the_rest_kept(
     first, second, *_ = done.err.splitlines()
     assert first.startswith("failed: examples.jsonl, line 2: ")
     found = {result.id: result.error for result in read_results(out) if result.error}
-    assert list(found) == ["examples.jsonl, line 2", "examples.jsonl, line 3"]
+    assert [*found] == [f"examples.jsonl, line {number}" for number in range(2, 24)]
     assert f"failed: {found['examples.jsonl, line 3']}" == second
-    assert "8 samples, 6 measured, 2 failed, 16 chunks" in done.out
+    assert done.err.count("\nfailed: ") == 19
+    assert done.err.count("\nmore failed; ") == 1
+    assert "28 samples, 6 measured, 22 failed, 16 chunks" in done.out
 
 
 BROKEN: list[dict[str, Any]] = [{"sample": {}, "verdicts": {}}] * 3

@@ -24,7 +24,6 @@ from noisesense import (
     score,
     summarize,
 )
-from noisesense.errors import JudgeError
 from noisesense.judging.protocol import Placebos
 from noisesense.judging.sentences import sentences
 from noisesense.scoring.results import Result
@@ -195,7 +194,7 @@ def test_few_rows_and_recorded_verdicts_ask_none(tmp_path: Path) -> None:
 
 class Failing(LLMJudge):
     async def entailment(self, *args: Any, **kwargs: Any) -> Any:
-        raise JudgeError("out of reach")
+        raise ValueError("out of reach")
 
 
 def test_what_cannot_be_asked_is_unanswered(tmp_path: Path) -> None:

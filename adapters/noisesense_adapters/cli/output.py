@@ -95,16 +95,12 @@ class Failures:
         self.count = 0
 
     def add(self, error: object) -> None:
-        """Count a failure. Say it if it is one of the first 20."""
+        """Count a failure. Say it if it is one of the first 20, and once that there are more."""
         self.count += 1
         if self.count <= _SHOWN_FAILURES:
             self._say(one_line(f"failed: {error}"))
-
-    def end(self) -> None:
-        """Say how many failures were not shown, if any."""
-        more = self.count - _SHOWN_FAILURES
-        if more > 0:
-            self._say(f"{more:,} more failed")
+        elif self.count == _SHOWN_FAILURES + 1:
+            self._say("more failed; they are counted, and no longer shown")
 
 
 class Heads:

@@ -60,7 +60,6 @@ class RunProgress:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
-        self._failures.end()
 
     @property
     def failed(self) -> int:

@@ -213,7 +213,6 @@ def _counts(dataset: Path, reading: dict[str, Any], definition: str | None) -> C
             counts.samples += 1
         else:
             failures.add(InputError("texts to judge", "only verdicts", where=row.place))
-    failures.end()
     counts.unread = failures.count
     return counts
 

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import import_module
 from io import TextIOWrapper
 from itertools import chain
@@ -256,8 +256,9 @@ def _workbook_rows(path: Path) -> Iterator[Raw]:
     """Yield the rows of the first sheet of a workbook, whose first row is the header."""
     with needs_extra("report", "openpyxl"):
         openpyxl: Any = import_module("openpyxl")
-    sheet = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0]
-    yield from _table(_workbook_cells(sheet, path.name))
+    workbook: Any = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    with closing(workbook):
+        yield from _table(_workbook_cells(workbook.worksheets[0], path.name))
 
 
 def _workbook_cells(sheet: Any, name: str) -> Iterator[Raw]:

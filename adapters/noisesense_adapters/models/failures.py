@@ -58,13 +58,12 @@ _TOO_LONG = _Cause(
             r"context.?(length|window|size|overflow)|maximum (context|model|prompt) length",
             "string_above_max",  # OpenAI: longer than it reads at all
             "prompt (is )?too long|exceed context limit",  # Anthropic, Fireworks, Ollama's cloud
-            r"input (token count|length|is too long)",  # Gemini, Ollama, Bedrock
+            r"input (token count|length|is too long)",  # Gemini, Ollama, Bedrock, Qwen
             r"input \(\d+ tokens\) is longer",  # SGLang
             "too many (input )?tokens",  # Cohere, Bedrock
             r"`inputs` (tokens|must have less)",  # Hugging Face's TGI
-            "request(_| entity)?too_?large|request too large|payload too large",  # HTTP 413; Groq
+            "request([ _]?entity)?[ _]?too[ _]?large|payload too large",  # HTTP 413; Groq
             "reduce the length of the messages",  # Groq, Cerebras, vLLM
-            "range of input length",  # Alibaba's DashScope
         )
     ),
     "the prompt is longer than the model's context",

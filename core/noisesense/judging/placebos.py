@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from noisesense.errors import JudgeError
+from noisesense.errors import StoreError
 from noisesense.judging.calls import gather_all
 from noisesense.judging.claims import ClaimSource
 from noisesense.judging.protocol import (
@@ -43,15 +43,14 @@ Rows = Mapping[Sample, Iterable[ResponseClaim]]
 async def with_placebos(judge: Judge, rows: Rows, judgement: Judgement) -> Judgement:
     """Ask up to `COUNT` placebos made of the rows; return the judgement with what came of them.
 
-    Their cost is added to its usage. A `JudgeError` leaves a placebo unanswered.
+    Their cost is added to its usage. An error of the judge leaves a placebo unanswered.
 
     They are asked as the run's own claims are: with a store, a run that goes on does not pay
     again. A judge that cannot be asked about given claims, as a recording, is asked none: the
     judgement is returned as it is.
 
     Raises:
-        StoreError: the judge's store cannot be read or written. Any other error of the judge is
-            passed on, too.
+        StoreError: the judge's store cannot be read or written.
     """
     if not isinstance(judge, EntailmentJudge):
         return judgement
@@ -93,7 +92,9 @@ async def _ask(judge: EntailmentJudge, placebo: _Placebo) -> tuple[Cell, Usage]:
     text, question, statement, is_said = placebo
     try:
         found = await judge.entailment([text], [statement], question=question)
-    except JudgeError:
+    except StoreError:
+        raise
+    except Exception:  # noqa: BLE001 - hosts log any error, and its message may hold a key
         return None, NO_USAGE
     said = found.cells[0][0]
     return None if said is None else said is is_said, found.usage

@@ -16,7 +16,7 @@ from typing import Any
 
 from noisesense.errors import JudgeError, NoiseSenseError
 from noisesense.judging.placebos import COUNT, with_placebos
-from noisesense.judging.protocol import Judge, Judgement, Usage
+from noisesense.judging.protocol import NO_USAGE, Judge, Judgement
 from noisesense.verdicts.sample import Sample
 from noisesense.verdicts.verdicts import ResponseClaim
 
@@ -118,8 +118,8 @@ async def judge_once(
 
     Args:
         judge: told apart from others by identity.
-        sample: samples of the same texts and labels are the same. If their chunks' ids differ, the
-            verdicts have those of the sample that was judged.
+        sample: samples of the same texts and labels are judged once, whatever the chunks' ids
+            are; each caller's verdicts have the ids of its own sample.
         metric: the metric's configuration, not the metric object: everything in which metrics
             over the same verdicts differ (host, class, mode, definition, …).
         run: an object that lives as long as the host's run; it is held weakly. Nothing is shared
@@ -148,7 +148,9 @@ async def judge_once(
         judging.users.discard(metric)
         raise
     if not leads:
-        return replace(judgement, usage=Usage(), shared=True, paid=judgement.usage)
+        verdicts = judgement.verdicts.with_sample(sample)
+        paid = judgement.usage
+        return replace(judgement, verdicts=verdicts, usage=NO_USAGE, shared=True, paid=paid)
     if judgement.unanswered:
         with shared.lock:
             judgings.remove(judging)
