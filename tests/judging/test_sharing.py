@@ -25,6 +25,14 @@ from noisesense.judging.sharing import judge_once
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
 
 SAMPLE = Sample.model_validate(GOOD_SAMPLE)
+NAMED = Sample.model_validate(
+    {
+        **GOOD_SAMPLE,
+        "retrieved_contexts": [
+            {"text": chunk.text, "id": "fr.md"} for chunk in SAMPLE.retrieved_contexts
+        ],
+    }
+)
 OTHER = Sample.model_validate({**GOOD_SAMPLE, "user_input": "And of Spain?"})
 VERDICTS = Verdicts.model_validate(GOOD_VERDICTS)
 BESIDE = VERDICTS.with_sample(SAMPLE)
@@ -73,7 +81,7 @@ def test_many_tasks_ask_once() -> None:
     judge = Detailed()
 
     async def run() -> list[Judgement]:
-        return await asyncio.gather(*(ask(judge) for _ in range(50)))
+        return await asyncio.gather(ask(judge), *(ask(judge, NAMED) for _ in range(49)))
 
     first, *others = asyncio.run(run())
     assert len(judge.asked) == 1
@@ -83,7 +91,9 @@ def test_many_tasks_ask_once() -> None:
     # Whoever shares has no usage of its own, so that usages add up.
     shared = {(other.shared, other.usage, other.paid) for other in others}
     assert shared == {(True, Usage(), cost)}
-    assert {other.verdicts for other in others} == {first.verdicts} == {BESIDE}
+    # Documents' names are the caller's own.
+    assert {other.verdicts for other in others} == {BESIDE.with_sample(NAMED)}
+    assert first.verdicts == BESIDE
 
 
 def asked(judge: Judge, metrics: str, run: object | None = None) -> list[bool]:
