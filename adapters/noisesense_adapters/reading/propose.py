@@ -82,7 +82,8 @@ def propose(
     cells = _cells(rows, columns.get(CHUNKS)) if separator is None else []
     between = _between(cells)
     if between == ",":
-        columns[CHUNKS] += ","
+        if CHUNKS not in chosen:
+            columns[CHUNKS] += ","
     elif between is not None:
         separator = between
     columns |= _names(rows, columns, separator)
@@ -257,7 +258,7 @@ def _paths(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     columns: dict[str, dict[str, None]] = {}
     for row in rows:
         for path in without_gold(inner_paths(row)):
-            stem = path if "." in path else path.rstrip("0123456789")
+            stem = path if "." in path else re.sub(r"\d+", "#", path)
             columns.setdefault({"negative": "positive"}.get(path, stem), {})[path] = None
     return [*map(",".join, columns.values())]
 

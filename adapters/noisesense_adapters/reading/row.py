@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 CHUNKS = "retrieved_contexts"
 HOST_HINT = "{argument}= takes a name, a path or a function of the row"
 _ONE_TEXT_HINT = (
-    "one chunk is a list of one, or in a file a place with a comma behind it; --split-contexts SEP"
-    " says what stands between several; of rows with a chunk each make one first, as pandas'"
-    " groupby does"
+    "one chunk is a list of one, or in a file a column with a comma behind it (of several columns:"
+    " a,b,c); --split-contexts SEP says what stands between several in a cell; of rows with one"
+    " chunk each make one first, as pandas' groupby does"
 )
 _TASKS = {
     "metadata": ("output", "store"),
