@@ -14,7 +14,7 @@ from pydantic import StrictStr
 from noisesense.errors import InputError, describe, encodable
 from noisesense.scoring.definitions import Truth
 from noisesense.scoring.outcomes import Range
-from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.results import Result, results_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import mean_range
@@ -171,8 +171,7 @@ def cases_of(results: Iterable[Result], left_out: Counter[str]) -> dict[str, Cas
             used, or none that can.
     """
     cases: dict[str, Case] = {}
-    for item in results:
-        result = result_in(item)
+    for result in results_in(results):
         sample = result.sample
         scored = result.score
         if sample is None or scored is None:

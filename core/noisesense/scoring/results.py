@@ -335,9 +335,7 @@ def write_results(path: str | os.PathLike[str], results: Iterable[Result]) -> No
     """
     with whole_file(as_path(path)) as add:
         writer = ResultsWriter(add)
-        for result in each_of(cast("Iterable[object]", results)):
-            if not isinstance(result, Result):
-                raise InputError("a Result", describe(result), hint="Result(id, score)")
+        for result in results_in(results):
             writer.add(result)
         writer.end()
 
@@ -414,11 +412,16 @@ class LastLine:
             raise RecordingError(expected, got, where=file, hint=_HOW_WHOLE)
 
 
+def results_in(results: Iterable[object]) -> Iterator[Result]:
+    """Return the results one by one. Raises `InputError`, at something else while iterated."""
+    return map(result_in, each_of(results))
+
+
 def result_in(item: object) -> Result:
     """Return the item, if it is a result. Raises `InputError`."""
     if isinstance(item, Result):
         return item
-    hint = "read a file with read_results(path)"
+    hint = "read_results(path) reads a file, and Result(id, score) makes one"
     raise InputError("results", describe(item), where="results", hint=hint)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from noisesense.scoring.definitions import DefinitionName, modes_of
 from noisesense.scoring.outcomes import BothModes, Record, check_between, check_limit
-from noisesense.scoring.results import Result, check_scored_alike, result_in
+from noisesense.scoring.results import Result, check_scored_alike, results_in
 from noisesense.scoring.scoring import NO_JUDGE, Score
 from noisesense.stats.clusters import are_questions, units_of_results
 from noisesense.stats.figures import Figure, FigureComparison, compared, value_of
@@ -101,8 +101,8 @@ def compare(
     """
     check_between(confidence, "confidence")
     check_limit(margin, "margin")
-    first = list(map(result_in, a))
-    second = list(map(result_in, b))
+    first = list(results_in(a))
+    second = list(results_in(b))
     paired = pair(first, second, pair_by, min_paired=min_paired)
     check_scored_alike((*first, *second), "A, B")
     results: list[tuple[Result, Result]] = []

@@ -11,7 +11,7 @@ from noisesense.errors import InputError
 from noisesense.judging.protocol import NO_USAGE, Usage
 from noisesense.scoring.definitions import Mode, modes_of
 from noisesense.scoring.outcomes import Record, check_between
-from noisesense.scoring.results import Result, result_in
+from noisesense.scoring.results import Result, results_in
 from noisesense.scoring.scoring import GIVEN_VERDICTS, NO_JUDGE
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.labels_cells import (
@@ -178,7 +178,7 @@ def trust_results(
             results, or results that were not scored alike.
         MissingExtraError: numpy is not installed.
     """
-    labels = list(map(result_in, labels))
+    labels = list(results_in(labels))
     people = source_of_labels(labels, checked_by)
     labeled = labeled_pairs(results, labels, pair_by)
     trusted = trust(judge, _labeled_verdicts(labeled), labels_by=people, confidence=confidence)

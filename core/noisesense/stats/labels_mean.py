@@ -9,7 +9,7 @@ from typing import NamedTuple
 from noisesense.errors import PairingError
 from noisesense.scoring.definitions import Mode
 from noisesense.scoring.outcomes import Range
-from noisesense.scoring.results import Result, check_scored_alike, result_in
+from noisesense.scoring.results import Result, check_scored_alike, results_in
 from noisesense.stats.clusters import units_of_results
 from noisesense.stats.pairing import PairedBy, pair, same_texts
 from noisesense.stats.powered_mean import PPIMean, differ, powered_mean
@@ -39,7 +39,7 @@ def labeled_pairs(
         InputError: nothing on one side, an id twice (not if paired by question), an unknown rule
             ``by``, something else than results, or results that were not scored alike.
     """
-    judged = [*map(result_in, judge)]
+    judged = [*results_in(judge)]
     check_scored_alike((*judged, *labels), "results, labels")
     paired = pair(judged, labels, by)
     same: list[tuple[Result, Result]] = []

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from noisesense.scoring.outcomes import Range, Record
-from noisesense.scoring.results import Result, check_scored_alike, each_of, result_in
+from noisesense.scoring.results import Result, check_scored_alike, results_in
 from noisesense.scoring.scoring import Score
 from noisesense.stats.clusters import cluster_of
 from noisesense.stats.interval import Interval
@@ -100,8 +100,8 @@ def offenders(results: Iterable[Result]) -> Offenders:
     """
     documents: dict[str, _Seen] = {}
     first_scored: Result | None = None
-    for place, result in enumerate(each_of(results)):
-        scored = result_in(result).score
+    for place, result in enumerate(results_in(results)):
+        scored = result.score
         if scored is None:
             continue
         first_scored = first_scored or result
