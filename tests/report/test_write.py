@@ -100,7 +100,7 @@ def partly_open(tmp_path: Path) -> str:
         # 3 and 5 of 10 samples at 1/2, and 3 to 5 of 20 claims.
         "Relevant mode, mean 0.150 to 0.250",
         "Share of claims 0.150 to 0.250 3 to 5 of 20",
-        "left open by the judge 2 0 rerun: only these are asked again",
+        "left open by the judge 2 0 rerun: asks only these; or another model",
         # The irrelevant mode depends on nothing that is open.
         "Irrelevant mode, mean 0.000",
     ],

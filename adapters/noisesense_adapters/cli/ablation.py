@@ -97,5 +97,5 @@ def report(
         show_table(table)
     cost = spent(judging.usage)
     if cost:
-        say("", f"judged with {cost}")
+        say("", f"the judge took {cost}")
     return reading.status

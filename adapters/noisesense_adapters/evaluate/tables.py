@@ -94,7 +94,7 @@ def sample_table(summary: Summary) -> Table:
 
 _ADVICE = {
     "measured": "",
-    "left open by the judge": "rerun: only these are asked again",
+    "left open by the judge": "rerun: asks only these; or another model",
     "nothing to measure": "see the answers and the retriever",
     "failed": "see their errors, then rerun",
 }
@@ -165,7 +165,7 @@ def comparison_table(comparison: Comparison, a: str = "A", b: str = "B") -> Tabl
         rows.append(row)
     result = f"{b} against {a}"
     titles = (a, b, "difference", f"{confidence}interval", result, "open", "not measured")
-    caption = "Shares of claims, lower is better; of correct claims, the number in an answer"
+    caption = "Shares of claims, lower is better; correct claims in an answer, higher is better"
     return Table(("figure", *titles), rows, caption).without_zeros()
 
 
