@@ -111,7 +111,7 @@ def check_folder(folder: Path, where: str) -> None:
 def check_new(path: Path) -> None:
     """Raise `InputError` if there is a file or a folder at the path."""
     if path.exists():
-        raise InputError("a new file", "one that exists", where=str(path), hint="choose another name")
+        raise InputError("a new file", "one that exists: choose another name", where=str(path))
 
 
 def count_rows(path: str | os.PathLike[str]) -> int:
