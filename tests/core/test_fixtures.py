@@ -17,7 +17,9 @@ CHECKED = [deviation for deviation in deviations() if "figures" in deviation.evi
 
 @pytest.mark.parametrize("definition", DEFINITIONS)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
-def test_reference_examples(example: ReferenceExample, definition: Any) -> None:
+def test_reference_examples_have_their_figures_in_each_definition(
+    example: ReferenceExample, definition: Any
+) -> None:
     result = score(example.verdicts, definition=definition)
     assert (result.relevant, result.irrelevant) == example.expected[definition]
     for mode, value in zip(("relevant", "irrelevant"), example.expected[definition], strict=True):
@@ -48,7 +50,7 @@ def test_every_definition_is_pinned() -> None:
 
 
 @pytest.mark.parametrize("example", ragchecker_examples(), ids=lambda example: example.id)
-def test_ragcheckers_published_figures(example: RagcheckerExample) -> None:
+def test_ragcheckers_published_figures_are_what_is_computed(example: RagcheckerExample) -> None:
     """None has irrelevant noise: what tells the modes apart is tested above."""
     result = score(example.verdicts)
     expected = example.expected

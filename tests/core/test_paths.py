@@ -47,7 +47,7 @@ NO_NAMES = {"a\0b": "null", "half \ud800": "surrogates not allowed", "long" * 10
 
 
 @pytest.mark.parametrize(("use", "kind"), ALL)
-def test_what_is_no_path_or_a_name_that_no_file_can_have(
+def test_no_path_or_an_impossible_name_is_an_error_that_shows_it(
     use: Use, kind: type[InputError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -63,7 +63,9 @@ def test_what_is_no_path_or_a_name_that_no_file_can_have(
 
 
 @pytest.mark.parametrize(("use", "kind"), ALL)
-def test_a_place_where_no_file_can_be(use: Use, kind: type[InputError], tmp_path: Path) -> None:
+def test_a_place_where_no_file_can_be_is_an_error_that_names_it(
+    use: Use, kind: type[InputError], tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     for place in ("folder", "nowhere/file.jsonl", "file/below.jsonl"):

@@ -16,7 +16,7 @@ from fuzz.targets import TARGETS, corpus, run
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_corpus(name: str) -> None:
+def test_an_input_of_the_corpus_even_cut_gives_only_our_errors(name: str) -> None:
     assert corpus(name)
     for data in corpus(name):
         for cut in (len(data), len(data) // 2, len(data) - 1, 1, 0):
@@ -29,5 +29,5 @@ def test_corpus(name: str) -> None:
     suppress_health_check=list(HealthCheck),
 )
 @given(data=st.data())
-def test_made_up(name: str, data: st.DataObject) -> None:
+def test_a_made_up_input_gives_only_our_errors(name: str, data: st.DataObject) -> None:
     run(name, data.draw(inputs_of(name)))

@@ -9,7 +9,9 @@ from noisesense.judging.prompts import split_text
 
 
 @given(st.text(st.sampled_from("ab .\n。"), max_size=200), st.integers(1, 40), st.data())
-def test_parts_fit_and_cover(text: str, size: int, data: st.DataObject) -> None:
+def test_parts_fit_the_size_overlap_and_cover_the_text(
+    text: str, size: int, data: st.DataObject
+) -> None:
     overlap = data.draw(st.integers(0, size // 2))
     parts = split_text(text, size, overlap)
     assert all(len(part) <= size for part in parts)

@@ -7,21 +7,16 @@ import asyncio
 from noisesense import LLMJudge, score
 from support.mind import Mind
 from support.scripted_llm import ScriptedLLM
-from support.tables import Shape, random_pairs
+from support.tables import Shape, random_pair
 
-SAMPLE, TRUTH = next(iter(random_pairs(1, shape=Shape(response_claims=(2, 4), chunks=(2, 3)))))
-
-
-def right(found: LLMJudge) -> None:
-    judged = score(asyncio.run(found.judge(SAMPLE)))
-    true = score(TRUTH)
-    assert judged.relevant == true.relevant
-    assert judged.irrelevant == true.irrelevant
+SAMPLE, TRUTH = random_pair(101, Shape(response_claims=(2, 4), chunks=(2, 3)))
 
 
-def test_each_asks_about_one_claim() -> None:
+def test_check_each_asks_a_text_about_one_claim_a_call() -> None:
     llm = ScriptedLLM(Mind([(SAMPLE, TRUTH)]).answer)
-    right(LLMJudge(llm, check="each"))
+    judged = score(asyncio.run(LLMJudge(llm, check="each").judge(SAMPLE)))
+    true = score(TRUTH)
+    assert (judged.relevant, judged.irrelevant) == (true.relevant, true.irrelevant)
     checks = [data for data in llm.data if "premise" in data]
     assert checks
     assert all(data["one"] and len(data["claims"]) == 1 for data in checks)

@@ -96,7 +96,9 @@ HEALED: dict[str, tuple[Spoil, int]] = {
 
 
 @pytest.mark.parametrize(("spoil", "reasks"), HEALED.values(), ids=HEALED.keys())
-def test_healed_by_asking_again(spoil: Spoil, reasks: int) -> None:
+def test_a_spoiled_reply_changes_no_score_and_only_if_need_be_is_repeated(
+    spoil: Spoil, reasks: int
+) -> None:
     llm, judgement = judged(spoil)
     assert same_score(judgement)
     assert judgement.unanswered == 0
@@ -157,17 +159,12 @@ def test_an_empty_list_of_claims_is_believed_when_it_is_said_twice(max_reasks: i
 
 def test_a_call_that_takes_too_long_fails_the_sample_and_is_counted() -> None:
     class Endless(ScriptedLLM):
-        gone = 0
-
         async def wait(self) -> None:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                self.gone += 1
+            await asyncio.Event().wait()
 
     llm = Endless(MIND.answer)
     judge = LLMJudge(llm, timeout=0.01)
     with pytest.raises(JudgeError, match=r"scripted gave no reply within 0\.01 seconds"):
         asyncio.run(judge.judge(SAMPLE))
-    assert llm.gone == len(llm.prompts) == 2
+    assert len(llm.prompts) == 2
     assert judge.usage.calls >= 1

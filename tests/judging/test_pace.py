@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,32 +44,26 @@ def _judged(llm: Any, **options: Any) -> list[Any]:
     return asyncio.run(main())
 
 
-def test_a_busy_provider_is_waited_for() -> None:
-    """Four calls are out at first; the pause ends with one that asks."""
+def test_calls_that_a_busy_provider_refuses_are_made_again() -> None:
+    """The four calls that are out at first are refused, and each is made once more."""
     busy = Busy(4, 0.05)
     found = _judged(busy)
     assert [score(each.verdicts).relevant for each in found] == [TRUTH] * 2
     assert busy.calls == 4 + 2 * 6
 
 
-def test_patience_ends() -> None:
+def test_without_patience_a_refused_call_is_an_error_and_not_made_again() -> None:
     busy = Busy(10**6, 3_600.0)
     assert all(isinstance(each, BusyError) for each in _judged(busy, max_wait=0.0))
-    # Afterwards each sample asks once a call, and no more.
+    # For the two lists of two samples.
     assert busy.calls <= 4
 
 
 def test_a_call_that_alone_is_refused_does_not_ask_for_ever() -> None:
-    """Others are taken meanwhile, and end the pause."""
-
-    def refuses_one(prompt: str) -> str:
-        if "Zork" in prompt:
-            raise BusyError("busy", 0.05)
-        return mind().answer(prompt)
-
-    taken, refused = _judged(refuses_one, max_wait=0.3)
-    assert score(taken.verdicts).relevant == TRUTH
-    assert isinstance(refused, BusyError)
+    """Others are taken meanwhile, so this pause is the first; but the call is a minute old."""
+    now = time.monotonic()
+    assert Pace(60.0).refused(now - 1.0, now, 1.0)
+    assert not Pace(60.0).refused(now - 60.0, now, 1.0)
 
 
 class Clock:
@@ -115,7 +110,9 @@ def test_the_rate_after_a_pause_is_what_was_taken(monkeypatch: pytest.MonkeyPatc
         ({}, None),
     ],
 )
-def test_what_a_provider_asks_for(headers: dict[str, str], wait: float | None) -> None:
+def test_the_seconds_to_wait_are_read_from_the_headers(
+    headers: dict[str, str], wait: float | None
+) -> None:
     assert asked_by(headers) == wait
 
 

@@ -146,7 +146,7 @@ def test_a_judge_that_says_yes_to_chunks_does_not_pass(tmp_path: Path) -> None:
     assert [sign.name for sign in summary.signs] == ["placebos"]
 
 
-def test_the_fifth_line_has_them_and_their_cost(tmp_path: Path) -> None:
+def test_the_fifth_row_has_the_placebos_and_their_cost(tmp_path: Path) -> None:
     """Each answer is the reference: 2 calls a row, for both lists of claims."""
     out = tmp_path / "out.jsonl"
     summary = scored(tmp_path, [row(number) for number in range(6)], judge(), out)
@@ -173,14 +173,15 @@ def test_how_many_wrong_answers_are_a_sign(asked: int, wrong: int, is_sign: bool
     assert [sign.name for sign in summary.signs] == ["placebos"] * is_sign
 
 
-def test_rows_that_may_say_the_same_give_no_claims(tmp_path: Path) -> None:
-    """Of one question and reference, there are only sentences of the reference itself."""
-    rows = [row(0, response=f"Rumor {number}.", id=str(number)) for number in range(5)]
+@pytest.mark.parametrize("same", ["user_input", "reference"])
+def test_no_placebo_is_a_claim_of_a_row_with_the_same_text(same: str, tmp_path: Path) -> None:
+    """It may be true there. So there are only sentences of the reference itself."""
+    rows = [row(number, response=f"Rumor {number}.", **{same: "Known."}) for number in range(5)]
     summary = scored(tmp_path, rows, judge("yes"))
     assert summary.placebos == (5, 0, 0)
 
 
-def test_few_rows_and_recorded_verdicts_ask_none(tmp_path: Path) -> None:
+def test_less_than_five_rows_and_recorded_verdicts_ask_no_placebos(tmp_path: Path) -> None:
     rows = [row(number) for number in range(5)]
     assert scored(tmp_path, rows[:4], judge("yes")).placebos == (0, 0, 0)
     out = tmp_path / "out.jsonl"
@@ -197,7 +198,7 @@ class Failing(LLMJudge):
         raise ValueError("out of reach")
 
 
-def test_what_cannot_be_asked_is_unanswered(tmp_path: Path) -> None:
+def test_placebos_that_cannot_be_asked_are_unanswered_and_fail_no_row(tmp_path: Path) -> None:
     failing = Failing(ScriptedLLM(Model().answer))
     summary = scored(tmp_path, [row(number) for number in range(5)], failing)
     assert summary.placebos == (5, 0, 5)

@@ -57,12 +57,12 @@ def judged(
     return llm, asyncio.run(run())
 
 
-def test_c_plus_3_calls_in_3_rounds() -> None:
+def test_wrong_claims_take_c_plus_3_calls_in_3_rounds() -> None:
     llm, _ = judged(pair([True, False, False]))
     assert llm.rounds == [2, 1, CHUNKS]
 
 
-def test_3_calls_when_nothing_is_incorrect() -> None:
+def test_3_calls_in_2_rounds_when_nothing_is_incorrect() -> None:
     llm, verdicts = judged(pair([True, True]))
     assert llm.rounds == [2, 1]
     assert score(verdicts).relevant == 0.0

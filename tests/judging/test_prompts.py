@@ -59,6 +59,7 @@ def test_nothing_breaks_out_of_a_decomposition(text: str, question: str) -> None
 def test_nothing_breaks_out_of_a_single_statement(text: str, claim: str, question: str) -> None:
     text = text or "."
     prompt = PROMPTS.single(Premise(text, question), claim)
+    assert prompt.splitlines() == prompt.split("\n")
     assert data_of(prompt) == {"premise": text, "claims": {"1": claim}, "one": True}
 
 
@@ -109,7 +110,7 @@ CONTROL = [
 @pytest.mark.parametrize("text", CONTROL)
 def test_no_control_token_of_a_template_is_whole_in_a_prompt(text: str) -> None:
     """Its tokenizer would end our message there. Read as JSON, the text is what it was."""
-    parts = re.findall(r"<[^<>]*>|\[[^\[\]]*\]", text)
+    parts = re.findall(r"<[^<>]*>|\[[^\[\]]*\]|\]~b\]|\[e~\[", text)
     prompts_with_it = [
         PROMPTS.verification(Premise(text, text), {1: text}),
         PROMPTS.decomposition(text, text),

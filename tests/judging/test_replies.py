@@ -31,7 +31,9 @@ CASES: dict[str, tuple[str, list[bool | None]]] = {
 
 
 @pytest.mark.parametrize(("reply", "expected"), CASES.values(), ids=CASES.keys())
-def test_each_number_is_read_by_itself(reply: str, expected: list[bool | None]) -> None:
+def test_only_what_a_reply_plainly_says_of_a_statement_is_read(
+    reply: str, expected: list[bool | None]
+) -> None:
     """Of three statements on one text; what is not read stays open."""
     judge = LLMJudge(ScriptedLLM(lambda _: reply), max_reasks=0)
     found = asyncio.run(judge.entailment(["premise"], ["one", "two", "three"]))

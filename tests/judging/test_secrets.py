@@ -14,7 +14,7 @@ from support.tables import Shape, random_pair
 KEY = "sk-canary-0123456789"
 WORDS = "canary-instructions"
 PROMPTS = Prompts(decompose=f"{WORDS} decompose", verify=f"{WORDS} verify", again=WORDS)
-SAMPLE, TRUTH = random_pair(3, Shape(response_claims=(3, 3), chunks=(2, 2)))
+SAMPLE, TRUTH = random_pair(38, Shape(response_claims=(3, 3), chunks=(2, 2)))
 
 
 class Keyed(ScriptedLLM):
@@ -26,8 +26,8 @@ class Keyed(ScriptedLLM):
         return f"Keyed(api_key={self.api_key})"
 
 
-def clean(text: str, *canaries: str) -> None:
-    for canary in canaries or (KEY, WORDS, "Keyed("):
+def clean(text: str) -> None:
+    for canary in (KEY, WORDS, "Keyed("):
         assert canary not in text
 
 
@@ -35,7 +35,7 @@ def everything_in(folder: Path) -> str:
     return "".join(path.read_bytes().decode("latin-1") for path in sorted(folder.iterdir()))
 
 
-def test_store_reasons_and_reprs(tmp_path: Path) -> None:
+def test_no_key_and_no_prompt_is_in_a_store_a_reason_or_a_repr(tmp_path: Path) -> None:
     with VerdictStore(tmp_path / "verdicts.db") as store:
         llm = Keyed(Mind([(SAMPLE, TRUTH)]).answer)
         judge = LLMJudge(llm, store=store, prompts=PROMPTS)

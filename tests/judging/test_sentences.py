@@ -26,11 +26,13 @@ from noisesense.judging.sentences import sentences
         [],
     ],
 )
-def test_sentences_with_a_space_between_them(expected: list[str]) -> None:
+def test_a_sentence_ends_at_a_mark_but_at_no_stop_of_a_short_form_or_number(
+    expected: list[str],
+) -> None:
     assert sentences(f"  {' '.join(expected)} \n ") == expected
 
 
-def test_other_sentences() -> None:
+def test_a_sentence_ends_at_a_line_end_and_at_an_east_asian_stop() -> None:
     assert sentences("- one\n- two\n---\n…") == ["- one", "- two"]
     assert sentences("塔は赤い。海は「青い。」本当？") == [
         "塔は赤い。",

@@ -147,9 +147,9 @@ def test_runs_share_nothing() -> None:
     first = Run()
     second = Run()
     assert asked(judge, "ab", first) == [True, False]
-    assert asked(judge, "ab", second) == [True, False]
-    assert asked(judge, "ab") == [True, False]
-    assert asked(judge, "c", first) == [False]
+    assert asked(judge, "cd", second) == [True, False]
+    assert asked(judge, "ef") == [True, False]
+    assert asked(judge, "g", first) == [False]
     assert not asyncio.run(ask(judge, OTHER)).shared
 
 

@@ -96,9 +96,11 @@ def test_nothing_is_asked_twice(store: VerdictStore) -> None:
 @pytest.mark.parametrize(
     "other",
     [{"model": "other"}, {"prompts": Prompts(version="another")}, {"check": "each"}, {}],
-    ids=["model", "version", "schema", "identity"],
+    ids=["model", "version", "prompt", "identity"],
 )
-def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, other: Any) -> None:
+def test_a_reply_is_kept_by_model_identity_version_and_prompt(
+    store: VerdictStore, other: Any
+) -> None:
     run(LLMJudge(scripted(*TRUTHS), store=store), SAMPLE)
     llm = scripted(*TRUTHS)
     if not other:
@@ -110,7 +112,8 @@ def test_everything_a_reply_depends_on_is_in_its_key(store: VerdictStore, other:
 
 
 def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictStore) -> None:
-    """What asking again has healed is not paid for again; what stayed open is asked again."""
+    """Those in no form, and those that answer nothing. What asking again has healed is not paid
+    for again."""
     mind = Mind(TRUTHS)
     failed = set[str]()
 
@@ -118,7 +121,7 @@ def test_useless_replies_are_not_kept_and_what_repaired_them_is(store: VerdictSt
         if "(attempt" in prompt or prompt in failed:
             return mind.answer(prompt)
         failed.add(prompt)
-        return "garbage"
+        return '{"0": "yes"}'  # no list of claims, and no statement's number
 
     healed = LLMJudge(ScriptedLLM(first_fails), store=store)
     run(healed, SAMPLE)
@@ -154,7 +157,7 @@ def test_a_claim_ends_with_a_failure(store: VerdictStore, failure: Exception) ->
 def test_a_call_that_outlasts_the_lease_is_not_paid_twice(
     store: VerdictStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_module, "_LEASE_SECONDS", 1.0)
+    monkeypatch.setattr(store_module, "_LEASE_SECONDS", 0.8)
     monkeypatch.setattr(store_module, "_RENEW_SECONDS", 0.1)
 
     class Slow(ScriptedLLM):
@@ -210,8 +213,8 @@ def test_a_fork_is_told_to_open_the_store_anew(store: VerdictStore) -> None:
         with pytest.raises(StoreError, match="open the store in each process"):
             replies_in(store)
         with VerdictStore(store.path) as own:
-            os._exit(replies_in(own))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+            os._exit(7 * replies_in(own))  # 1 would be a failure
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert claim(store, "b")
 
 
@@ -230,7 +233,9 @@ def test_a_fork_is_told_to_open_the_store_anew(store: VerdictStore) -> None:
         ("CREATE VIEW v AS SELECT 1", "use the version of noisesense that wrote it"),
     ],
 )
-def test_another_file_or_format(path: Path, before: bytes | str, error: str) -> None:
+def test_a_file_of_another_kind_or_format_is_refused(
+    path: Path, before: bytes | str, error: str
+) -> None:
     if isinstance(before, bytes):
         path.write_bytes(before)
     else:
@@ -276,7 +281,7 @@ def _flipped(content: bytes, random: Random) -> bytes:
 
 
 @few_or_many(60, 250)
-def test_flipped_bytes(path: Path, count: int) -> None:
+def test_a_store_with_flipped_bytes_gives_right_values_or_an_error(path: Path, count: int) -> None:
     """Damaged stores: the right values, asked again, or a StoreError; nothing else."""
     filled(path)
     content = path.read_bytes()

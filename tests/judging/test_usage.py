@@ -38,14 +38,14 @@ def test_unusable_replies_and_failed_samples_cost_all_the_same() -> None:
         asyncio.run(judge.judge(TRUTHS[0][0]))
     assert judge.usage.calls >= 2
     assert judge.usage.output_tokens == judge.usage.calls * len("garbage")
-    assert isinstance(caught.value.usage, Usage)
+    assert caught.value.usage == judge.usage
 
 
 @pytest.mark.parametrize("price", [float("nan"), float("inf")])
-def test_a_cost_that_is_no_number_and_a_count_of_no_calls_are_unknown(
+def test_a_cost_that_is_not_finite_is_left_out_and_a_call_without_count_is_one(
     tmp_path: Any, price: float
 ) -> None:
-    """In a sum it would hide what all the other calls have cost."""
+    """In a sum it would hide what the two others, of 0.5 each, have cost."""
     mind = Mind(TRUTHS)
 
     class Priced:

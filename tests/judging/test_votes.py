@@ -40,7 +40,7 @@ def judged(*by_vote: Sequence[bool | None]) -> tuple[ScriptedLLM, Verdicts, int]
 
 
 def test_each_cell_has_its_own_majority() -> None:
-    llm, verdicts, unanswered = judged([T, F, N], [T, T, T], [F, F, N])
+    llm, verdicts, unanswered = judged([T, T, N], [F, F, N], [T, F, T])
     claims = verdicts.response_claims
     assert [claim.correct for claim in claims] == [True, False, None]
     assert [claim.entailed_by for claim in claims] == [(0,), (), ()]

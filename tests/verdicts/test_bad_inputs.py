@@ -29,7 +29,7 @@ def _score(mode: Any = "relevant", **arguments: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", BAD_INPUTS, ids=lambda bad: bad.name)
-def test_one_error_names_the_place(bad: BadInput, tmp_path: Path) -> None:
+def test_a_bad_input_is_one_short_line_that_names_the_place(bad: BadInput, tmp_path: Path) -> None:
     with pytest.raises(NoiseSenseError) as caught:
         _drive(bad, tmp_path)
 

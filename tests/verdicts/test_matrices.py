@@ -21,7 +21,7 @@ def test_numpy_arrays_are_read_as_lists_are(table: Matrices) -> None:
     assert Verdicts.from_matrices(**arrays) == Verdicts.from_matrices(**table)
 
 
-def test_boolean_arrays_rows_scalars_tuples_and_masked_cells() -> None:
+def test_boolean_arrays_scalars_tuples_and_masked_cells_are_read() -> None:
     expected = Verdicts.from_matrices([True], [[True, None]], [[True, False]])
     row = np.ma.array([True, False], mask=[False, True])
     given: Any = [np.bool_(True)], [row], (np.array([True, False]),)
@@ -37,7 +37,7 @@ def test_numbers_and_texts_are_no_verdicts(cells: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [{True, False}, {0: True}, True, "10", iter([True])])
-def test_what_has_no_order_or_no_length_is_no_row(value: Any) -> None:
+def test_a_set_a_dict_a_value_a_text_or_an_iterator_is_no_row(value: Any) -> None:
     with pytest.raises(InputError, match="chunks_to_response, row 1: expected a list, got"):
         Verdicts.from_matrices([True, False], [[True, False], value])
 

@@ -16,7 +16,6 @@ import pytest
 
 from noisesense import (
     InputError,
-    Judge,
     RecordedJudge,
     Result,
     Sample,
@@ -40,18 +39,16 @@ def test_what_is_written_is_found_again_and_can_be_written(tmp_path: Path) -> No
     path = tmp_path / "recording.jsonl"
     write_recording(path, PAIRS)
     judge = RecordedJudge(path)
-    assert isinstance(judge, Judge)
     assert judge.samples == tuple(sample for sample, _ in PAIRS)
     for sample, verdicts in PAIRS:
         assert judge.lookup(sample) == asyncio.run(judge.judge(sample)) == verdicts
-    lines = list(read_recording(str(path)))
-    assert lines == PAIRS
+    assert list(read_recording(str(path))) == PAIRS
     results = [Result(str(i), score(pair[1]), sample=pair[0]) for i, pair in enumerate(PAIRS)]
     write_results(path, [*results, Result("failed", error="no reply", sample=SAMPLE)])
     assert list(read_recording(path)) == PAIRS
 
 
-def test_the_documented_examples_in_any_script(tmp_path: Path) -> None:
+def test_a_recording_is_readable_in_any_script_and_takes_half_a_character(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     write_recording(path, [(e.sample, e.verdicts) for e in reference_examples()])
     judge = RecordedJudge(path)
@@ -79,7 +76,7 @@ def test_labels_do_not_hide_a_sample_and_its_own_win(tmp_path: Path) -> None:
     assert [chunk.relevant for chunk in chunks or ()] == [True, False]
 
 
-def test_forms_of_a_good_recording(tmp_path: Path) -> None:
+def test_line_ends_blank_lines_a_byte_order_mark_and_escapes_are_read(tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     for content in (
         good_line(),  # no newline at the end

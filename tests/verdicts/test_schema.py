@@ -45,7 +45,7 @@ def test_the_published_file_is_a_schema_and_what_the_models_say(name: SchemaName
     assert "`" not in json.dumps(schema)
 
 
-def test_valid_data_is_valid() -> None:
+def test_verdicts_and_recordings_that_are_written_are_valid() -> None:
     for sample, judged in random_pairs(50, seed=60_000, shape=Shape((0, 5), (1, 4), (1, 5), 0.3)):
         VALIDATORS["verdicts"].validate(judged.model_dump(mode="json"))
         VALIDATORS["recording"].validate(recording_fields(sample, judged))
@@ -60,7 +60,7 @@ def test_bad_inputs_are_invalid_where_a_schema_can_say_so(bad: BadInput) -> None
     assert validator.is_valid(data) == (bad.name in INEXPRESSIBLE)
 
 
-def test_an_unknown_schema_and_a_copy_for_each_caller() -> None:
+def test_an_unknown_schema_is_an_error_and_each_caller_gets_a_copy() -> None:
     with pytest.raises(InputError, match="schema: expected 'verdicts', 'sample' or 'recording'"):
         json_schema("claims")  # type: ignore[arg-type]
     json_schema()["properties"].clear()
