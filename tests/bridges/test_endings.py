@@ -39,7 +39,7 @@ def _asked(name: str, fault: bad.Misbehavior) -> Any:
 
 @pytest.mark.parametrize("name", BRIDGES)
 @pytest.mark.parametrize("reason", REASONS)
-def test_a_whole_answer_that_ended_for_another_reason(name: str, reason: str) -> None:
+def test_a_whole_answer_that_ended_for_another_reason_is_no_reply(name: str, reason: str) -> None:
     with pytest.raises(ReplyError):
         _asked(name, bad.Misbehavior(reason, finish_reason=reason))
 
@@ -50,7 +50,7 @@ def _refused(completion: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", BRIDGES)
-def test_a_refusal_beside_an_answer(name: str) -> None:
+def test_an_answer_with_a_refusal_beside_it_is_no_reply(name: str) -> None:
     assert _asked(name, bad.Misbehavior("none"))[0].claims == ["One."]
     with pytest.raises(ReplyError):
         _asked(name, bad.Misbehavior("refusal beside", reshape=_refused))
@@ -79,7 +79,7 @@ def _inside(fields: dict[str, Any]) -> bad.Misbehavior:
 
 
 @pytest.mark.parametrize(("fault", "name"), envelopes_through(HAND_ON))
-def test_what_says_that_it_failed(fault: Fault, name: str) -> None:
+def test_an_answer_with_a_field_that_says_it_failed_is_an_error(fault: Fault, name: str) -> None:
     with pytest.raises(JudgeError):
         _asked(name, fault.misbehavior)
 
@@ -87,13 +87,13 @@ def test_what_says_that_it_failed(fault: Fault, name: str) -> None:
 @pytest.mark.parametrize("name", HAND_ON)
 @pytest.mark.parametrize("place", [_outside, _inside])
 @pytest.mark.parametrize("fields", FINE.values(), ids=FINE)
-def test_what_says_nothing_of_the_kind_changes_nothing(
+def test_an_answer_with_fields_that_name_no_failure_is_read(
     name: str, place: Any, fields: dict[str, Any]
 ) -> None:
     assert _asked(name, place(fields))[0].claims == ["One."]
 
 
-def test_an_error_beside_an_answer_over_langchain() -> None:
+def test_over_langchain_an_error_beside_an_answer_is_an_error() -> None:
     with pytest.raises(JudgeError):
         _asked("langchain", _outside(odd.LISTED["failed"]["error"]))
 
@@ -104,7 +104,7 @@ def _shuffled(completion: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", HAND_ON)
-def test_choices_out_of_order(name: str) -> None:
+def test_choices_out_of_order_are_refused(name: str) -> None:
     with pytest.raises(ReplyError, match="out of order"):
         _asked(name, bad.Misbehavior("shuffled", reshape=_shuffled))
 
@@ -119,13 +119,13 @@ def _calls(name: str) -> bad.Misbehavior:
 
 
 @pytest.mark.parametrize("name", sorted(BRIDGES.keys() - {"pydantic-ai"}))
-def test_a_call_of_another_function(name: str) -> None:
+def test_a_call_of_another_function_is_refused(name: str) -> None:
     with pytest.raises(ReplyError, match="another function"):
         _asked(name, _calls("delete_everything"))
 
 
 @pytest.mark.parametrize("name", ["openai", "ragas", "langchain"])
-def test_a_call_of_the_function_that_was_asked_for(name: str) -> None:
+def test_a_call_of_the_function_that_was_asked_for_is_read(name: str) -> None:
     assert _asked(name, _calls("Claims"))[0].claims == ["One."]
 
 
@@ -155,8 +155,11 @@ _CUT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tok
         ({"finish_reason": "SAFETY"}, WHOLE),
         ({"stop_reason": "model_context_window_exceeded"}, WHOLE),
     ],
+    ids=["cut, with details", "cut", "failed", "refusal block", "filtered", "no more room"],
 )
-def test_responses_and_others_over_langchain(metadata: dict[str, Any], content: Any) -> None:
+def test_over_langchain_only_what_ended_whole_and_unrefused_is_read(
+    metadata: dict[str, Any], content: Any
+) -> None:
     for stopped, is_whole in ((metadata, False), ({"status": "completed"}, content == WHOLE)):
         model = Replies(message=AIMessage(content, response_metadata=stopped))
         asking = LangChainLLM(model).generate("Which claims?", Claims)
@@ -182,7 +185,7 @@ def test_responses_and_others_over_langchain(metadata: dict[str, Any], content: 
         (None, ""),
     ],
 )
-def test_each_providers_own_reply(reply: object, problem: str) -> None:
+def test_each_providers_reply_says_why_it_is_not_whole(reply: object, problem: str) -> None:
     """Anthropic's, Ollama's, Google's, and one that says nothing."""
     found = problem_of(reply)
     assert problem in found

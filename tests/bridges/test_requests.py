@@ -35,7 +35,7 @@ REQUESTS: dict[str, tuple[bool, int | None, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", BRIDGES)
-def test_the_request(name: str) -> None:
+def test_each_bridge_sends_prompt_form_temperature_limit_and_no_more(name: str) -> None:
     form, limit, added = REQUESTS[name]
 
     async def ask(server: ScriptedServer) -> None:

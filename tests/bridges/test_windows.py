@@ -22,7 +22,7 @@ TOLD = [name for name in BRIDGES if name != "deepeval, local"]
         *((kind, name) for kind in SERVERS if kind != "refuses" for name in TOLD),
     ],
 )
-def test_a_long_chunk(kind: str, name: str) -> None:
+def test_a_chunk_longer_than_the_context_is_judged_rightly_in_parts(kind: str, name: str) -> None:
     async def judge(server: ScriptedServer) -> Judgement:
         async with BRIDGES[name](server) as llm:
             return await LLMJudge(llm).judge_detailed(sample())

@@ -37,6 +37,9 @@ def test_what_the_cache_does_not_know_of_counts_all_the_same(run_async: bool) ->
         case = case_of(EXAMPLE.sample, metadata=metadata)
         model = MindModel(Mind([(EXAMPLE.sample, EXAMPLE.verdicts)]))
         metric = NoiseSensitivityMetric(model=model, **arguments)
+        # A new process that has measured one case: it reads the file, and knows the model.
+        results_cache.global_test_run_cache_manager.cached_test_run = None
+        metric.evaluation_model = model.name
         return run_one(case, metric, run_async=run_async, cache=True)[1].score
 
     none: dict[str, Any] = {"response_claims": [{"text": "", "correct": True, "entailed_by": []}]}

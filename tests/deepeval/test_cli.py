@@ -89,7 +89,7 @@ def test_deepeval_test_run_passes_only_what_is_known_to(
 
 
 @pytest.mark.usefixtures("done")
-def test_what_deepeval_keeps_of_a_run(folder: Path) -> None:
+def test_deepevals_kept_run_has_numbers_only_where_one_is_known(folder: Path) -> None:
     run = run_file(folder)
     found: dict[str, set[Any]] = {}
     for case in run["testCases"]:

@@ -1,4 +1,4 @@
-"""DeepEval's own runner: what fails is not paid for twice, and rows at once keep their own."""
+"""DeepEval's own runner: rows at once keep their own values, and so do those after a timeout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def numbered(number: int) -> LLMTestCase:
     )
 
 
-def test_observed_functions_in_an_evals_iterator(
+def test_observed_rows_measured_at_once_keep_their_own_score_and_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DeepEval measures all rows at once with the metric in ``@observe(metrics=[…])``."""

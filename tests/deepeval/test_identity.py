@@ -20,5 +20,5 @@ def deepeval(key: str = KEY, **options: Any) -> DeepEvalLLM:
     return DeepEvalLLM(OpenAIModel(api_key=key, generation_kwargs=options, **given))
 
 
-def test_every_option_that_changes_an_answer_and_no_key() -> None:
+def test_each_option_that_changes_an_answer_and_no_key_is_in_the_identity() -> None:
     check_identities(deepeval)

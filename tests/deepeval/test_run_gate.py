@@ -28,19 +28,19 @@ def gated(rows: Sequence[Row], judging: Judging) -> RunGate:
     return gate_run(summarize(kept), 0.4, min_samples=len(rows))
 
 
-def test_the_working_system_passes() -> None:
+def test_a_working_system_passes_the_gate_of_its_run() -> None:
     found = gated(WORKING, honest)
     assert found.passed, found.reason
 
 
 @pytest.mark.parametrize("sign", BROKEN)
-def test_a_broken_system_does_not(sign: str) -> None:
+def test_a_system_broken_for_all_fails_the_gate_by_its_sign(sign: str) -> None:
     found = gated([BROKEN[sign](row) for row in WORKING], honest)
     assert not found.passed
     assert sign in found.reason
 
 
-def test_a_case_that_fails_is_counted() -> None:
+def test_cases_whose_judging_failed_fail_the_gate_and_are_counted() -> None:
     def silent(sample: Sample) -> Verdicts:
         raise ReplyError("the model refused")
 

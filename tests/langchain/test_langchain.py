@@ -58,7 +58,7 @@ def _say(model: Any, times: int = 1) -> list[tuple[Answer, Usage]]:
     return run(main())
 
 
-def test_chat_openai_answers_in_the_form() -> None:
+def test_chat_openai_answers_in_the_form_also_by_fallback_or_retry() -> None:
     with ScriptedServer(Says()) as server:
         llm = LangChainLLM(chat_openai(server))
         assert _say(llm) == [(Answer(text="yes"), Usage(calls=1, input_tokens=2, output_tokens=4))]
@@ -117,7 +117,7 @@ _TWICE = {"name": "Answer", "arguments": '{"text": "yes", "text": "no"}'}
         (AIMessage("", additional_kwargs={"tool_calls": [{"function": _TWICE}]}), "not fit"),
     ],
 )
-def test_what_is_no_reply(message: AIMessage, says: str) -> None:
+def test_what_is_no_reply_is_an_error_without_its_text(message: AIMessage, says: str) -> None:
     for model in (OwnModel(says=message), ToolModel(says=message)):
         # Where no function was offered, none is to be called.
         with pytest.raises(ReplyError, match=f"{says}|another function") as caught:

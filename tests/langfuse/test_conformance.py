@@ -98,7 +98,9 @@ class Incorrect:
         (["yes", "open"], ("noise_sensitivity_relevant_mean_status", "undetermined")),
     ],
 )
-def test_a_runs_mean(responses: list[str], shown: tuple[str, Any]) -> None:
+def test_a_runs_mean_is_a_number_or_the_word_undetermined(
+    responses: list[str], shown: tuple[str, Any]
+) -> None:
     evaluator = noise_sensitivity(judge=Incorrect(), mode="relevant")
     another = noise_sensitivity(name="another", judge=Incorrect())
     samples = [

@@ -10,7 +10,7 @@ import pytest
 from noisesense import Sample, Verdicts
 
 
-def test_one_text_as_openevals_gives_it() -> None:
+def test_one_text_as_openevals_gives_it_is_one_chunk() -> None:
     """Its ``context`` may be one text: one chunk. Under any other name that is an error."""
     from noisesense_adapters.langsmith import noise_sensitivity
 

@@ -127,7 +127,7 @@ def test_no_wrong_shape_is_a_perfect_score(ran: Run, name: str) -> None:
     assert WRONG[name][1] in error
 
 
-def test_rows_that_were_scored(ran: Run) -> None:
+def test_the_outer_retrievers_chunks_are_scored_or_have_no_number(ran: Run) -> None:
     values = {name: ran.of(name).value for name in SCORED}
     assert values == {"sound": 1.0, "reranked": 1.0, "open": None, "nothing": None}
     assert "nothing was retrieved" in ran.of("nothing").rationale
@@ -136,7 +136,7 @@ def test_rows_that_were_scored(ran: Run) -> None:
     assert ran.judge.seen["reranked"] == ["first"]
 
 
-def test_a_run_has_a_range(ran: Run) -> None:
+def test_run_summary_has_a_range_and_counts_every_row_by_name(ran: Run) -> None:
     """MLflow's mean is over the rows with a number; two definitions do not share a name."""
     from noisesense_adapters.mlflow import run_summary
 

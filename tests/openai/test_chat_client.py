@@ -75,9 +75,11 @@ def serving(
             thread.join()
 
 
-def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_query_key_organization_project_and_credentials_are_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org")
-    monkeypatch.delenv("OPENAI_PROJECT_ID", raising=False)
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project")
     with serving() as (address, requests):
         ask(f"{address}/base/?version=2")
         ask(address.replace("://", "://me:p%40ss@") + "/v1")
@@ -85,7 +87,7 @@ def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first.path == "/base/chat/completions?version=2"
     assert first.headers["Authorization"] == "Bearer k-1"
     names = ("OpenAI-Organization", "OpenAI-Project")
-    assert [first.headers[name] for name in names] == ["org", None]
+    assert [first.headers[name] for name in names] == ["org", "project"]
     assert second.path == "/v1/chat/completions"
     assert base64.b64decode(second.headers["Authorization"].split()[1]) == b"me:p@ss"
 
@@ -107,7 +109,7 @@ def by_package(address: str) -> tuple[Answer, Usage]:
     return asyncio.run(llm.generate("Well?", Answer))
 
 
-def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with serving() as (address, requests):
@@ -117,7 +119,7 @@ def test_a_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("asking", [ask, by_package])
-def test_a_certificate_must_be_trusted(
+def test_a_certificate_must_be_trusted_as_by_ssl_cert_file(
     monkeypatch: pytest.MonkeyPatch, asking: Callable[[str], tuple[Answer, Usage]]
 ) -> None:
     # Anew for each client: the tests' shared context has read its certificates already.

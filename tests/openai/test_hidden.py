@@ -74,7 +74,9 @@ def test_no_key_stands_in_the_locals_of_a_frame(make: Callable[[str], OpenAILLM]
 
 
 @pytest.mark.parametrize("make", MAKE)
-def test_no_key_stands_in_a_pickle(make: Callable[[str], OpenAILLM]) -> None:
+def test_models_with_a_key_cannot_be_pickled_and_copy_as_themselves(
+    make: Callable[[str], OpenAILLM],
+) -> None:
     llm = make("http://127.0.0.1:9/v1")
     with pytest.raises(InputError, match="make a model in each process"):
         pickle.dumps(llm)

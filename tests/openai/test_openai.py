@@ -36,7 +36,7 @@ def _ask(llm: OpenAILLM, times: int = 1) -> list[tuple[Answer, Usage]]:
     return _asked(lambda: llm.generate("Well?", Answer), times)
 
 
-def test_a_reply_with_its_usage() -> None:
+def test_a_reply_has_its_usage_and_the_name_its_endpoint_no_secret() -> None:
     with ScriptedServer(Says(), api_key="k-1") as server:
         llm = _llm(server, params={"temperature": 0, "user": "u"})
         # 5 and 15 characters, four a token.
@@ -68,7 +68,9 @@ def test_a_refused_form_is_left_for_good(forms: tuple[str, ...], asked: list[str
     assert spelled_out is (asked[-1] != "json_schema")
 
 
-def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_a_wrong_key_and_a_wrong_address_are_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(JudgeError, match="OPENAI_API_KEY"):
         _ask(OpenAILLM("m"))
@@ -81,7 +83,7 @@ def test_a_missing_key_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> No
         assert _ask(_llm(server, api_key=None))[0][0] == Answer(text="yes")
 
 
-def test_a_reply_that_is_no_completion() -> None:
+def test_a_reply_that_is_no_completion_is_an_error_after_one_call() -> None:
     groq = '{"error": {"message": "Failed to generate JSON", "code": "json_validate_failed"}}'
     for fault in (
         bad.NOT_A_COMPLETION,
@@ -96,18 +98,18 @@ def test_a_reply_that_is_no_completion() -> None:
 
 
 class Thinks(ChatClient):
-    """Reaches its limit while it thinks."""
+    """Reaches a small limit while it thinks, a large one while it replies."""
 
     async def create(self, **request: Any) -> object:
         self.limit: int = request["max_completion_tokens"]
-        message = SimpleNamespace(content="<think>Is it")
+        message = SimpleNamespace(content="<think>Is it"[self.limit > 99 :])
         return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason="length")])
 
 
 def test_a_model_that_thinks_first_has_room_for_it_from_then_on() -> None:
     client = Thinks(api_key="k")
     llm = OpenAILLM("m", client=client)
-    for most in (64, 8_064):
+    for most in (64, 8_064, 8_064):
         with pytest.raises(ReplyError, match="cut short"):
             _asked(lambda: llm.generate("Well?", OneAnswer))
         assert client.limit == most

@@ -73,7 +73,7 @@ def test_the_core_imports_pydantic_msgspec_and_the_standard_library() -> None:
     ],
     ids=lambda path: path.name,
 )
-def test_an_adapter_imports_its_own_framework(path: Path) -> None:
+def test_an_adapter_imports_only_its_own_framework_and_ours(path: Path) -> None:
     ours = {"noisesense", "noisesense_adapters", *DEPENDENCIES}
     assert _beyond(path, ours | FRAMEWORKS.get(path.name, set())) == []
 
@@ -116,10 +116,9 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["numpy", "scipy"])
-def test_an_interval_names_the_extra_that_it_needs(
+def test_a_comparison_without_numpy_or_scipy_names_the_extra(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A mean takes numpy alone, a comparison SciPy's t as well."""
     for name in [name for name in sys.modules if name.partition(".")[0] == package]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)

@@ -34,7 +34,7 @@ app.main(args=["score", sys.argv[1]])
 """
 
 
-def test_leaves_can_be_deleted(tmp_path: Path) -> None:
+def test_hosts_and_the_score_command_work_without_the_leaf_rooms(tmp_path: Path) -> None:
     sample, verdicts = random_pair(3)
     line = {"sample": sample.model_dump(mode="json"), "verdicts": verdicts.model_dump(mode="json")}
     data = write_jsonl(tmp_path / "data.jsonl", [line])

@@ -20,7 +20,7 @@ EXTRAS: dict[str, list[str]] = tomllib.loads((ROOT / "pyproject.toml").read_text
 ]["optional-dependencies"]
 
 
-def test_the_page_shows_what_passed() -> None:
+def test_the_page_shows_the_versions_that_passed() -> None:
     page = VERSIONS_PAGE.read_text("utf-8")
     for host, versions in cells(RECORD).items():
         if host not in ("Python", "Floors"):

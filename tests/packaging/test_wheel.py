@@ -53,7 +53,7 @@ def _contents(wheel: zipfile.ZipFile) -> dict[str, str]:
     return {name: sha256(wheel.read(name)).hexdigest() for name in wheel.namelist()}
 
 
-def test_every_source_file_is_there_with_its_data(built: Path) -> None:
+def test_the_wheel_holds_every_source_and_data_file_and_no_other(built: Path) -> None:
     expected = {"noisesense/py.typed", "noisesense_adapters/py.typed"}
     for root in ("core", "adapters"):
         for path in (ROOT / root).rglob("*"):
@@ -74,7 +74,7 @@ def test_the_wheel_from_the_sdist_is_the_same(built: Path) -> None:
         assert _contents(wheel) == _contents(again)
 
 
-def test_metadata(built: Path) -> None:
+def test_the_metadata_has_version_python_license_and_two_dependencies(built: Path) -> None:
     metadata = Parser().parsestr(_in_dist_info(built, "METADATA"))
     shown = {"Version": noisesense.__version__, "Requires-Python": ">=3.10"}
     shown["License-Expression"] = "Apache-2.0"
@@ -86,7 +86,7 @@ def test_metadata(built: Path) -> None:
     assert "ruff" not in str(required)  # developers' tools are nobody's dependency
 
 
-def test_the_command_and_the_license(built: Path) -> None:
+def test_the_wheel_has_the_command_and_the_license(built: Path) -> None:
     scripts = _in_dist_info(built, "entry_points.txt")
     assert "noisesense = noisesense_adapters.cli:main" in scripts
     assert "Apache License" in _in_dist_info(built, "licenses/LICENSE")
@@ -116,7 +116,7 @@ assert noisesense.score(reference_examples()[0].verdicts).relevant == 0.5
 """
 
 
-def test_the_installed_package(built: Path, tmp_path: Path) -> None:
+def test_the_installed_wheel_works_without_the_source_tree(built: Path, tmp_path: Path) -> None:
     with _wheel(built) as wheel:
         wheel.extractall(tmp_path / "site")
     # -S: this environment's own paths (an editable install) are not read; pydantic's folder is.

@@ -71,7 +71,9 @@ def commit(folder: Path) -> None:
     "case",
     [*(pytest.param(name, marks=pytest.mark.broad) for name in [*CASES][:-1]), "worse and above"],
 )
-def test_the_workflow(case: str, tmp_path: Path) -> None:
+def test_the_pages_workflow_fails_what_is_above_the_limit_or_worse(
+    case: str, tmp_path: Path
+) -> None:
     before, now, scored, compared = CASES[case]
     checkout = cloned(before, now, tmp_path)
     score_step, compare_step = steps_run(checkout, now)
@@ -118,7 +120,9 @@ def steps_run(checkout: Path, now: int) -> list[subprocess.CompletedProcess[str]
 
 
 @pytest.mark.parametrize("name", [*CASES][:4])
-def test_the_pytest_example(name: str, tmp_path: Path) -> None:
+def test_the_pages_pytest_example_fails_above_the_limit_or_worse(
+    name: str, tmp_path: Path
+) -> None:
     before, now, scored, compared = CASES[name]
     write(tmp_path / "baseline.jsonl", before, "before")
     write(tmp_path / "results.jsonl", now)

@@ -40,7 +40,7 @@ def test_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path, env: dict[st
     check_page(page, tmp_path, env)
 
 
-def test_the_columns_on_the_page_are_read() -> None:
+def test_each_tools_columns_on_the_page_are_those_that_are_read() -> None:
     page = page_named("cli").read_text("utf-8")
     table = page.split("| | response | reference | retrieved_contexts | user_input |\n")[1]
     read = [
@@ -54,7 +54,9 @@ def test_the_columns_on_the_page_are_read() -> None:
 
 
 @pytest.mark.broad
-def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_promptfoos_page_alone_makes_a_test_that_passes(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """In a new folder, with nothing but what the page prints: its test passes."""
     titled = {b.title: b.text for b in blocks_of(page_named("promptfoo")) if b.title}
     for title in ("noise_sensitivity.py", "promptfooconfig.yaml"):
@@ -67,7 +69,7 @@ def test_promptfoo_snippet(tmp_path: Path, request: pytest.FixtureRequest) -> No
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_between_pages_lead_to_a_file_and_a_heading(page: Path) -> None:
     for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", page.read_text("utf-8")):
         if target.startswith(("http:", "https:")):
             continue
@@ -82,7 +84,7 @@ def anchors_of(page: Path) -> list[str]:
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-def test_the_readme_fits_a_reading() -> None:
+def test_the_readme_has_at_most_900_words() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").split()) <= 900
 
 

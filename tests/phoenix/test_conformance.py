@@ -90,7 +90,7 @@ def test_the_column_reference_is_what_phoenix_retrieved() -> None:
 
 
 def test_columns_are_bound_by_our_names() -> None:
-    """Phoenix's usual idiom handed on what was bound, and nothing else of the row."""
+    """To any column; older versions of Phoenix handed on what was bound, and nothing else."""
     from phoenix.evals import bind_evaluator
 
     from noisesense_adapters.phoenix import NoiseSensitivity

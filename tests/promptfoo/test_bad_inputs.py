@@ -1,4 +1,4 @@
-"""The table of bad inputs through the assertion, and what can be wrong with its config."""
+"""What can be wrong with the assertion's config: one clear reason that names it."""
 
 from __future__ import annotations
 

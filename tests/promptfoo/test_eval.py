@@ -19,13 +19,13 @@ ERROR_CASES = {
 }
 
 
-def test_the_versions_are_the_supported_ones(run: Run) -> None:
+def test_a_supported_version_ran_and_ended_with_status_100(run: Run) -> None:
     assert run.evaluation.version.startswith(("0.118.", "0.121.", "0.123."))
     assert run.evaluation.status == 100
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
-def test_documented_figures_of_a_recording(run: Run, example: Any) -> None:
+def test_a_recording_gives_the_documented_figures_pass_and_score(run: Run, example: Any) -> None:
     graded = run.evaluation.only(f"{example.id}, promptfoo")
     relevant, irrelevant = example.expected["promptfoo"]
 
@@ -86,7 +86,7 @@ def test_a_native_threshold_of_0_8_is_at_most_0_2_noise(run: Run) -> None:
 
 
 @pytest.mark.parametrize("source", ["template", "metadata", "transformed output"])
-def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
+def test_labels_and_verdicts_are_read_from_each_source(run: Run, source: str) -> None:
     """One of two claims is not supported by the reference and comes from the chunk labeled "
     "irrelevant."""
     graded = run.evaluation.only(f"source: {source}")
@@ -94,7 +94,7 @@ def test_labels_and_verdicts_from_each_source(run: Run, source: str) -> None:
     assert graded.result["metadata"]["chunkRelevance"] == [True, False]
 
 
-def test_the_unmerged_assertions_configuration(run: Run) -> None:
+def test_the_unmerged_assertions_configuration_is_understood(run: Run) -> None:
     graded = run.evaluation.only("unmerged")
 
     assert graded.result["pass"] is True

@@ -125,7 +125,7 @@ SOURCES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_verdicts_from_each_source(source: str) -> None:
+def test_verdicts_are_read_from_each_source_the_config_first(source: str) -> None:
     result = assess(**SOURCES[source])
     assert result["namedScores"] == FIGURES
     assert result["metadata"]["chunkRelevance"] == [True, False]
@@ -146,6 +146,7 @@ def test_a_recording_is_found_by_the_samples_texts(
         ("verdicts", "recording.jsonl"),
     ):
         assert assess({name: where}, **GOOD)["namedScores"] == FIGURES
+        assert "namedScores" not in assess({name: where}, "Another answer.", **GOOD)
     chunks = [{"text": text, "relevant": True} for text in GOOD["contextChunks"]]
     result = assess({"verdicts": str(path)}, **{**GOOD, "contextChunks": chunks})
     assert result["namedScores"]["noise_sensitivity_relevant"] == 0.5
@@ -183,7 +184,7 @@ def test_a_context_in_one_text_is_one_chunk() -> None:
         ({"minCorrect": 2}, HALLUCINATING, False, "min_correct: expected a number from 0 to 1"),
     ],
 )
-def test_shares_of_claims_are_asked_for_besides(
+def test_limits_of_correct_and_hallucinated_shares_decide_besides(
     limits: Any, verdicts: Any, passes: bool, says: str
 ) -> None:
     result = assess(limits, verdicts=verdicts)

@@ -10,14 +10,12 @@ from noisesense.fixtures import reference_examples
 from noisesense_adapters.promptfoo.init import write_example
 from support.promptfoo_cli import evaluate
 
-EXAMPLES = {
-    example.id: example
-    for example in reference_examples()
-    if example.id in ("capital-of-france", "machine-learning-language")
-}
+EXAMPLES = {example.id: example for example in reference_examples()}
 
 
-def test_it_runs_as_it_is(commands: Path, tmp_path: Path) -> None:
+def test_the_written_example_runs_as_it_is_to_the_documented_figures(
+    commands: Path, tmp_path: Path
+) -> None:
     """The figures of its source under its definition, ragas' beside them; no key, no change."""
     write_example(tmp_path)
     evaluation = evaluate(commands, tmp_path)

@@ -66,13 +66,17 @@ def test_two_assertions_in_one_process_judge_once_to_the_documented_figure(
         assert (tokens["total"] > 0) is (calls > 0)
 
 
-def test_every_setting_is_understood(server: ScriptedServer) -> None:
+def test_settings_are_accepted_the_prefix_dropped_the_temperature_sent(
+    server: ScriptedServer,
+) -> None:
     for settings in (
         {"model": "openai:chat:scripted", "timeout": 7, "temperature": 0},
         {"check": "list", "plan": "full", "maxConcurrency": 1, "maxReasks": 0, "textChars": 99},
     ):
         assert assess(_judge(server, **settings))["score"] == 0.5
-        assert server.log.requests[-1].model == "scripted"
+        asked = server.log.requests[-1]
+        assert asked.model == "scripted"
+        assert asked.body.get("temperature") == settings.get("temperature")
 
 
 def test_config_before_options_before_environment(
@@ -88,13 +92,14 @@ def test_config_before_options_before_environment(
 
     assess(_judge(server), test=options)
     assess(test=options)
-    assess(test={"options": {"provider": {"text": grader}}})
+    assess(test={"options": {"provider": {"text": {"id": "openai:chat:of-text"}}}})
     assess()
     assess("openai:chat:named")
     seen = dict.fromkeys((ask.model, ask.key) for ask in server.log.requests)
     assert list(seen) == [
         ("scripted", CANARY),
         ("of-options", "of-options"),
+        ("of-text", "of-the-environment"),
         ("gpt-4.1-mini", "of-the-environment"),
         ("named", "of-the-environment"),
     ]

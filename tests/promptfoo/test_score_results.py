@@ -34,7 +34,9 @@ def of(run: Run, folder: Path, test: str) -> Result:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.id)
-def test_given_verdicts_and_those_of_a_judge(run: Run, example: Any, tmp_path: Path) -> None:
+def test_given_and_judged_verdicts_score_again_to_the_same_figures(
+    run: Run, example: Any, tmp_path: Path
+) -> None:
     """A judge's are in the metadata."""
     for test, definition in (
         (f"{example.id}, promptfoo", "promptfoo"),

@@ -50,20 +50,20 @@ def test_where_nothing_was_retrieved_nobody_is_asked() -> None:
     assert asked["metadata"]["status"] == "error"  # without a key
 
 
-def test_templates_inside_chunks_are_filled() -> None:
+def test_templates_inside_chunks_are_filled_also_one_within_another() -> None:
     result = assess(
         contextChunks=[
             {"text": "{{chunk1}}", "relevant": True},
             {"text": "{{ docs[0].text }}", "relevant": False},
         ],
-        chunk1="{{ base }}",
-        base="the base",
-        docs=[{"text": "inner"}],
+        chunk1="one",
+        docs=[{"text": "{{ base }}"}],
+        base="inner",
     )
     analysis = result["metadata"]["claimAnalyses"][1]
     assert analysis["sourceChunk"]["text"] == "inner"
-    listed = assess({"contextChunks": ["{{chunk1}}", "plain"]}, chunk1="one text")
-    assert listed["metadata"]["claimAnalyses"][1]["sourceChunk"]["text"] == "plain"
+    listed = assess({"contextChunks": ["plain", "{{chunk1}}"]}, chunk1="one text")
+    assert listed["metadata"]["claimAnalyses"][1]["sourceChunk"]["text"] == "one text"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,9 @@ RAW = {
     ],
     ids=["transformed away", "untransformed", "a text of JSON", "output is JSON", "an object"],
 )
-def test_chunks_that_the_transform_left_out(output: Any, response: Any) -> None:
+def test_chunks_that_a_transform_left_out_are_read_from_the_output(
+    output: Any, response: Any
+) -> None:
     result = assess(output=output, response=response)
     assert list(result["namedScores"].values()) == [0.0, 0.5]
     assert result["metadata"]["claimAnalyses"][1]["sourceChunk"]["text"] == "c1"

@@ -33,9 +33,9 @@ LOOPS = range(3)
 _numbers = itertools.count()  # LangChain shares the clients of equal timeouts
 
 
-def model_of(kind: str, server: ScriptedServer, cache: Any = None, name: str = "m") -> Any:
+def model_of(kind: str, server: ScriptedServer, cache: Any, name: str = "m", **more: Any) -> Any:
     options: dict[str, Any] = {"base_url": server.base_url, "api_key": "k", "max_retries": 0}
-    kept = {} if cache is None else {"cache": cache}
+    kept = {**more, "cache": cache}
     if kind == "factory":
         return llm_factory(name, client=AsyncOpenAI(**options), **kept)
     if kind == "factory, sync":
@@ -43,7 +43,7 @@ def model_of(kind: str, server: ScriptedServer, cache: Any = None, name: str = "
     config = RunConfig(max_retries=3, max_wait=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        chat = ChatOpenAI(model=name, timeout=20 + next(_numbers) / 1e6, **options)
+        chat = ChatOpenAI(model=name, timeout=20 + next(_numbers) / 1e6, **options, **more)
         return LangchainLLMWrapper(chat, config, cache=cache)
 
 
@@ -92,8 +92,10 @@ def test_a_cache_keeps_no_reply_that_was_cut(kind: str, tmp_path: Path) -> None:
 
 @each_cached_kind
 def test_models_of_one_cache_are_told_apart(kind: str, tmp_path: Path) -> None:
+    """By their names and options. The identity alone would do: it holds the name, too."""
     cache = DiskCacheBackend(str(tmp_path))
     with quiet(), ScriptedServer(Mind(pairs())) as server:
         for name in ("one", "other"):
-            judged(model_of(kind, server, cache, name))
-        assert server.log.calls == 2 * CALLS
+            for heat in (0, 0.5):
+                judged(model_of(kind, server, cache, name, temperature=heat))
+        assert server.log.calls == 4 * CALLS

@@ -72,7 +72,9 @@ def truthful(kind: Any) -> Any:
 
 @pytest.mark.parametrize("kind", [Texts, Objects])
 @pytest.mark.parametrize("options", [{}, {"check": "each"}], ids=str)
-def test_by_both_apis(kind: Any, options: dict[str, str]) -> None:
+def test_a_users_model_of_texts_or_objects_judges_in_both_apis(
+    kind: Any, options: dict[str, str]
+) -> None:
     llm = truthful(kind)
     found = NoiseSensitivity(llm=llm, judge_options=options).score(**ragas_row(SAMPLE))
     assert found.value == TRUTH
@@ -84,7 +86,7 @@ def test_by_both_apis(kind: Any, options: dict[str, str]) -> None:
     assert any(forms) is (kind is Texts)
 
 
-def test_a_model_of_an_older_ragas_has_fewer_attributes() -> None:
+def test_a_model_of_an_older_ragas_with_fewer_attributes_is_taken() -> None:
     """ragas 0.4.0 and 0.4.1: every row failed."""
     llm: Any = llm_factory("m", client=AsyncOpenAI(api_key="k", base_url="http://127.0.0.1:9/v1"))
     for name in ("cache", "system_prompt"):

@@ -128,7 +128,7 @@ def test_a_claim_names_its_document() -> None:
     assert sentences[0].endswith("relevant chunk 0 (7).")
 
 
-def test_a_run_of_which_nothing_came_is_summarized() -> None:
+def test_a_run_in_which_all_failed_is_summarized_with_its_texts() -> None:
     judge = TableJudge(PAIRS, failing=SAMPLES[:2])
     result = evaluated(SAMPLES[:2], both(judge))
     assert summarize(result).failed == 2

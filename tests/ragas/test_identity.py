@@ -35,5 +35,7 @@ def ragas_langchain(key: str = KEY, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("make", [ragas, ragas_langchain])
-def test_every_option_that_changes_an_answer_and_no_key(make: Callable[..., Any]) -> None:
+def test_each_option_that_changes_an_answer_and_no_key_is_in_the_identity(
+    make: Callable[..., Any],
+) -> None:
     check_identities(make)

@@ -45,7 +45,7 @@ def test_ragas_workers_bound_the_calls_in_flight(kind: str) -> None:
 
 
 @each_kind
-def test_a_model_given_to_the_metric_in_ascore_and_its_store(kind: str, tmp_path: Path) -> None:
+def test_ascore_judges_once_for_both_modes_then_its_store_pays(kind: str, tmp_path: Path) -> None:
     """Both modes judge once; asked again, the store pays."""
 
     async def work(llm: Any) -> list[Any]:

@@ -22,7 +22,7 @@ class Silent(BaseRagasLLM):
         return True
 
 
-def test_the_orders_of_arguments_of_both_of_ragas_apis() -> None:
+def test_the_orders_of_arguments_of_both_of_ragas_apis_are_understood() -> None:
     llm = Silent()
     relevant = (llm, "relevant", "noise_sensitivity")
     mine = (llm, "irrelevant", "mine")

@@ -137,7 +137,9 @@ def _pair(deviation: Deviation, table: str) -> tuple[Sample, Verdicts]:
 
 @BOTH
 @pytest.mark.parametrize("deviation", deviations("ragas"), ids=lambda deviation: deviation.id)
-def test_known_deviations(deviation: Deviation, mode: Mode) -> None:
+def test_known_deviations_give_ragas_and_our_documented_figures(
+    deviation: Deviation, mode: Mode
+) -> None:
     sample, verdicts = _pair(deviation, "judged")
     metric = NoiseSensitivity(mode=mode, judge=TableJudge([(sample, verdicts)]))
     (figure,) = column(evaluated([sample], [metric]), mode)

@@ -100,7 +100,7 @@ def same(value: float | None, scores: Sequence[Score]) -> None:
         assert value == expected
 
 
-def test_the_command_line(
+def test_the_command_line_takes_no_verdict_that_no_reply_says(
     recorder: Recorder, url: str, judged: list[Verdicts], tmp_path: Path, capsys: Capsys
 ) -> None:
     data = tmp_path / "data.jsonl"
@@ -132,7 +132,7 @@ def _langchain(url: str) -> Any:
 
 @pytest.mark.parametrize("options", [LIST, EACH], ids=["list", "each"])
 @pytest.mark.parametrize("bridge", [_openai, _langchain])
-def test_given_claims(
+def test_each_verdict_on_given_claims_stands_in_a_reply(
     recorder: Recorder, url: str, bridge: Callable[[str], Any], options: Any
 ) -> None:
     """Through each bridge: a verdict stands in a reply, and what stands in none is open."""

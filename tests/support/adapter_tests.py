@@ -278,7 +278,8 @@ class AdapterTests:
             assert reported == total, f"{run.usage} is reported for {total}"
 
     def test_gate(self) -> None:
-        """A row passes only if it is within the limit however its open verdicts fall."""
+        """A row passes if it is within the host's limit however its open verdicts fall, and no row
+        passes or fails in a host without a limit."""
         pairs = _pairs(self.tables, open_share=0.15)
         run, _ = _run(self, pairs)
         for (_, verdicts), row in zip(pairs, run.rows, strict=True):

@@ -39,7 +39,7 @@ from noisesense import (
 S = TypeVar("S", bound=BaseModel)
 
 
-def test_verdicts() -> None:
+def test_verdicts_are_made_and_come_back_from_their_matrices_the_same() -> None:
     verdicts = Verdicts.from_matrices([True, None], [[True], [False]], [[True]], [None])
     assert_type(verdicts, Verdicts)
     assert_type(verdicts.response_claims, tuple[ResponseClaim, ...])
@@ -47,14 +47,15 @@ def test_verdicts() -> None:
     assert_type(verdicts.chunks, tuple[Chunk, ...] | None)
     assert_type(verdicts.response_claims[0].correct, bool | None)
     assert_type(verdicts.to_matrices(), Matrices)
-    assert_type(Verdicts.from_matrices(**verdicts.to_matrices()), Verdicts)
+    assert assert_type(Verdicts.from_matrices(**verdicts.to_matrices()), Verdicts) == verdicts
     assert_type(Verdicts.model_validate({"response_claims": []}), Verdicts)
     assert_type(Verdicts.model_validate_json('{"response_claims": []}'), Verdicts)
 
 
 def test_lists_and_texts_are_read_where_tuples_and_chunks_are_kept() -> None:
     sample = Sample(response="r", reference="g", retrieved_contexts=["c", Chunk(text="d")])
-    assert_type(sample.retrieved_contexts, tuple[Chunk, ...])
+    kept = assert_type(sample.retrieved_contexts, tuple[Chunk, ...])
+    assert kept == (Chunk(text="c"), Chunk(text="d"))
     plain = {"text": "a", "correct": None, "entailed_by": [0]}
     verdicts = Verdicts(
         response_claims=[ResponseClaim(text="a", correct=None, entailed_by=(0,)), plain],
@@ -69,12 +70,12 @@ def test_lists_and_texts_are_read_where_tuples_and_chunks_are_kept() -> None:
         Sample(response="r", retrieved_contexts=["c"])  # type: ignore[call-arg]
 
 
-def test_scores() -> None:
+def test_a_score_gives_values_and_bounds_typed_for_mypy_and_pyright() -> None:
     result = score(Verdicts.from_matrices([False], [[True]], [[True]]), definition="paper")
     assert_type(result, Score)
-    assert_type(result.relevant, float | None)
-    assert_type(result.value("relevant"), float | None)
-    assert_type(result.bounds("irrelevant"), Range | None)
+    assert assert_type(result.relevant, float | None) == 1.0
+    assert assert_type(result.value("relevant"), float | None) == 1.0
+    assert assert_type(result.bounds("irrelevant"), Range | None) == (0.0, 0.0)
     assert_type(result.counts("relevant"), Counts | None)
     assert_type(result.partition, Partition)
     assert_type(result.claims, tuple[ClaimOutcome, ...])
@@ -110,7 +111,7 @@ class _Own:
         return Verdicts(response_claims=())
 
 
-def test_a_users_model_and_judge() -> None:
+def test_a_users_model_and_judge_need_no_base_class() -> None:
     llm: StructuredLLM = _Refusing()
     own: Judge = _Own()
     sample = Sample(response="It is.", reference="It is not.", retrieved_contexts=["It may be."])

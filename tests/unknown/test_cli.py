@@ -70,7 +70,9 @@ def of(way: Way) -> list[Case]:
 
 @few_or_all
 @each_way
-def test_the_gate_of_one_sample(command: Command, way: Way, cases: tuple[Case, ...]) -> None:
+def test_the_gate_and_table_of_one_sample_are_as_every_completion_gives(
+    command: Command, way: Way, cases: tuple[Case, ...]
+) -> None:
     """Whatever share may stay unanswered: 0 only where every completion is within the limit."""
     wrong = ""
     for case in cases:
@@ -109,7 +111,9 @@ def _row(table: str, name: str) -> dict[str, str]:
 
 
 @each_way
-def test_a_run_of_which_much_is_unanswered(command: Command, way: Way) -> None:
+def test_over_5_percent_unanswered_is_never_status_0_without_a_gate(
+    command: Command, way: Way
+) -> None:
     """Never 0 by default, though no gate was asked for: more than 5% of the cells are open."""
     done = command(of(way))
     assert done.status != 0, done.out + done.err

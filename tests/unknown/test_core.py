@@ -76,13 +76,13 @@ def answer(prompt: str) -> str | Exception:
 
 
 @pytest.mark.parametrize("plan", ["lazy", "full"])
-def test_the_core(plan: Any) -> None:
+def test_the_core_gives_what_every_completion_gives(plan: Any) -> None:
     found = asyncio.run(judged(LLMJudge(ScriptedLLM(answer), plan=plan)))
     check(found)
 
 
 @few_or_all
-def test_langchain(cases: tuple[Case, ...]) -> None:
+def test_over_langchain_the_score_is_what_every_completion_gives(cases: tuple[Case, ...]) -> None:
     with ScriptedServer(mind(), script=script) as server:
         found = run(judged(LLMJudge(LangChainLLM(chat_openai(server))), cases))
     check(found, cases)

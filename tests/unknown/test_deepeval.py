@@ -44,7 +44,7 @@ def metrics(model: Any, **options: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("async_mode", [True, False], ids=["async", "sync"])
-def test_measure(async_mode: bool) -> None:
+def test_measure_shows_and_passes_what_every_completion_does(async_mode: bool) -> None:
     """Without reasons, what is undetermined is said all the same."""
     model = OwnModel()
     wrong = ""
@@ -63,7 +63,7 @@ def test_measure(async_mode: bool) -> None:
 
 @few_or_all
 @pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-def test_evaluate(  # the fixture is imported
+def test_evaluate_shows_and_passes_what_every_completion_does(  # the fixture is imported
     loop: asyncio.AbstractEventLoop,  # noqa: F811
     run_async: bool,
     cases: tuple[Case, ...],
@@ -92,7 +92,9 @@ def passes(case: Case) -> bool:
 
 @few_or_all
 @pytest.mark.parametrize("run_async", [True, False], ids=["async", "sync"])
-def test_assert_test(run_async: bool, cases: tuple[Case, ...]) -> None:
+def test_assert_test_passes_only_what_every_completion_passes(
+    run_async: bool, cases: tuple[Case, ...]
+) -> None:
     both = metrics(OwnModel())
     passing = set[str]()
     for case in cases:

@@ -67,7 +67,9 @@ def evaluation(
         return evaluate(commands, folder, env={"JUDGE_KEY": "k"}, seconds=600)
 
 
-def test_what_is_shown(evaluation: Evaluation, chosen: list[Case]) -> None:
+def test_promptfoo_shows_and_passes_what_every_completion_does(
+    evaluation: Evaluation, chosen: list[Case]
+) -> None:
     wrong = ""
     for case in chosen:
         graded = evaluation.only(case.id)

@@ -33,7 +33,9 @@ def wrong_with_value(case: Case, mode: Mode, number: float, told: str | None) ->
 
 
 @few_or_all
-def test_evaluate(cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture) -> None:
+def test_evaluate_gives_what_every_completion_gives(
+    cases: tuple[Case, ...], caplog: pytest.LogCaptureFixture
+) -> None:
     with ScriptedServer(mind(), script=script) as server, caplog.at_level(logging.INFO):
         metrics = [NoiseSensitivity(mode) for mode in MODES]
         samples = [case.sample for case in cases]
@@ -63,7 +65,7 @@ def wrong_in_evaluate(case: Case, mode: Mode, number: float) -> str:
 
 
 @few_or_all
-def test_the_collections_api(cases: tuple[Case, ...]) -> None:
+def test_the_collections_api_gives_what_every_completion_gives(cases: tuple[Case, ...]) -> None:
     cells = [(case, mode) for case in cases for mode in MODES]
 
     async def work(model: Any) -> list[Any]:

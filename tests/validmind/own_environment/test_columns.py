@@ -25,7 +25,7 @@ def want(pairs: Any) -> list[float | None]:
     return [score(verdicts).relevant for _, verdicts in pairs]
 
 
-def test_other_names_paths_and_functions(
+def test_columns_by_other_names_paths_and_functions_are_read(
     run: Any, table: pd.DataFrame, recording: Path, want: Any
 ) -> None:
     rows = table.to_dict("records")
@@ -44,7 +44,7 @@ def test_other_names_paths_and_functions(
         assert scores(run(data, judge=recording, **columns)) == want
 
 
-def test_the_predictions_of_a_model(
+def test_the_predictions_of_a_model_are_read(
     run: Any, table: pd.DataFrame, recording: Path, want: Any
 ) -> None:
     """ValidMind keeps them out of ``dataset.df``."""

@@ -36,7 +36,7 @@ def drawn(figure: Any) -> dict[str, list[float]]:
 
 
 @pytest.mark.parametrize(("definition", "mode"), ALL)
-def test_table_figures_and_raw_data(
+def test_table_figures_and_raw_data_show_the_documented_scores(
     run: Any, table: pd.DataFrame, recording: Path, definition: DefinitionName, mode: Mode
 ) -> None:
     result = run(table, judge=str(recording), definition=definition, mode=mode)
@@ -118,7 +118,9 @@ def test_a_sign_at_its_threshold_is_there_and_an_open_one_is_undetermined() -> N
     assert present([]) == ["undefined"] * 3
 
 
-def test_called_as_a_function_in_a_notebook(table: pd.DataFrame, recording: Path) -> None:
+def test_called_in_a_running_loop_it_returns_table_figures_and_raw_data(
+    table: pd.DataFrame, recording: Path
+) -> None:
     """There a loop is running while the test is called."""
     dataset = vm.init_dataset(dataset=table, input_id="answers", __log=False)
 
