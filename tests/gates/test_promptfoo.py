@@ -9,6 +9,7 @@ from gates.ways import WAYS
 from support.made_once import made_once
 from support.npm import npm_cache
 
+pytestmark = pytest.mark.broad
 OF_THE_LIST_OF_CASES = {"half of the questions gone", "stopped after three"}
 """What a gate of single cases cannot see: that there are fewer of them. They stand in the config,
 and Promptfoo shows how many ran."""
