@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,8 +38,6 @@ def test_derived_by_hand() -> None:
     assert found.unlabeled == 2
     assert found.mean == (0.5, 0.5)
     assert found.judge_mean == (0.25, 0.25)
-    data = json.loads(json.dumps(found.to_dict()))
-    assert data["mean"]["value"] == 0.5
 
 
 def test_a_judge_that_tells_nothing_has_no_weight() -> None:
