@@ -74,7 +74,7 @@ def test_a_system_that_repeats_its_chunks() -> None:
 def test_the_controls_are_counted_by_hand() -> None:
     """Two wrong claims and a right one in each of 8 answers. Without the wrong chunk all three are
     gone in 4 answers, and the wrong ones in 2 more; with the same chunks one wrong claim is gone
-    in 2; without the right chunk in another 2."""
+    in 2; without the right chunk in another 3."""
 
     def answer(question: str, contexts: list[str]) -> str:
         number = int(question.split()[1])
@@ -84,14 +84,15 @@ def test_the_controls_are_counted_by_hand() -> None:
             return f"{right}. {first}" if number < 2 else everything
         if contexts == [right]:
             return "other" if number < 4 else right if number < 6 else everything
-        return f"{right}. {second}" if number > 5 else everything
+        return f"{right}. {second}" if number > 4 else everything
 
     effect = effect_in(run_of([2] * 8), answer)
     # Of 16 wrong claims 12 are gone, of 8 right ones 4.
     assert effect.gone == (12.0, 12.0)
     assert effect.other_claims.change.size == effect.again.change.size == 16
     assert effect.other_claims.before == (0.5, 0.5)
-    assert effect.again.before == effect.other_chunks.before == (2 / 16, 2 / 16)
+    assert effect.again.before == (2 / 16, 2 / 16)
+    assert effect.other_chunks.before == (3 / 16, 3 / 16)
     assert effect.other_claims.change.low == 0.75 - 0.5
     assert effect.again.change.low == 0.75 - 0.125
 
@@ -270,7 +271,7 @@ def misled(samples: int = 8, right: int = 0) -> list[Result]:
         }
         response = f"right {i}. invented {i}"
         if right:
-            texts |= {f"{name}-{i}.md": f"{name} {i}" for name in ("note", "memo")}
+            texts |= {f"{name}-{i // 10}.md": f"{name} {i}" for name in ("note", "memo")}
         if i >= samples:
             del texts["sheet.md"]
             response = f"right {i}"
@@ -321,10 +322,10 @@ def test_leaving_out_stays_within_its_number_of_answers() -> None:
 
 
 def test_the_document_whose_answers_are_wrong_most_often_is_left_out_first() -> None:
-    """guide.md is beside eight right ones, too."""
+    """Of 16 answers 8 are wrong: all beside sheet.md, and 8 of 10 beside memo-0.md, note-0.md."""
     asked = Counter(row["variant"] for row in plan(misled(8, 8), PAIR, leave_out=24))
     assert asked["again"] == asked["leave-out-1"] == 6
-    assert asked["leave-out-0"] < 6
+    assert max(asked["leave-out-3"], asked["leave-out-4"]) < 6
 
 
 def test_a_document_whose_answers_are_wrong_as_often_as_others_is_no_suspect() -> None:
@@ -354,7 +355,7 @@ def test_what_each_answer_costs() -> None:
     assert [sample.retrieved_contexts for sample in mind.judged] == [()] * (10 + 10)
 
 
-def test_open_verdicts_widen() -> None:
+def test_an_answer_that_the_judge_leaves_open_widens_the_figures() -> None:
     results = run_of([1] * 10)
     rows = plan(results, PAIR)
     for row in rows:
@@ -394,7 +395,7 @@ def test_a_judge_that_fails_for_one_answer_leaves_it_open_and_for_all_is_an_erro
     assert found.left_out == {reason: 1}
 
 
-def test_the_plan() -> None:
+def test_a_plan_asks_again_and_each_variant_sample_by_sample() -> None:
     rows = plan(run_of([1] * 3), (*PAIR, "plus-2"))
     places = [f"{row['id']} {row['variant']}" for row in rows[:5]]
     assert places == ["s0 again", "s0 without", "s0 without-other", "s0 plus-2", "s1 again"]

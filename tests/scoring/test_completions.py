@@ -146,7 +146,7 @@ def test_a_category_is_given_iff_no_other_is_possible(table: Matrices) -> None:
         ((0.1, 0.15), (0.05, 0.3), "warn"),
     ],
 )
-def test_gate(
+def test_a_gate_goes_by_the_bounds_and_then_by_the_interval(
     bounds: tuple[float, float] | None, interval: tuple[float, float] | None, outcome: str
 ) -> None:
     assert gate(bounds, 0.2, interval=interval) == outcome

@@ -37,7 +37,7 @@ ONE_CHUNK = [
 
 
 @pytest.mark.parametrize("case", ONE_CHUNK)
-def test_one_claim_and_one_chunk(case: tuple[Any, ...]) -> None:
+def test_what_each_mode_says_of_one_claim_and_one_chunk(case: tuple[Any, ...]) -> None:
     chunk_relevant, entails, correct, *expected = case
     # Without reference claims the label alone says whether the chunk is relevant.
     labeled = Verdicts.from_matrices([correct], [[entails]], None, [chunk_relevant])

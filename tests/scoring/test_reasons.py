@@ -48,7 +48,7 @@ def told(verdicts: Verdicts, mode: Any = "relevant", **options: Any) -> str:
     return reason.removeprefix(head)
 
 
-def test_what_each_definition_counts() -> None:
+def test_a_reason_says_what_ragas_the_paper_and_promptfoo_count() -> None:
     assert told(TWO_CHUNKS) == (
         f"0.25 (lower is better): 1 of 4 response claims is {FROM_RELEVANT}. {CLAIMS[0]}"
     )
@@ -61,7 +61,7 @@ def test_what_each_definition_counts() -> None:
     )
 
 
-def test_what_is_open() -> None:
+def test_a_reason_lists_what_is_open_and_says_that_low_counts_it_as_no_noise() -> None:
     between = "it lies between 0.25 and 1"
     counted = "(lower is better) with what is undetermined counted as"
     assert told(OPEN) == f"undetermined: {between} (lower is better). {SURELY}"

@@ -80,7 +80,7 @@ def test_the_same_data_have_the_same_interval() -> None:
     assert dirichlet_interval(of_values(reversed(values)), 0.95) == first
 
 
-def test_what_units_add() -> None:
+def test_a_unit_adds_up_its_ranges_and_counts_them() -> None:
     """Rounded to twelve digits, so that equal sums are one kind of unit."""
     third = Range(0.1, 0.2)
     values = [("a", third), ("a", Range(0.2, 0.2)), ("b", Range(0.3 + 4e-13, 0.4)), ("b", ZERO)]

@@ -46,7 +46,7 @@ SAMPLES = [
 ]
 
 
-def test_rates_by_hand() -> None:
+def test_the_rates_of_false_yes_and_false_no_by_hand() -> None:
     found = trust("m", SAMPLES, usage=Usage(calls=7))
     cells = found.cells["response"]
     # "no": 2 + 1 + 4 cells with both verdicts, one said "yes"; "yes": 1 + 2, one said "no".
@@ -76,7 +76,7 @@ def test_each_kind_of_cell_has_its_own_rates() -> None:
     assert found["reference"].false_yes.value == 1.0
 
 
-def test_clusters_are_the_units() -> None:
+def test_clusters_are_the_units_of_a_rates_interval() -> None:
     rows = [labeled(str(i), [True, False], [True, False], "same") for i in range(5)]
     assert trust("m", rows).cells["response"].false_yes.interval is None
     alone = labeled("same", [True, False], [True, False])
@@ -115,6 +115,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     found = trust_results(judged, labels, judge="m")
     for mode, mean in found.means.items():
         assert (mean.labeled, mean.unlabeled) == (30, 30)
+        assert mean.mean != mean.judge_mean
         assert {f"{mode}: {each}" for each in mean.warnings} <= {*found.warnings}
     assert found.samples == 30
     assert found.cells["response"].false_yes.value == 0.0
@@ -127,7 +128,7 @@ def test_labels_on_your_own_samples_give_the_corrected_mean_first() -> None:
     assert list(found.to_dict())[2] == "means"
 
 
-def test_what_cannot_be_measured() -> None:
+def test_labels_on_no_sample_or_undecided_are_refused_and_one_gives_no_mean() -> None:
     judged, labels = _own()
     with pytest.raises(PairingError):
         trust_results(judged, [Result("other", labels[0].score)])

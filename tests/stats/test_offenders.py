@@ -38,7 +38,7 @@ def of_four_samples() -> Offenders:
     )
 
 
-def test_a_document_that_misleads() -> None:
+def test_a_document_that_misleads_has_each_wrong_claim_and_sample_counted() -> None:
     bad, *others = of_four_samples().documents
     assert [each.document for each in others] == ["noise", "good"]
     assert bad.text == "wrong"
@@ -80,22 +80,22 @@ def many(document: str, misled: int, retrieved: int) -> list[Result]:
     ]
 
 
-def test_the_surest_culprit_stands_first() -> None:
-    """By the number of claims the rare one stood first, by the rate those that came once."""
-    results = [*many("culprit", 7, 14), *many("once", 1, 1), *many("rare", 12, 900)]
+def test_the_document_of_the_highest_low_end_stands_first() -> None:
+    """By the number of claims the rare one stood first, by the rate the one that came twice."""
+    results = [*many("culprit", 7, 14), *many("twice", 2, 2), *many("rare", 12, 900)]
     for i in range(30):
         results += many(f"good{i}", 0, 10)
     found = offenders(results)
-    assert [each.document for each in found.documents] == ["culprit", "once", "rare"]
-    culprit, once, rare = found.documents
-    # Drawn towards the others: by much where there is one case, hardly where there are 900.
+    assert [each.document for each in found.documents] == ["culprit", "twice", "rare"]
+    culprit, twice, rare = found.documents
+    # Drawn towards the others: by much where there are two cases, hardly where there are 900.
     assert 0.4 < culprit.rate.low < 7 / 14
-    assert once.rate.low < 0.6
+    assert culprit.rate.low < twice.rate.low < 0.7
     assert rare.rate.value == pytest.approx(12 / 900, abs=0.001)
-    assert once.interval.units == 1
+    assert twice.interval.units == 2
 
 
-def test_nobody() -> None:
+def test_without_a_wrong_claim_no_document_is_listed() -> None:
     for results in ([], [result("q", ("x", True, [0]))]):
         found = offenders(results)
         assert found.documents == ()

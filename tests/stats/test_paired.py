@@ -37,11 +37,11 @@ def test_no_difference_is_larger_than_can_be() -> None:
 
 
 def test_clusters_of_unequal_size_by_leaving_out_each() -> None:
-    """Sums 2, 0, 1 of 4, 1, 1 pairs: their mean is 1/2; without each 1/2, 3/5 and 2/5, so the
-    squares add up to 1/50 and the error is √(2/3 · 1/50). Kish's number is 36 / 18 = 2."""
-    units = Counter([Unit(2, 2, 4), Unit(0, 0, 1), Unit(1, 1, 1)])
+    """Sums 3, 0, 0 of 4, 1, 1 pairs: their mean is 1/2; without each 0, 3/5 and 3/5, so the
+    squares add up to 27/100 and the error is √(2/3 · 27/100). Kish's number is 36 / 18 = 2."""
+    units = Counter([Unit(3, 3, 4), Unit(0, 0, 1), Unit(0, 0, 1)])
     found = difference_interval(units, 0.95, limit=10.0)
-    reach = stats.t.ppf(0.975, 1) * math.sqrt(2 / 3 / 50)
+    reach = stats.t.ppf(0.975, 1) * math.sqrt(0.18)
     assert found[:2] == pytest.approx((0.5 - reach, 0.5 + reach))
 
 
@@ -90,7 +90,7 @@ class OpenUnits:
         return max(-float(found.fun), *self.corners())
 
 
-def test_the_low_ends_of_open_differences() -> None:
+def test_the_least_and_greatest_low_ends_that_open_differences_leave() -> None:
     """The least is never above that of a completion, and mostly just below it: by a part of one
     unit, where the one on which it turns is half open."""
     gaps: list[float] = []

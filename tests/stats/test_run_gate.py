@@ -98,7 +98,7 @@ CASES: dict[str, tuple[list[Result | Score], dict[str, Any], RunOutcome, str]] =
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_outcomes(name: str) -> None:
+def test_a_run_ends_as_its_case_says_and_gives_the_reason(name: str) -> None:
     results, options, outcome, said = CASES[name]
     found = gate_run(summarize(results), 0.5, **options)
     assert found.outcome == outcome, found
@@ -108,12 +108,12 @@ def test_outcomes(name: str) -> None:
 
 
 @pytest.mark.parametrize("count", [float("nan"), "60", None, -1])
-def test_a_number_of_samples_that_is_none(count: int) -> None:
+def test_a_least_number_of_samples_that_is_no_whole_number_is_an_error(count: int) -> None:
     with pytest.raises(InputError, match="min_samples: expected a whole number"):
         gate_run(summarize([NONE]), 0.5, min_samples=count)
 
 
-def test_a_definition_without_the_mode() -> None:
+def test_a_mode_that_the_definition_does_not_have_is_not_measured() -> None:
     run = summarize([score(HALF.verdicts, definition="validmind")])
     assert gate_run(run, 0.5).outcome == "pass"
     asked = gate_run(run, 0.5, mode="irrelevant")
@@ -131,7 +131,7 @@ def test_nothing_retrieved_is_measured_where_the_definition_counts_claims_from_n
     assert found.reason == said
 
 
-@pytest.mark.parametrize("wrong", [{"limit": 20}, {"limit": 0.5, "max_undefined": -1}])
-def test_what_is_no_share(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InputError, match="a number from 0 to 1"):
-        gate_run(summarize([HALF]), **wrong)
+@pytest.mark.parametrize("option", ["limit", "max_undefined", "max_unanswered", "min_correct"])
+def test_an_option_that_is_no_share_is_an_error_also_of_an_empty_run(option: str) -> None:
+    with pytest.raises(InputError, match=f"{option}: expected a number from 0 to 1"):
+        gate_run(summarize([]), **{"limit": None, option: 20})

@@ -28,11 +28,13 @@ from noisesense.stats.shrinkage import Hits, Prior, prior_of, shrunken
         (Counter({Hits(3, 9): 1, Hits(1, 1): 1}), Prior(2.2 / 6, 2.0)),
     ],
 )
-def test_what_is_likely_for_any_rate(counts: Counter[Hits], prior: Prior) -> None:
+def test_the_prior_of_rates_has_the_moments_of_the_counts_by_hand(
+    counts: Counter[Hits], prior: Prior
+) -> None:
     assert prior_of(counts) == pytest.approx(prior, rel=1e-4)
 
 
-def test_the_same_by_scipy() -> None:
+def test_a_rates_mean_and_ends_are_those_of_scipys_beta_distribution() -> None:
     """After a prior of 4 cases, 1.68 hits in them; for the high end of 2 cases and 0.84 hits: it
     leaves room for a culprit among rates that are alike, as far as can be seen."""
     seen = Hits(2, 4)

@@ -296,7 +296,7 @@ def test_a_wrong_name_of_a_sign_is_an_error() -> None:
         ("max_hallucinated", 0.09, "fail"),
     ],
 )
-def test_shares_of_claims_are_checked_beside_the_mean(
+def test_too_few_correct_or_too_many_hallucinated_claims_fail_without_a_limit(
     option: str, limit: float, outcome: str
 ) -> None:
     """Of twenty rows four have a wrong claim: 4 of 40 claims, here from no chunk."""

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from noisesense import InputError, Result, Score, Tally, Usage, Verdicts, score, summarize
+from noisesense.judging.protocol import ClaimChange
 from noisesense.stats.summarize import ModeSummary
 from support.simulated import result_of, score_of
 from support.tables import Shape, random_pair
@@ -22,7 +23,7 @@ def relevant(results: list[Result] | list[Score]) -> ModeSummary:
     return summarize(results).relevant
 
 
-def test_figures_derived_by_hand() -> None:
+def test_a_mean_counts_samples_alike_and_the_claims_are_added_up() -> None:
     # 1/2, 0/3 and 2/2: mean 1/2, middle 1/2; claims: 3 of 7.
     found = relevant([score_of((1, 2)), score_of((0, 3)), score_of((2, 2))])
     assert found.determined == 3
@@ -40,7 +41,7 @@ RESULTS = [
 ]
 
 
-def test_empty_and_failed_samples() -> None:
+def test_empty_and_failed_samples_are_counted_and_in_no_mean() -> None:
     found = summarize(RESULTS)
     assert found.samples == 3
     assert found.scored == 2
@@ -62,7 +63,7 @@ def test_nothing_to_measure_may_count_as_zero() -> None:
     assert zero.claims.bounds == (0.5, 0.5)
 
 
-def test_no_samples() -> None:
+def test_a_summary_of_no_samples_has_no_figures_and_says_so() -> None:
     nothing = summarize([])
     assert nothing.samples == 0
     assert nothing.relevant is None
@@ -101,7 +102,7 @@ def test_claims_of_which_none_can_come_from_a_chunk_are_in_no_figure() -> None:
         assert found.nothing_retrieved == 1
 
 
-def test_clusters_widen_the_interval() -> None:
+def test_clusters_of_samples_all_alike_have_the_interval_of_one_sample_each() -> None:
     # Ten clusters of ten samples that are all alike: there are ten values, not a hundred.
     results = [result_of(f"{c}-{i}", (c % 3, 4), c) for c in range(10) for i in range(10)]
     clustered = relevant(results)
@@ -112,11 +113,12 @@ def test_clusters_widen_the_interval() -> None:
     assert summarize(results).clusters == 10
 
 
-def test_clusters_of_some_samples_of_one_and_of_none() -> None:
-    some = [result_of("a", (1, 2), "x"), result_of("c", (1, 2), "x"), result_of("b", (0, 2))]
+def test_samples_of_a_cluster_are_one_and_each_without_a_name_is_another() -> None:
+    alone = [result_of("b", (0, 2)), result_of("d", (0, 2))]
+    some = [result_of("a", (1, 2), "x"), result_of("c", (1, 2), "x"), *alone]
     found = summarize(some)
-    assert found.clusters == 2  # the one without texts or a name stands alone
-    assert found.grouped == "3 samples in 2 clusters"
+    assert found.clusters == 3
+    assert found.grouped == "4 samples in 3 clusters"
     assert summarize(some[1:]).clusters is None
     for none in ([], [Result("a", error="no")], [Result("a", error="no", cluster="x")]):
         assert summarize(none).clusters is None
@@ -131,7 +133,7 @@ def test_a_mean_is_the_exact_one(samples: int) -> None:
     assert mixed.mean == (0.2, 0.2)
 
 
-def test_a_definition_without_irrelevant_mode() -> None:
+def test_a_definition_without_irrelevant_mode_has_no_irrelevant_figures() -> None:
     verdicts = Verdicts.from_matrices([False, True], [[True], [True]], [[True]])
     found = summarize([score(verdicts, definition="validmind")])
     assert found.irrelevant is None
@@ -142,14 +144,15 @@ def test_a_definition_without_irrelevant_mode() -> None:
 
 
 def made(count: int = 240, *, clusters: bool = False) -> list[Result]:
-    """Scores with open verdicts, empty responses, costs that do not add up in binary, failures."""
+    """Open verdicts, empty responses, changes, costs that do not add up in binary, failures."""
     rng = random.Random(7)
     results: list[Result] = []
     for i in range(count):
         _, verdicts = random_pair(i, Shape(undetermined=0.1))
         cost = rng.choice([None, 0.1, 0.7, 1e-9, 123.456])
         usage = Usage(calls=rng.randrange(9), cached_calls=1, input_tokens=i, cost=cost)
-        one = Result(str(i), score(verdicts, empty="zero"), usage=usage)
+        changes = (ClaimChange("a", "response", "stray"),) * (i % 3)
+        one = Result(str(i), score(verdicts, empty="zero"), usage=usage, changes=changes)
         if clusters:
             one = replace(one, cluster=f"document {rng.randrange(30)}")
         elif i % 17 == 0:

@@ -81,11 +81,10 @@ def propose(
     columns = _columns(rows, chosen)
     cells = _cells(rows, columns.get(CHUNKS)) if separator is None else []
     between = _between(cells)
-    if between == ",":
-        if CHUNKS not in chosen:
-            columns[CHUNKS] += ","
-    elif between is not None:
-        separator = between
+    if between != ",":
+        separator = between or separator
+    elif CHUNKS not in chosen:
+        columns[CHUNKS] += ","
     columns |= _names(rows, columns, separator)
     reading = Reader(places.FILE, columns, separator=separator).read(rows[0])
     shown = {**reading.places, **columns}
