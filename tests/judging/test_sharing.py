@@ -25,14 +25,11 @@ from noisesense.judging.sharing import judge_once
 from support.bad_inputs import GOOD_SAMPLE, GOOD_VERDICTS
 
 SAMPLE = Sample.model_validate(GOOD_SAMPLE)
-NAMED = Sample.model_validate(
-    {
-        **GOOD_SAMPLE,
-        "retrieved_contexts": [
-            {"text": chunk.text, "id": "fr.md"} for chunk in SAMPLE.retrieved_contexts
-        ],
-    }
-)
+CHUNKS = [
+    {"text": "Paris is the capital of France.", "id": "fr.md"},
+    "Ten million people live there.",
+]
+NAMED = Sample.model_validate({**GOOD_SAMPLE, "retrieved_contexts": CHUNKS})
 OTHER = Sample.model_validate({**GOOD_SAMPLE, "user_input": "And of Spain?"})
 VERDICTS = Verdicts.model_validate(GOOD_VERDICTS)
 BESIDE = VERDICTS.with_sample(SAMPLE)
@@ -86,7 +83,6 @@ def test_many_tasks_ask_once() -> None:
     first, *others = asyncio.run(run())
     assert len(judge.asked) == 1
     cost = Usage(calls=3, cost=0.5)
-    assert first.shared is False
     assert first.usage == cost
     # Whoever shares has no usage of its own, so that usages add up.
     shared = {(other.shared, other.usage, other.paid) for other in others}

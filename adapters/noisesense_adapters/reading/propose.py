@@ -92,7 +92,7 @@ def propose(
     for field in missing:
         shown.pop(field, None)
         columns.pop(field, None)
-    gaps = [f"--map {field}=COLUMN" for field in missing]
+    gaps = [*map("--map {}=COLUMN".format, missing)]
     if cells and between is None:
         gaps.insert(0, "--split-contexts SEP")
     is_told = not cells or _asks_once(rows, columns.get("user_input", ""))
