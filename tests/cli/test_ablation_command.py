@@ -91,7 +91,7 @@ def test_answers_are_judged_and_reported(
     assert "other claims, same answers 8 100% 0% +100 " in said
     # `again` said the very same; of the other two it is asked what they say again.
     assert server.log.calls == 8 * 2
-    assert "the judge took 16 calls" in said
+    assert "judging: 16 calls" in said
     monkeypatch.setenv("COLUMNS", "80")
     assert_fits(run_here(capsys, *report), 80)
     page = tmp_path / "report.html"

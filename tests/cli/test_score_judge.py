@@ -83,7 +83,7 @@ def test_every_reply_is_kept_and_a_rerun_without_results_asks_for_none(
     assert done.status == 0
     assert figures(out) == EXPECTED
     calls = server.log.calls
-    assert f"the judge took {calls} calls" in done.out
+    assert f"judging: {calls} calls" in done.out
     (result, *_) = read_results(out)
     settings = r"plan=lazy check=list, prompts \d+"
     named = rf"scripted at \S+, {settings}, options [0-9a-f]{{8}}"
@@ -93,7 +93,7 @@ def test_every_reply_is_kept_and_a_rerun_without_results_asks_for_none(
     assert again.status == 0
     assert figures(out) == EXPECTED
     assert server.log.calls == calls
-    assert f"the judge took {calls} answers known already" in again.out
+    assert f"judging: {calls} answers known already" in again.out
 
 
 class Chatty:

@@ -124,7 +124,7 @@ def test_a_judge_that_always_says_the_same_does_not_pass(
     summary = score_dataset(data, judge=judge(always), out=out)
     assert summary.placebos == (5, wrong, 0)
     assert gate_run(summary, 0.3).outcome == "not measured"
-    said = f"the judge was wrong in {wrong} of 5 questions of known answer"
+    said = f"the judge was wrong in {wrong} of 5 questions that only test if it tells yes from no"
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with ScriptedServer(Model(always)) as server:
         asked: list[str | Path] = ["score", data, "--judge", "openai:m"]

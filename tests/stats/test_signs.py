@@ -187,16 +187,16 @@ NOTED = {
     "one document that says all": SAME_CHUNKS,
     "a chunk that most have, and that helps a few": (
         SAME_CHUNKS
-        + "; no chunk supports a claim, in {1} of the {0} samples where chunks were asked"
+        + "; no chunk supports a claim, in {1} of the {0} samples whose chunks were looked at"
     ),
     "one answer without a chunk of use, and no other looked at": (
-        "no chunk supports a claim, in 1 of the 1 samples where chunks were asked"
+        "no chunk supports a claim, in 1 of the 1 samples whose chunks were looked at"
     ),
     "two answers without a chunk of use, and no other looked at": (
-        "no chunk supports a claim, in 2 of the 2 samples where chunks were asked"
+        "no chunk supports a claim, in 2 of the 2 samples whose chunks were looked at"
     ),
     "three in ten contexts an error": (
-        "no chunk supports a claim, in {2} of the {0} samples where chunks were asked"
+        "no chunk supports a claim, in {2} of the {0} samples whose chunks were looked at"
     ),
     "three in ten answers of another domain": (
         "neither the reference nor a chunk has a claim of the answer, in {2} of {0} samples"

@@ -97,5 +97,5 @@ def report(
         show_table(table)
     cost = spent(judging.usage)
     if cost:
-        say("", f"the judge took {cost}")
+        say("", f"judging: {cost}")
     return reading.status

@@ -276,7 +276,7 @@ def _show_cost(summary: Summary) -> None:
     """Print what judging cost, and what may be wrong with it."""
     cost = spent(summary.usage)
     if cost:
-        say(f"the judge took {cost}")
+        say(f"judging: {cost}")
     changed = changed_claims(summary)
     if changed:
         say(changed)

@@ -296,7 +296,7 @@ def with_fields(chunks: Sequence[Any], labels: Any, ids: Any) -> list[Any]:
             entries = as_list(listed) if is_list(listed) else [listed]
             if len(entries) != len(chunks):
                 expected = f"a list with one for each of {len(chunks)} chunks"
-                hint = "a cell holds names as a JSON list, or with --split-contexts SEP between"
+                hint = "each has a name; a cell holds a JSON list, or --split-contexts SEP between"
                 raise InputError(expected, describe(values), hint=hint)
         for number, entry in enumerate(entries):
             name = entry.strip() if isinstance(entry, str) else entry

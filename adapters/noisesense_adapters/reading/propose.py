@@ -16,7 +16,7 @@ from noisesense.errors import InputError, describe
 from noisesense_adapters.reading import places
 from noisesense_adapters.reading.chunks import IDS, chunks_of, fields_of, text_in
 from noisesense_adapters.reading.names import NAMED, OTHER_LISTS, field_of, words_in
-from noisesense_adapters.reading.paths import inner_paths, parse, value_at
+from noisesense_adapters.reading.paths import inner_paths, value_at
 from noisesense_adapters.reading.row import CHUNKS, Reader, Reading, without_gold
 from noisesense_adapters.reading.texts import text_of
 from noisesense_adapters.reading.values import is_one_text, is_prose
@@ -242,11 +242,12 @@ def _spoken(rows: Sequence[Mapping[str, Any]], taken: Sequence[str]) -> dict[str
 
 
 def _lists(rows: Sequence[Mapping[str, Any]]) -> _Places:
-    """Return the lists of chunks, whatever their names are but those of other lists."""
+    """Return the lists of chunks, numbered columns too, but under names of something else."""
     found: _Places = {}
-    for path in inner_paths(rows[0], by_number=True):
-        said = {word for step in parse(path)[0] for word in words_in(step)}
-        texts = () if said & OTHER_LISTS else _texts(rows, path, CHUNKS)
+    numbered = [path for path in _paths(rows) if "," in path and field_of(path) is None]
+    for path in (*inner_paths(rows[0], by_number=True), *numbered):
+        is_other = OTHER_LISTS.intersection(words_in(path))
+        texts = () if is_other else _texts(rows, path, CHUNKS)
         if texts and not is_one_text(value_at(rows[0], path)):
             found.setdefault(texts, path)
     return found

@@ -91,7 +91,10 @@ class Placebos(NamedTuple):
     unanswered: int = 0
 
     def __str__(self) -> str:
-        said = f"the judge was wrong in {self.wrong} of {self.asked} questions of known answer"
+        said = (
+            f"the judge was wrong in {self.wrong} of {self.asked} questions that only test if it"
+            " tells yes from no"
+        )
         return f"{said}, and left {self.unanswered} open" if self.unanswered else said
 
 

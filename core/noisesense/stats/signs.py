@@ -170,7 +170,7 @@ class SignCounts:
         if not looked_at and self._counts["chunks"] and ("correct", True) in self._seen:
             yield "no chunk was asked about, as nothing is known to be wrong: they are untested"
         if useless > min(looked_at / 2, max(_LOOKED_AT * looked_at, 1)):
-            of = f"{useless:,} of the {looked_at:,} samples where chunks were asked"
+            of = f"{useless:,} of the {looked_at:,} samples whose chunks were looked at"
             yield f"no chunk supports a claim, in {of}"
 
     def _agreed(self, samples: int) -> list[str]:
