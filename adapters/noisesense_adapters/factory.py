@@ -45,7 +45,7 @@ def model_judge(
         model: e.g. ``"openai:gpt-4.1-mini"`` or ``"anthropic:claude-sonnet-4-5"``.
         base_url: an endpoint other than the provider's.
         api_key_env: the name of the environment variable with the API key; by default the
-            provider's variable. A local endpoint needs no key.
+            provider's variable, OpenAI's not before the first call. A local endpoint needs none.
         temperature: by default the model's own.
         max_tokens: of a reply, at most; by default the model's own.
         timeout: seconds after which a call is given up, its retries included; by default 600.
@@ -63,8 +63,8 @@ def model_judge(
     Raises:
         InputError: no ``provider:model``, an unknown provider, an address without http://, a
             store that cannot be opened, or an argument that `LLMJudge` or `Budget` refuses.
-        JudgeError: the key's variable is not set or is empty, or the provider's client refuses
-            its settings.
+        JudgeError: the variable that ``api_key_env`` names is not set or is empty, or the
+            provider's client refuses its settings.
         MissingExtraError: the provider's package is not installed, or LangChain for any provider
             but ``openai``.
     """

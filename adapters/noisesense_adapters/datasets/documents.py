@@ -71,6 +71,8 @@ def _may_be_rows(value: object) -> bool:
 def _rows_of_table(document: dict[str, Any]) -> list[Any]:
     """Return the rows in a document's only list of objects, or those of its columns.
 
+    An empty document has none.
+
     Raises:
         InputError: the document holds neither.
     """

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 # What stands around words and changes nothing. Signs that do ("-5", "C++", "10%") are not here.
 _AROUND = ".,;:!?…\"'`()[]{}*_“”„«»‘’‹›¿¡。，、；：！？「」『』（）《》｡،؛؟।॥۔"
-# East Asian marks stand between words without a space.
-_BETWEEN = str.maketrans(dict.fromkeys("，、；：。！？「」『』《》", " "))
+# East Asian marks that stand between words without a space. NFKC makes "," of "，".
+_BETWEEN = str.maketrans(dict.fromkeys("、。「」『』《》", " "))
 # Thai to Myanmar, Khmer, kana and Han: a stretch between spaces may be a whole sentence.
 _UNSPACED = "\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _STRETCH = re.compile(rf"(?:(?!\d)[{_UNSPACED}])+")
@@ -34,7 +34,8 @@ def by_words(text: str) -> str:
     """Return a text's words, a space apart: without case and the punctuation around words.
 
     Two texts that have the same words say the same. Signs in a word, and those that change one,
-    are kept: ``don't``, ``-5``, ``5%`` and ``C++`` stay what they are. "" if there is no word.
+    are kept: ``don't``, ``-5``, ``5%`` and ``C++`` stay what they are, and of full width they are
+    ASCII. "" if there is no word.
     """
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_BETWEEN)
     words = [word.strip(_AROUND) for word in plain.split()]

@@ -347,7 +347,7 @@ def _side(ends: Sequence[Any], limit: float) -> Literal["pass", "fail"] | None:
 def check_between(number: float, where: str) -> None:
     """Raise `InputError` unless it is a number between 0 and 1, and neither of them."""
     if not isinstance(number, Real) or not 0 < number < 1:
-        raise InputError("a number between 0 and 1", describe(number), where=where)
+        raise InputError("a number above 0 and below 1", describe(number), where=where)
 
 
 def check_limit(limit: float, where: str = "limit") -> float:
