@@ -46,7 +46,7 @@ def test_a_wrong_confidence_is_told_before_anyone_is_asked(tmp_path: Path) -> No
     """All samples were judged and paid for, and the summary was lost."""
     judge = Scripted()
     path = write_jsonl(tmp_path / "d.jsonl", rows(PAIRS))
-    with pytest.raises(InputError, match="confidence: expected a number above 0 and below 1, got 95"):
+    with pytest.raises(InputError, match="expected a number above 0 and below 1, got 95"):
         score_dataset(path, judge=judge, confidence=95)
     assert judge.asked == []
 

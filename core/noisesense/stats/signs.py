@@ -215,7 +215,7 @@ def _kinds_in(verdicts: VerdictsForm) -> set[tuple[str, bool]]:
 
 
 def _is_odd(text: str) -> bool:
-    """Tell whether it is an HTML page, XML or JSON, as a program may give in place of an answer."""
+    """Tell whether it is an HTML page, XML or JSON, as a program may give for an answer."""
     if text.lower().startswith(_MARKUP) or text == "[object Object]":
         return True
     if not text.startswith(("{", "[")):
