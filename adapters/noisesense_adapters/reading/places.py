@@ -114,7 +114,7 @@ NOT_MEANT = (
 """Words of names that hold no sample's own text."""
 NO_TEXTS = (
     "id ids name names score scores model type url source status time date version index role"
-    " tokens cost llm title titles reason"
+    " tokens cost llm title titles reason rating ratings csat grade latency feedback"
 )
 """The last words of names that hold no text of a sample."""
 
