@@ -156,7 +156,7 @@ def compare(
 
 
 def _lacks(score: Score, other: Score) -> bool:
-    """Tell whether only the other version has something to measure in a figure of noise."""
+    """Tell whether ``other`` alone has a value in a figure of noise, be it that of ``empty``."""
     if value_of("any", score) is None and value_of("any", other) is not None:
         return True
     return not {*score.measures}.issuperset(other.measures)
