@@ -93,7 +93,7 @@ def test_every_reply_is_kept_and_a_rerun_without_results_asks_for_none(
     assert again.status == 0
     assert figures(out) == EXPECTED
     assert server.log.calls == calls
-    assert f"judging: {calls} answers known already" in again.out
+    assert f"judging: {calls} answers used again" in again.out
 
 
 class Chatty:

@@ -111,7 +111,7 @@ def spent(usage: Usage) -> str:
     if usage.calls:
         parts.append(counted(usage.calls, "call"))
     if usage.cached_calls:
-        parts.append(f"{counted(usage.cached_calls, 'answer')} known already")
+        parts.append(f"{counted(usage.cached_calls, 'answer')} used again")
     tokens = usage.input_tokens + usage.output_tokens
     if tokens:
         parts.append(f"{tokens:,} tokens")

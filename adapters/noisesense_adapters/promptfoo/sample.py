@@ -146,9 +146,9 @@ class Inputs:
     def verdicts(self) -> VerdictsForm | None:
         """The verdicts beside the sample, as data or in a recording; None if there are none.
 
-        Under the definition ``promptfoo``, where a blank answer passes, such an answer has verdicts
-        without claims. What is plainly valid is read without the models, whose import takes longer
-        than all the rest.
+        Under the definition ``promptfoo`` a blank answer passes: it has verdicts without claims.
+        What is plainly valid is read without the models, whose import takes longer than all the
+        rest.
 
         Raises:
             InputError: they do not fit the chunks, or something is missing.

@@ -107,8 +107,8 @@ class FigureComparison(Record):
 def value_of(figure: Figure, score: Score) -> Range | None:
     """Return a sample's value: a share, or of ``"correct"`` how many claims are.
 
-    None without anything to measure (0 with ``empty="zero"``). Of a response without claims ``"correct"`` is 0, or None if
-    its list of chunks is empty, too.
+    None without anything to measure (0 with ``empty="zero"``). Of a response without claims
+    ``"correct"`` is 0, or None if its list of chunks is empty, too.
     """
     if figure == "correct":
         if score.verdicts.chunks == () and not score.verdicts.response_claims:
