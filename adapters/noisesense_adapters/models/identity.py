@@ -57,7 +57,7 @@ def _relevant(value: object) -> object:
 
 def _plain(value: Any) -> object:
     """Return a number of numpy as JSON has it; of another object its class."""
-    if callable(getattr(value, "item", None)):
+    if getattr(value, "shape", None) == ():
         return value.item()
     return type(value).__qualname__
 

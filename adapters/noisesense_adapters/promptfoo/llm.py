@@ -57,8 +57,9 @@ def judge_of(config: dict[str, Any], context: dict[str, Any]) -> Judge:
         context: Promptfoo's.
 
     Raises:
-        InputError: something is missing or wrong.
-        JudgeError: no key.
+        InputError: a setting is wrong; or there is neither a judge nor a grader, and the
+            environment has neither ``OPENAI_API_KEY`` nor ``OPENAI_BASE_URL``.
+        JudgeError: no key, for an address that needs one.
     """
     settings, key, place = _chosen(config, context)
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or ""

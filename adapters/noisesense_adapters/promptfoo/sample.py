@@ -283,8 +283,8 @@ def light_lookup(content: bytes, sample: Any) -> LightVerdicts | None:
 
 
 def _located(text: str, where: str) -> Path:
-    """Return the file of that name: in the working directory, or in a folder from that of the
-    file that Promptfoo runs upwards. The config is in one of them, wherever ``-c`` found it.
+    """Return the file of that name: in the working directory, in the folder of the file that
+    Promptfoo runs, or in one between them. The config is in one of them, wherever ``-c`` found it.
 
     Raises `RecordingError`, which names ``where``.
     """
@@ -298,5 +298,5 @@ def _located(text: str, where: str) -> Path:
         # False also for what cannot be a name.
         if os.path.isfile(folder / name) and os.access(folder / name, os.R_OK):  # noqa: PTH113
             return folder / name
-    hint = f"looked in {here}, and from {script} upwards"
+    hint = f"looked in {here}, in {script}, and between them"
     raise RecordingError("a readable file", f"No such file: {name}", where=where, hint=hint)

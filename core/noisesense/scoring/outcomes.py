@@ -280,6 +280,7 @@ class ClaimOutcome(Record):
         return f"is undetermined: there is no verdict on {' nor on '.join(missing)}"
 
     def _named(self, positions: tuple[int, ...]) -> str:
+        """Return e.g. ``chunks 0 and 2 (old.pdf)``: at least one position, each with its id."""
         names = [_chunk_name(position, self._chunks) for position in positions]
         if len(names) == 1:
             return f"chunk {names[0]}"

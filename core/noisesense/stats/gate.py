@@ -198,7 +198,8 @@ def sign_findings(summary: Summary, waive: Collection[str]) -> Iterator[Finding]
 def _missing(summary: Summary, modes: tuple[Mode, ...]) -> int:
     """Return how many samples failed, or have nothing to measure in the mode with most of those.
 
-    Also where ``empty="zero"`` makes figures of them.
+    Also where ``empty="zero"`` makes figures of them; but not what lacks claims and chunks under a
+    definition that needs no chunks.
     """
     undefined = 0
     for mode in modes:

@@ -55,7 +55,7 @@ class Summary(Record, BothModes[ModeSummary]):
         samples: how many results there are.
         scored: of them, those with a score.
         failed: of them, those that could not be judged or scored; they are in no figure.
-        nothing_claimed: scored samples whose response makes no claims.
+        nothing_claimed: scored samples whose response makes no claims, with something retrieved.
         nothing_retrieved: scored samples for which nothing was retrieved, whatever was claimed.
             Where the definition counts only what comes from a chunk, they are in no figure below,
             and neither are those before, unless ``empty="zero"`` counts both as 0.
