@@ -46,9 +46,10 @@ def get_assert(output: Any, context: Any) -> dict[str, Any]:
     two that differ are an error; ``metadata.contextsFrom`` says where they were taken from, and
     ``metadata.sample`` holds the texts that were judged.
 
-    ``verdicts`` are data, or the path of a recording, in which the sample is found by its texts;
-    relative to the working directory or to the file that Promptfoo runs. An output does not grade
-    itself: its verdicts count only where the config names them. Without verdicts a model is asked.
+    ``verdicts`` are data, which need no text but the chunks, or the path of a recording, in which
+    the sample is found by its texts; relative to the working directory or to the file that
+    Promptfoo runs. An output does not grade itself: its verdicts count only where the config names
+    them. Without verdicts a model is asked.
 
     ``config`` takes, all optional: ``mode``, the value that passes or fails (both are always
     computed); ``maxNoise``, the highest value that passes, default 0.2; ``minCorrect`` and
