@@ -215,7 +215,7 @@ class AdapterTests:
         second.result()
 
     def test_labels_win(self) -> None:
-        """A chunk's label wins over the relevance that the verdicts give."""
+        """A chunk's label in the host reaches the verdicts of the judge, which say otherwise."""
         if not self.labels:
             pytest.skip("the host has no place for labels")
         sample, verdicts = noisy_pair()

@@ -110,13 +110,13 @@ class Heads:
         self._questions: dict[str, str] = {}
 
     def note(self, result: Result) -> Result:
-        """Return the result; if its id is a hash of its content, remember its question."""
-        if result.sample is not None and _KEY.fullmatch(result.id):
+        """Return the result; if its id is a hash of its content, remember its question, if any."""
+        if _KEY.fullmatch(result.id) and result.sample and result.sample.user_input:
             self._questions[result.id] = document_name(result.sample.user_input)
         return result
 
     def __getitem__(self, name: str) -> str:
-        """Return a hash's question, or its beginning if none was noted; another id as it is."""
+        """Return the question noted for a hash, or the hash's beginning; another id as it is."""
         short = f"{name[:12]}…" if _KEY.fullmatch(name) else name
         return self._questions.get(name, short)
 

@@ -20,9 +20,10 @@ def place_of(test_case: LLMTestCase) -> str:
 
 
 def read_case(test_case: LLMTestCase, metric: str) -> Reading:
-    """Read the test case: its `Sample`, and the verdicts that it brings.
+    """Read the test case's texts, and where its verdicts stand.
 
-    Raises `MissingTestCaseParamsError`, which names the metric, and `InputError`.
+    Raises `MissingTestCaseParamsError`, which names the metric, and `InputError`. What does not
+    make a `Sample` or `Verdicts` raises where it is asked for: ``.sample``, ``.verdicts``.
     """
     absent: list[str] = []
     for name in _NEEDED:

@@ -89,7 +89,7 @@ def noise_sensitivity_run(evaluator: Evaluator) -> RunEvaluator:
         evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
 
     Raises:
-        InputError: anything else.
+        InputError: an evaluator that is not ours.
     """
     rows = row_evaluator_of(evaluator)
 

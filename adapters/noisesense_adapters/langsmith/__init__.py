@@ -93,7 +93,8 @@ def noise_sensitivity_summary(evaluator: Evaluator) -> SummaryEvaluator:
         evaluator: made by `noise_sensitivity`, and in the same call's ``evaluators``.
 
     Raises:
-        InputError: anything else.
+        InputError: an evaluator that is not ours.
+        KeyError: one that is another host's.
     """
     rows = row_evaluator_of(evaluator)
     kept = vars(evaluator)["kept"]

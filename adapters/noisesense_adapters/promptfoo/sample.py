@@ -100,7 +100,11 @@ class Inputs:
         return self._one_chunked(known)
 
     def _read(self, name: str, value: Any, where: str) -> Any:
-        """Return a value with its templates filled; a list or an object in a text is read."""
+        """Return a value with its templates filled.
+
+        Verdicts keep theirs, unless all is one. Of chunks and verdicts, a list or an object in a
+        text is read; raises `InputError`, also for chunks that are one text.
+        """
         is_verdicts = normal(name) in _VERDICTS
         if is_verdicts or normal(name) in _CHUNKS:
             value = _parsed(value)

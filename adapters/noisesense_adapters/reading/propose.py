@@ -54,7 +54,8 @@ class Proposal(NamedTuple):
     def lines(self, arguments: Sequence[str]) -> list[str]:
         """Each field with its path and first value, and the whole command with the arguments.
 
-        Where only ``gaps`` are missing, the options alone, with a COLUMN for each; else nothing.
+        Where only ``gaps`` are missing, the options in place of the command, with a COLUMN for
+        each gap; else nothing at all.
         """
         if self.is_whole:
             command = " ".join(map(quote, ("noisesense", *arguments, *self.options)))

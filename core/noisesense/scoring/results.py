@@ -96,13 +96,16 @@ class ResultLine(Line):
         return score(verdicts, definition=definition, empty=empty, undetermined=undetermined)
 
     def result(self, **choices: Unpack[Choices]) -> Result:
-        """Return the line as a result, scored again.
+        """Return the line as a result, scored again: first as it says, then as chosen.
+
+        Args:
+            choices: as `score` takes them; other names are ignored. All are on a failed line.
 
         Raises:
             InputError: neither an id nor a sample, verdicts that do not fit the sample, figures
-                that do not follow from them, an unknown choice, or both verdicts and an error, or
-                neither.
-            UndefinedScoreError: nothing to measure and ``empty="error"``.
+                that do not follow from them, an unknown value of a choice, or both verdicts and an
+                error, or neither.
+            UndefinedScoreError: nothing to measure and ``empty="error"``, chosen or of the line.
         """
         scored = None
         verdicts = self.verdicts
@@ -163,7 +166,7 @@ def _agree(derived: Any, stated: Any) -> bool:
 
 
 def _is_of_sample(chunk: ChunkForm, context: Chunk) -> bool:
-    """Tell whether the sample's context gives the chunk back: its text, if any, and its label."""
+    """Tell whether the context gives the chunk back: its text, if any, and no other label."""
     return chunk.text in ("", context.text) and context.relevant in (None, chunk.relevant)
 
 
