@@ -177,9 +177,9 @@ def test_what_failed_or_cannot_be_read_is_named_and_the_status_is_3(
     assert done.status == 3
     assert "\n  q0\n" in done.out
     assert run_here(capsys, "compare", *paths, "--fail-if-worse").status == 1
-    lines = paths[1].read_text(encoding="utf-8").splitlines()
+    lines = paths[1].read_text("utf-8").splitlines()
     lines[0] = lines[0][:-30]
-    paths[1].write_text("\n".join(lines), encoding="utf-8")
+    paths[1].write_text("\n".join(lines), "utf-8")
     done = run_here(capsys, "compare", *paths)
     assert done.status == 3
     assert done.err.startswith("failed: b.jsonl, line 1: expected one JSON object")
@@ -201,7 +201,7 @@ def test_runs_with_too_little_in_common_end_with_6(tmp_path: Path, capsys: Capsy
     assert run_here(capsys, "compare", *stopped, "--fail-if-worse").status == 6
     assert run_here(capsys, "compare", *stopped[::-1], "--fail-if-worse").status == 0
     nothing = write(tmp_path, [*run_of([0] * 5)], [*run_of([0] * 15)][10:])
-    for options in (("--min-paired", "0"), ("--fail-if-worse",)):
+    for options in ((), ("--min-paired", "0"), ("--fail-if-worse",), ("--fail-above", "1")):
         assert run_here(capsys, "compare", *nothing, *options).status == 6
 
 
@@ -215,7 +215,9 @@ def test_a_check_that_looks_at_nothing_does_not_pass(tmp_path: Path, capsys: Cap
         done = run_here(capsys, "compare", a, b, *validmind, *named)
         assert done.status == 5
         assert "validmind has no such figure" in done.err
-    assert run_here(capsys, "compare", a, a, *validmind, "--fail-if-worse").status == 0
+    both = run_here(capsys, "compare", a, a, *validmind, "--fail-if-worse")
+    assert both.status == 0
+    assert "not measured" not in both.err
 
 
 def test_new_refusals_of_more_than_a_tenth_end_with_5(tmp_path: Path, capsys: Capsys) -> None:

@@ -64,7 +64,7 @@ def test_the_mended_run_passes_gates_and_a_rerun_overwrites_only_its_own(
     refused = run_here(capsys, "demo", caught.folder)
     assert refused.status == 2
     assert "something else" in refused.err
-    assert mended.read_text(encoding="utf-8") == "mine"
+    assert mended.read_text("utf-8") == "mine"
 
 
 def test_the_notebook_runs_from_top_to_bottom(
@@ -74,7 +74,7 @@ def test_the_notebook_runs_from_top_to_bottom(
     monkeypatch.chdir(tmp_path)
     page = Path(catch.__file__).with_name("catch.ipynb")
     names: dict[str, object] = {}
-    for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+    for cell in json.loads(page.read_text("utf-8"))["cells"]:
         if cell["cell_type"] == "code":
             exec(compile("".join(cell["source"]), page.name, "exec"), names)
             shown = "".join(line for each in cell["outputs"] for line in each["text"])

@@ -101,19 +101,19 @@ def test_a_report_replaces_its_own_of_before(
 def test_what_cannot_be_read_is_told_and_the_rest_kept(
     examples: Path, tmp_path: Path, capsys: Capsys
 ) -> None:
-    path = examples
-    good = path.read_text(encoding="utf-8").splitlines()
+    good = examples.read_text("utf-8").splitlines()
     bad = ["{", json.dumps({**json.loads(good[0]), "reference": ""})] * 11
-    path.write_text("\n".join([good[0], *bad, *good[1:]]), encoding="utf-8")
+    examples.write_text("\n".join([good[0], *bad, *good[1:]]), "utf-8")
     out = tmp_path / "out.jsonl"
-    done = run_here(capsys, "score", path, "--out", out)
+    done = run_here(capsys, "score", examples, "--out", out)
     assert done.status == 3
     limits = ("--fail-above", "1", "--max-undefined")
-    assert [run_here(capsys, "score", path, *limits, most).status for most in "01"] == [5, 0]
+    assert [run_here(capsys, "score", examples, *limits, most).status for most in "01"] == [5, 0]
     first, second, *_ = done.err.splitlines()
     assert first.startswith("failed: examples.jsonl, line 2: ")
     found = {result.id: result.error for result in read_results(out) if result.error}
     assert len(found) == 22
+    assert [*found][:2] == ["examples.jsonl, line 2", "examples.jsonl, line 3"]
     assert f"failed: {found['examples.jsonl, line 3']}" == second
     assert done.err.count("\nfailed: ") == 19
     assert done.err.count("\nmore failed; ") == 1
@@ -246,7 +246,7 @@ def test_some_failed_is_the_status_only_where_no_graver_one_is(
 ) -> None:
     for open_claims, status in ((0, 3), (8, 5)):
         path = forty(tmp_path, open_claims)
-        path.write_text(path.read_text(encoding="utf-8") + "{\n", encoding="utf-8")
+        path.write_text(path.read_text("utf-8") + "{\n", "utf-8")
         assert run_here(capsys, "score", path).status == status
         assert run_here(capsys, "score", path, "--fail-above", "0").status == 1
 

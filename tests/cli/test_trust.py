@@ -69,7 +69,7 @@ def test_labels_of_every_second_result_give_what_trust_results_gives(
     found = json.loads(run_here(capsys, *arguments, "--json").out)
     assert {**found, **json.loads(json.dumps(expected.to_dict()))} == found
     interval = shown(expected.means["relevant"].interval)
-    assert f'<td class="n">{interval}</td>' in page.read_text(encoding="utf-8")
+    assert f'<td class="n">{interval}</td>' in page.read_text("utf-8")
 
 
 def result(name: str, *, wrong: bool = True, text: str = "claim") -> Result:

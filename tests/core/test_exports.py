@@ -11,7 +11,7 @@ import pytest
 
 import noisesense
 
-STUB = ast.parse(Path(noisesense.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+STUB = ast.parse(Path(noisesense.__file__).with_suffix(".pyi").read_text("utf-8"))
 IMPORTS = [node for node in STUB.body if isinstance(node, ast.ImportFrom)]
 TOLD = {alias.name: str(node.module) for node in IMPORTS for alias in node.names}
 """Each name that the stub imports, with its module."""

@@ -94,7 +94,7 @@ def test_rows_are_found_in_the_documents_that_wrap_them(tmp_path: Path) -> None:
     lines = rows(PAIRS)
     nested = {"testRunData": {"testCases": lines, "others": lines}}
     for document in (nested, {"results": {"results": lines}}, {"data": lines, "others": lines}):
-        path.write_text(json.dumps(document), encoding="utf-8")
+        path.write_text(json.dumps(document), "utf-8")
         assert len(list(read_rows(path))) == len(PAIRS)
 
 
@@ -119,7 +119,7 @@ TABLES: dict[str, Any] = {
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_are_found_in_each_way_that_json_holds_a_table(name: str, tmp_path: Path) -> None:
     path = tmp_path / "d.json"
-    path.write_text(json.dumps(TABLES[name]), encoding="utf-8")
+    path.write_text(json.dumps(TABLES[name]), "utf-8")
     found = [row.sample for row in read_rows(path, {"reference": "gold"})]
     texts = [(each.user_input, each.response, each.reference) for each in found]
     assert texts == [("q0", "a0", "g0"), ("q1", "a1", "g1")]
@@ -148,12 +148,12 @@ def test_a_row_of_blank_cells_is_no_row(mark: str, tmp_path: Path) -> None:
     head = f"response{mark}reference{mark}contexts{mark}{mark}\n"
     text = f"{empty}{head}{some}{empty}{spaces}r\n{some}"
     path = tmp_path / "d.csv"
-    path.write_text(f"{text}{empty}{empty}", encoding="utf-8")
+    path.write_text(f"{text}{empty}{empty}", "utf-8")
     rows = [*read_rows(path)]
     assert [type(row) for row in rows] == [Row, BadRow, Row]
-    assert [row.place[-6:] for row in rows] == ["line 3", "line 7", "line 8"]
+    assert [row.place for row in rows] == ["d.csv, line 3", "d.csv, line 7", "d.csv, line 8"]
     assert count_rows(path) == 3
-    path.write_text(f"{empty}{head}{empty}", encoding="utf-8")
+    path.write_text(f"{empty}{head}{empty}", "utf-8")
     with pytest.raises(InputError, match="at least one row, got none"):
         read_rows(path)
 

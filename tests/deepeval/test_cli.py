@@ -53,7 +53,7 @@ FAILURE = (
 
 def run_file(folder: Path) -> Any:
     """What DeepEval keeps of its last run: valid JSON, so without NaN."""
-    text = (folder / ".deepeval" / ".latest_test_run.json").read_text(encoding="utf-8")
+    text = (folder / ".deepeval" / ".latest_test_run.json").read_text("utf-8")
     run = json.loads(text, parse_constant=pytest.fail)["testRunData"]
     return json.loads(run, parse_constant=pytest.fail) if isinstance(run, str) else run
 

@@ -83,6 +83,7 @@ def test_many_tasks_ask_once() -> None:
     first, *others = asyncio.run(run())
     assert len(judge.asked) == 1
     cost = Usage(calls=3, cost=0.5)
+    assert not first.shared
     assert first.usage == cost
     # Whoever shares has no usage of its own, so that usages add up.
     shared = {(other.shared, other.usage, other.paid) for other in others}

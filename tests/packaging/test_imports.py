@@ -41,7 +41,7 @@ FRAMEWORKS: dict[str, set[str]] = {
 
 def _imports(path: Path) -> Iterator[tuple[int, str]]:
     """Every imported module, also inside functions and for type checkers only."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

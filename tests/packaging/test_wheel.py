@@ -127,7 +127,7 @@ def test_the_installed_wheel_works_without_the_source_tree(built: Path, tmp_path
 
 
 def test_the_version_is_in_the_changelog() -> None:
-    assert f"## {noisesense.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {noisesense.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_the_page_of_the_package_has_no_link_into_the_source_tree(built: Path) -> None:

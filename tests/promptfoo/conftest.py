@@ -48,7 +48,7 @@ def run(
         with ScriptedServer(mind) as server:
             env = write_suite(folder, server.base_url)
             evaluation = evaluate(commands, folder, env=env)
-        config = (folder / "promptfooconfig.json").read_text(encoding="utf-8")
+        config = (folder / "promptfooconfig.json").read_text("utf-8")
         return Run(evaluation, server.log.requests, config)
 
     return made_once(f"promptfoo-{commands.parents[1].name}", tmp_path_factory, make)

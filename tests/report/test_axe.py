@@ -32,7 +32,7 @@ _VIOLATIONS = """async () => {
 @pytest.fixture(scope="module")
 def axe(request: pytest.FixtureRequest) -> str:
     modules = installed(Path(__file__).with_name("axe"), npm_cache(request.config))
-    return (modules / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    return (modules / "axe-core" / "axe.min.js").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def _words(page: str) -> str:
 
 
 def _page(results: Any, folder: Path, **options: Any) -> str:
-    return write_report(results, folder / "a.html", **options).read_text(encoding="utf-8")
+    return write_report(results, folder / "a.html", **options).read_text("utf-8")
 
 
 def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ JUDGED = [0.0, 0.5, 0.25, 1.0, 0.0, 0.75]
 PEOPLE = [0.0, 1.0, 0.0, 0.5, 0.25, 1.0]
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", [2, 3, 4])
 def test_over_all_choices_of_the_labeled_samples_it_is_right_on_average(count: int) -> None:
     estimates = []
     for chosen in itertools.combinations(range(6), count):

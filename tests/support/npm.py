@@ -71,7 +71,7 @@ def _install(npm: str, files: list[Path], folder: Path) -> None:
         for file in files:
             shutil.copy(file, made)
         _run(made, npm, "ci", "--omit=optional")
-        locked = json.loads((made / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+        locked = json.loads((made / "package-lock.json").read_text("utf-8"))["packages"]
         libsql = locked.get("node_modules/libsql")
         if libsql is not None:
             apart = made / "libsql"

@@ -148,7 +148,7 @@ def evaluate(
     )
     streams = {"stdout": done.stdout, "stderr": done.stderr}
     assert all(path.exists() for path in outputs), f"Promptfoo wrote no results: {streams}"
-    written = {**streams, **{path.name: path.read_text(encoding="utf-8") for path in outputs}}
+    written = {**streams, **{path.name: path.read_text("utf-8") for path in outputs}}
     document = json.loads(written["out.json"])
     rows = document["results"]["results"]
     by_test = {row["testCase"].get("description", ""): row for row in rows}

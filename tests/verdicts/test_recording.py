@@ -55,7 +55,7 @@ def test_a_recording_is_readable_in_any_script_and_takes_half_a_character(tmp_pa
     for example in reference_examples():
         assert judge.lookup(example.sample) == example.verdicts
     # A person reads and corrects recordings: no escapes, no repeated chunks.
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text("utf-8")
     assert "印度人寿保险公司" in text
     assert text.count("The Mona Lisa is a famous portrait") == 1
     broken = Sample(response="a\ud800", reference="b", retrieved_contexts=("c",))
